@@ -12,10 +12,10 @@ from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.metrics.comparison.published import reproduced
 from vouch.metrics.comparison.transfer import item_vectors, transfers
 from vouch.metrics.comparison.variations import variations
-from vouch.metrics.conformal.weighted import Array
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
 from vouch.metrics.ranking.ranking import rankings
 from vouch.metrics.ranking.tasks import with_similarity
+from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run

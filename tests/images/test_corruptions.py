@@ -7,18 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.images.bars import drawn
 from vouch.images import corruptions, lettering
 from vouch.images.operations import apply
 from vouch.images.pictures import pixel_digest
 from vouch.pipeline.errors import UserError
 
 LEVELS = range(5)
-
-
-def drawn(width: int = 64, height: int = 48) -> Image.Image:
-    down, across = np.mgrid[:height, :width]
-    values = np.stack([across // 8 % 2 * 200, down * 255 // height, across * 255 // width], axis=2)
-    return Image.fromarray(values.astype(np.uint8))
 
 
 def values(image: Image.Image) -> np.ndarray:
@@ -28,12 +23,22 @@ def values(image: Image.Image) -> np.ndarray:
 @pytest.mark.parametrize(
     ("operation", "severity", "digest"),
     [
+        ("blank", 0, "36244d94c8ea626d"),
+        ("blur", 1, "add8413f1906bd91"),
+        ("blur", 3, "444c478e40b64dd1"),
+        ("blur", 5, "410838484a803358"),
+        ("brighten", 1, "a3940b4868a3b53d"),
+        ("brighten", 3, "2066f3f9444c9d83"),
+        ("brighten", 5, "4b049c161d1ac89f"),
         ("contrast", 1, "11b2278da1103a5d"),
         ("contrast", 3, "2cfa173019489bf4"),
         ("contrast", 5, "96b9fa3033d45639"),
         ("fog", 1, "a62744ebffff9db9"),
         ("fog", 3, "ac3f99a0b895eb97"),
         ("fog", 5, "b7af1738c11ada01"),
+        ("jpeg", 1, "382983a89ee5da20"),
+        ("jpeg", 3, "9e067cf75fe70eec"),
+        ("jpeg", 5, "e64dd0e0aa94c3eb"),
         ("motion", 1, "187ef3ca8f5580e6"),
         ("motion", 3, "49e3ac36d446628b"),
         ("motion", 5, "5282d2af32a2e19a"),
@@ -43,6 +48,7 @@ def values(image: Image.Image) -> np.ndarray:
         ("pixelate", 1, "32dbb7ca8ce61438"),
         ("pixelate", 3, "68153545bf07edb6"),
         ("pixelate", 5, "c43a569e6e11362c"),
+        ("rotate", 0, "ca8eae8e7ec7fab5"),
         ("write:7:red star", 0, "28e2fe191d0d4f5f"),
         ("write:100:A longer text than one line", 0, "3afb223d98dc9567"),
     ],

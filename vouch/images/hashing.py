@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from PIL import Image, ImageOps
 
-from vouch.images.pictures import by_strips, on_white
+from vouch.images.pictures import TRANSPARENT, by_strips, on_white
 
 SIDE = 32
 CELLS = 16
@@ -26,7 +26,6 @@ _SCALE = 2**12  # sums stay below 2**53
 _ANGLES = np.outer(np.arange(_LOW), 2 * np.arange(SIDE) + 1) * np.pi / (2 * SIDE)
 _DCT = np.rint(np.cos(_ANGLES) * _SCALE)
 _GREY = np.array([299.0, 587.0, 114.0])
-_OWN_ALPHA = ("RGBA", "LA", "PA", "La", "RGBa")
 _ORIENTATION = 0x0112
 
 
@@ -111,7 +110,7 @@ def _hash(data: bytes) -> int:
 def _rgb(image: Image.Image) -> Image.Image:
     if image.mode.startswith("I"):
         return by_strips(image, _eight_bit)
-    if image.mode in _OWN_ALPHA or "transparency" in image.info:
+    if image.mode in TRANSPARENT or "transparency" in image.info:
         return by_strips(image, on_white)
     return image if image.mode == "RGB" else image.convert("RGB")
 

@@ -19,44 +19,34 @@ BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels where the short
 BLUR_SIDE = 224
 LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)  # added to every channel, as a share of the full range
 QUALITY = (25, 18, 15, 10, 7)  # of JPEG
+LEVELS = 5
 GREY = (128, 128, 128)
 
 
-def _strength(levels: Sequence[float], severity: int) -> float:
-    if not 1 <= severity <= len(levels):
-        raise UserError(
-            f"picture severity {severity} is none of 1 to {len(levels)}; correct the file of "
-            "vouch/prompts/variations that names it"
-        )
-    return levels[severity - 1]
+def _blur(image: Image.Image, level: int) -> Image.Image:
+    return image.filter(ImageFilter.GaussianBlur(BLUR[level] * min(image.size) / BLUR_SIDE))
 
 
-def _blur(image: Image.Image, severity: int) -> Image.Image:
-    sigma = _strength(BLUR, severity) * min(image.size) / BLUR_SIDE
-    return image.filter(ImageFilter.GaussianBlur(sigma))
-
-
-def _brighten(image: Image.Image, severity: int) -> Image.Image:
+def _brighten(image: Image.Image, level: int) -> Image.Image:
     # Channels alone, in whole numbers: by way of hue and saturation the last bits would be the machine's.
-    more = round(255 * _strength(LIGHT, severity))
+    more = round(255 * LIGHT[level])
     return image.point([min(255, value + more) for value in range(256)] * 3)
 
 
-def _jpeg(image: Image.Image, severity: int) -> Image.Image:
+def _jpeg(image: Image.Image, level: int) -> Image.Image:
     """Encoded and decoded again, colours at half the resolution; libjpeg-turbo computes in whole numbers."""
     file = io.BytesIO()
-    quality = int(_strength(QUALITY, severity))
-    image.save(file, "JPEG", quality=quality, subsampling="4:2:0", optimize=False, progressive=False)
+    image.save(file, "JPEG", quality=QUALITY[level], subsampling="4:2:0", optimize=False, progressive=False)
     with Image.open(file, formats=("JPEG",)) as compressed:
         return compressed.convert("RGB")
 
 
-def _rotate(image: Image.Image, severity: int) -> Image.Image:
+def _rotate(image: Image.Image) -> Image.Image:
     """By 90 degrees clockwise; Pillow counts the other way."""
     return image.transpose(Image.Transpose.ROTATE_270)
 
 
-def _blank(image: Image.Image, severity: int) -> Image.Image:
+def _blank(image: Image.Image) -> Image.Image:
     return Image.new("RGB", image.size, GREY)
 
 
@@ -99,22 +89,20 @@ def _written(image: Image.Image, said: str) -> Image.Image:
     return lettering.write(image, text, int(look))
 
 
-def _levelled(change: Callable[[Image.Image, int], Image.Image]) -> Callable[[Image.Image, int], Image.Image]:
-    """A corruption by its severity, 1 to 5."""
-    return lambda image, severity: change(image, int(_strength(range(5), severity)))
-
-
-# name -> the revision that its recipes carry, and what makes the picture from an image and a severity
-EACH: Mapping[str, tuple[int, Callable[[Image.Image, int], Image.Image]]] = {
-    "blank": (1, _blank),
+# name -> the revision that its recipes carry, and what makes the picture from an image and a level, 0 to 4
+LEVELLED: Mapping[str, tuple[int, Callable[[Image.Image, int], Image.Image]]] = {
     "blur": (1, _blur),
     "brighten": (1, _brighten),
-    "contrast": (1, _levelled(corruptions.contrast)),
-    "fog": (1, _levelled(corruptions.fog)),
+    "contrast": (1, corruptions.contrast),
+    "fog": (1, corruptions.fog),
     "jpeg": (1, _jpeg),
-    "motion": (1, _levelled(corruptions.motion)),
-    "noise": (1, _levelled(corruptions.noise)),
-    "pixelate": (1, _levelled(corruptions.pixelate)),
+    "motion": (1, corruptions.motion),
+    "noise": (1, corruptions.noise),
+    "pixelate": (1, corruptions.pixelate),
+}
+# name -> the revision, and what makes the picture from an image
+PLAIN: Mapping[str, tuple[int, Callable[[Image.Image], Image.Image]]] = {
+    "blank": (1, _blank),
     "rotate": (1, _rotate),
 }
 # name -> the revision, and what makes the picture from an image and what follows the colon in `NAME:TEXT`
@@ -128,7 +116,7 @@ JOINING: Mapping[str, tuple[int, Callable[[Image.Image, Image.Image], Image.Imag
 
 def revision_of(name: str) -> int:
     """The present revision of an operation. Raises UserError with the valid names."""
-    known: dict[str, tuple[int, object]] = {**EACH, **JOINING, **SAYING}
+    known: dict[str, tuple[int, object]] = {**LEVELLED, **PLAIN, **JOINING, **SAYING}
     name = name.partition(":")[0]
     if name not in known:
         raise UserError(f"picture operation {name} is unknown; {did_you_mean(name, list(known))}")
@@ -146,8 +134,15 @@ def apply(images: Sequence[Image.Image], name: str, severity: int, revision: int
     name, _, said = name.partition(":")
     if name in SAYING:
         return [SAYING[name][1](image, said) for image in images]
-    if name in EACH:
-        return [EACH[name][1](image, severity) for image in images]
+    if name in PLAIN:
+        return [PLAIN[name][1](image) for image in images]
+    if name in LEVELLED:
+        if severity not in range(1, LEVELS + 1):
+            raise UserError(
+                f"picture severity {severity} is none of 1 to {LEVELS}; correct the file of "
+                "vouch/prompts/variations that names it"
+            )
+        return [LEVELLED[name][1](image, severity - 1) for image in images]
     if len(images) != 2:
         raise UserError(
             f"picture operation {name} joins two images, the recipe has {len(images)}; run `dvc repro` to "

@@ -32,7 +32,7 @@ _PIXEL = 4  # bytes of a pixel in memory, also of RGB
 _large = Lock()
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _CONVERTED = ("1", "L", "P", "CMYK", "YCbCr", "LAB", "HSV")
-_TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
+TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
 
 
 def decode(data: bytes) -> Image.Image:
@@ -50,7 +50,7 @@ def decode(data: bytes) -> Image.Image:
     del file  # its pixels
     if image.mode == "RGB" and "transparency" not in image.info:
         return image
-    if image.mode in _TRANSPARENT or "transparency" in image.info:
+    if image.mode in TRANSPARENT or "transparency" in image.info:
         return by_strips(image, on_white)
     if image.mode in _SIXTEEN_BIT:
         # Pillow's own conversion clips at 255, which turns such a picture white.

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vouch.metrics.conformal.splits import Splits, group_splits
+
 MOST = 26
+MOST_SPLITS = 100_000
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -138,3 +141,19 @@ def share(value: float, name: str) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{name} is {value}; it must lie between 0 and 1")
     return value
+
+
+def within(value: float, name: str, low: float, high: float) -> float:
+    """A number between these, both included."""
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value!s:.40}; it must lie between {low:g} and {high:g}")
+    return value
+
+
+def halves(groups: Ints, calibration: float, splits: int, seed: int) -> Splits:
+    """Random splits of whole groups [n], with rows on both sides."""
+    within(splits, "splits", 1, MOST_SPLITS)
+    drawn = group_splits(groups, share(calibration, "calibration"), seed, splits)
+    if drawn.sizes.max() == len(groups) or not drawn.sizes.min():
+        raise ValueError(f"{len(np.unique(groups))} group(s) cannot be split into two parts")
+    return drawn

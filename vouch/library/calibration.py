@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, numeric, share, shares_of
-from vouch.library.figure import Estimate, Result
+from vouch.library.arrays import answers_of, groups_of, halves, logits_of, numeric, shares_of
+from vouch.library.figure import Estimate, Result, over_splits
 from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import ece, mce
-from vouch.metrics.calibration.temperature import fit, scale
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.intervals import centred, percentiles
+from vouch.metrics.calibration.probabilities import softmax
+from vouch.metrics.calibration.temperature import fit, logs, scale
+from vouch.metrics.intervals import centred
+from vouch.metrics.responses import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,8 +29,8 @@ class CalibrationError(Result):
     mce: Estimate
     gap: float
     counts: NDArray[np.int64] = field(compare=False)
-    confidence: NDArray[np.float64] = field(compare=False)
-    accuracy: NDArray[np.float64] = field(compare=False)
+    confidence: Array = field(compare=False)
+    accuracy: Array = field(compare=False)
 
 
 def calibration_error(
@@ -86,11 +87,9 @@ class Temperature(Result):
     ece_after: Estimate
     nll_after: Estimate
 
-    def scale(self, logits: Any) -> NDArray[np.float64]:
+    def scale(self, logits: Any) -> Array:
         """softmax(logits / T) [n, k]."""
-        scaled = logits_of(logits) / self.value
-        weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(logits_of(logits) / self.value))
 
 
 def temperature(
@@ -117,13 +116,8 @@ def temperature(
     values = logits_of(logits)
     right = answers_of(answers, values)
     ranked = _ranked(values, right, seed)
-    drawn = group_splits(groups_of(groups, len(values)), share(calibration, "calibration"), seed, splits)
-    if drawn.sizes.max() == len(values) or not drawn.sizes.max():
-        raise ValueError("too few groups to be split into two parts")
-    logs = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
-    logs = np.where(ranked.present, logs, -np.inf)
-    every = np.ones((1, len(values)), dtype=bool)
-    value = float(fit(logs, np.where(ranked.answers, logs, -np.inf).max(axis=1), every)[0])
+    drawn = halves(groups_of(groups, len(values)), calibration, splits, seed)
+    value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
     scaled = scale(ranked, _correct(values, right), drawn, bins)
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
-    return Temperature(value, *(Estimate(float(each.mean()), *percentiles(each)) for each in after))
+    return Temperature(value, *map(over_splits, after))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of
+from vouch.library.arrays import answers_of, groups_of, logits_of, within
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct
 from vouch.metrics.calibration.certainty import ALPHA, DIGITS, vision_amplified_entropy
@@ -63,6 +63,10 @@ def image_information(
     sides = [logits_of(logits), logits_of(without, "without")]
     if sides[0].shape != sides[1].shape:
         raise ValueError(f"without: shape {sides[1].shape}, logits {sides[0].shape}; they must fit")
+    others = (np.isfinite(sides[0]) != np.isfinite(sides[1])).any(axis=1)
+    if others.any():
+        raise ValueError(f"without: row {int(others.argmax())} has not the options of logits")
+    within(alpha, "alpha", 0, 100)
     p, q = map(softmax, sides)
     found, numbers = of_probabilities(p, q, alpha), groups_of(groups, len(p))
     aurocs: dict[str, Estimate] = {}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import groups_of, share, shares_of
+from vouch.library.arrays import groups_of, share, shares_of, within
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.comparison.resampling import (
     finds,
@@ -18,6 +18,10 @@ from vouch.metrics.comparison.resampling import (
     questions_for,
     sign_flip_p,
 )
+from vouch.metrics.intervals import some
+
+LEAST_SHARE, MOST = 1e-6, 1e9
+"""Bounds of what `power` is asked, so that no number overflows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,9 +58,7 @@ def compare(
     sums = np.bincount(numbers, first - second)[:, None].astype(np.float64)
     counts = np.bincount(numbers).astype(np.float64)[:, None]
     mean = (first - second).mean(keepdims=True)
-    low, high = (
-        None if np.isnan(end[0]) else float(end[0]) for end in intervals(sums, counts, seed, resamples)
-    )
+    low, high = (some(end[0]) for end in intervals(sums, counts, seed, resamples))
     p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
     return Comparison(
         len(first),
@@ -98,11 +100,11 @@ def power(
     >>> found
     Power(finds=0.03962, wanted=0.05, needed=628)
     """
-    share(discordant, "discordant"), share(wanted, "wanted"), share(significance, "significance")
-    if questions < 1 or design < 1:
-        raise ValueError(f"questions is {questions}, design {design}; both must be at least 1")
-    if claims < 1:
-        raise ValueError(f"claims is {claims}; it must be at least 1")
+    share(discordant, "discordant")
+    for name, value in (("wanted", wanted), ("significance", significance)):
+        within(value, name, LEAST_SHARE, 1)
+    for name, value in (("questions", questions), ("design", design), ("claims", claims)):
+        within(value, name, 1, MOST)
     if wanted > discordant:
         raise ValueError(
             f"wanted is {wanted}, above discordant, {discordant}: no difference is larger; lower it"
@@ -158,7 +160,7 @@ def regressions(
         first = shares_of(before[name], f"before[{name!r}]") >= 1
         second = shares_of(after[name], f"after[{name!r}]", len(first)) >= 1
         sums = np.bincount(groups_of(groups, len(first)), second.astype(int) - first.astype(int))
-        p.append(sign_flip_p(np.rint(sums).astype(np.int64)))
+        p.append(sign_flip_p(sums.astype(np.int64)))
         drop[name] = float(first.mean() - second.mean())
     level = share(false_alarms, "false_alarms") * 6 / (np.pi * look) ** 2
     corrected = {name: float(each or 0) for name, each in zip(before, holm(list(p)), strict=True)}

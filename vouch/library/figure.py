@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from vouch.metrics.intervals import mean_interval, percentiles
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -20,6 +22,16 @@ class Estimate(NamedTuple):
     def __repr__(self) -> str:
         ends = "" if self.low is None or self.high is None else f" ({self.low:.4g} to {self.high:.4g})"
         return f"{self.value:.4g}{ends}"
+
+
+def mean_of(values: Any, groups: Any) -> Estimate:
+    """The mean of shares [n], with the interval of the sandwich formula over groups [n]."""
+    return Estimate(float(values.mean()), *mean_interval(values, groups))
+
+
+def over_splits(values: Any) -> Estimate:
+    """The mean of one number a split, with the 2.5 and 97.5 percentiles over several splits."""
+    return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
 
 
 def needs(what: str, module: str, package: str) -> None:

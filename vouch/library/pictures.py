@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from vouch.library.figure import needs
 
-KINDS = ("blur", "brighten", "contrast", "fog", "jpeg", "motion", "noise", "pixelate")
-
 
 def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
     """A picture [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
@@ -22,11 +20,13 @@ def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
     needs("corrupt", "PIL", "Pillow")
     from PIL import Image
 
-    from vouch.images.operations import EACH
+    from vouch.images.operations import LEVELLED, LEVELS
 
     values = np.asarray(picture)
-    if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8:
+    if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
         raise ValueError(f"picture: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
-    if kind not in KINDS or not 1 <= severity <= 5:
-        raise ValueError(f"{kind} {severity}: give one of {', '.join(KINDS)} and a severity of 1 to 5")
-    return np.asarray(EACH[kind][1](Image.fromarray(values), severity))
+    if kind not in LEVELLED or severity not in range(1, LEVELS + 1):
+        raise ValueError(
+            f"{kind} {severity}: give one of {', '.join(LEVELLED)} and a severity of 1, 2, ... 5"
+        )
+    return np.asarray(LEVELLED[kind][1](Image.fromarray(values), int(severity) - 1))

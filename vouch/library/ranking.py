@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from vouch.library.arrays import answers_of, groups_of, numeric, share
+from vouch.library.arrays import Ints, answers_of, groups_of, numeric, share
 from vouch.library.figure import needs
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.ranking.rankers import RANKERS, Ranker
-from vouch.metrics.ranking.task import PROBABILITIES, Numbers, Task
+from vouch.metrics.ranking.task import PROBABILITIES, Task
+from vouch.metrics.responses import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,10 +90,7 @@ def rank_without_labels(
         found = _values(ranker, task, known, level)
         if found is None:
             continue
-        sums = np.zeros((int(numbers.max()) + 1, len(task.models)))
-        np.add.at(sums, numbers, found.T)
-        counts = np.repeat(np.bincount(numbers).astype(float)[:, None], len(task.models), axis=1)
-        drawn = rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1)
+        drawn = _drawn_ranks(found, numbers, seed)
         means = found.mean(axis=1)
         values[name] = dict(zip(task.models, means.tolist(), strict=True))
         order = rankdata(-means.round(12), method="min").astype(int).tolist()
@@ -101,7 +99,15 @@ def rank_without_labels(
     return LabelFreeRanking(values, ranks, ends)
 
 
-def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Numbers | None:
+def _drawn_ranks(values: Array, groups: Ints, seed: int) -> Array:
+    """[RESAMPLES, models] ranks by the means of values [models, items] over resampled groups."""
+    sums = np.zeros((int(groups.max()) + 1, len(values)))
+    np.add.at(sums, groups, values.T)
+    counts = np.repeat(np.bincount(groups).astype(float)[:, None], len(values), axis=1)
+    return np.asarray(rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1))
+
+
+def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Array | None:
     if ranker.needs and PROBABILITIES not in ranker.needs:
         return None
     if ranker.per_item:

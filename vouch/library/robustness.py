@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import choices_of, groups_of, plain, shares_of
-from vouch.library.figure import Estimate, Result
-from vouch.metrics.intervals import mean_interval
+from vouch.library.arrays import Floats, choices_of, groups_of, plain, shares_of
+from vouch.library.figure import Estimate, Result, mean_of
 from vouch.metrics.robustness.metrics import calibrated, reliability
 
 
@@ -49,13 +48,7 @@ def robustness(
     >>> robustness([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3], options=4).consistency.value
     0.75
     """
-    rows = len(plain(original, "original", 1))
-    counts = np.asarray(options, dtype=float)
-    if counts.shape not in ((), (rows,)):
-        raise ValueError(f"options: shape {counts.shape}; give one number or one for each of {rows} rows")
-    sizes = np.broadcast_to(counts, (rows,))
-    if not ((sizes >= 2) & (sizes == np.floor(sizes)) & np.isfinite(sizes)).all():
-        raise ValueError("options: every question needs a whole number, at least 2")
+    sizes = _sizes(options, len(plain(original, "original", 1)))
     first, second, right = (
         choices_of(values, name, sizes)
         for values, name in ((original, "original"), (varied, "varied"), (answers, "answers"))
@@ -66,8 +59,7 @@ def robustness(
     guess = 1 / sizes
     agrees = (first != second) if flips else (first == second)
     plainly, varied_right, same = (
-        Estimate(float(each.mean()), *mean_interval(each, numbers))
-        for each in (first == right, second == then, agrees)
+        mean_of(each, numbers) for each in (first == right, second == then, agrees)
     )
     random = 1 - guess if flips else guess
     found = None
@@ -76,3 +68,13 @@ def robustness(
         found = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
     consistency = float(calibrated(np.array([same.value]), random.mean(keepdims=True))[0])
     return Robustness(len(first), plainly, varied_right, same, consistency, found)
+
+
+def _sizes(options: int | ArrayLike, rows: int) -> Floats:
+    counts = np.asarray(options, dtype=float)
+    if counts.shape not in ((), (rows,)):
+        raise ValueError(f"options: shape {counts.shape}; give one number or one for each of {rows} rows")
+    sizes = np.broadcast_to(counts, (rows,))
+    if not ((sizes >= 2) & (sizes == np.floor(sizes)) & np.isfinite(sizes)).all():
+        raise ValueError("options: every question needs a whole number, at least 2")
+    return sizes

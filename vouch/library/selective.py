@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from vouch.library.arrays import groups_of, numeric, share, shares_of
-from vouch.library.figure import Estimate, Result
+from vouch.library.arrays import Floats, Ints, groups_of, halves, mask_of, numeric, share, shares_of
+from vouch.library.figure import Estimate, Result, mean_of, over_splits
 from vouch.metrics.conformal import sampled, selective
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.responses import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,39 +19,39 @@ class Answering(Result):
 
     answered: share of the questions that it then answers. errors, questions: wrong answers, and questions,
     among those that prove it. conformal_threshold, conformal_answered: by conformal abstention, at most a
-    share `wrong` of all questions answered wrongly, on average. thresholds, shares, errors_at, bounds [p]:
-    answer, or hand to a person; share answered, share of that which is wrong, bounds that hold all at once.
+    share `max_risk` of all questions answered wrongly, on average. thresholds, shares, risks, bounds [p]: the
+    risk-coverage curve; share answered, share of that which is wrong, bounds that hold all at once.
     """
 
-    wrong: float
-    sure: float
+    max_risk: float
+    confidence_level: float
     threshold: float
     answered: Estimate
     errors: int
     questions: int
     conformal_threshold: float
     conformal_answered: float
-    thresholds: NDArray[np.float64] = field(compare=False)
-    shares: NDArray[np.float64] = field(compare=False)
-    errors_at: NDArray[np.float64] = field(compare=False)
-    bounds: NDArray[np.float64] = field(compare=False)
+    thresholds: Array = field(compare=False)
+    shares: Array = field(compare=False)
+    risks: Array = field(compare=False)
+    bounds: Array = field(compare=False)
 
 
 def answering(
     confidence: Any,
     correct: Any,
     *,
-    wrong: float = 0.05,
-    sure: float = 0.9,
+    max_risk: float = 0.05,
+    confidence_level: float = 0.9,
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> Answering:
-    """The confidence from which on at most a share `wrong` of the answers is wrong, with probability `sure`.
+    """Selective prediction: the confidence from which on at most a share `max_risk` of the answers is wrong.
 
-    confidence: [n] any number, larger where the model is surer. correct: [n] 1 or 0, or a share; for
-    `threshold` and `bounds` less than 1 is wrong. groups: [n] questions that are not independent: one of each
-    is drawn. Learn then test (Angelopoulos et al. 2021) for selective prediction (Geifman and El-Yaniv
-    2017).
+    That holds with a probability of `confidence_level` (Geifman and El-Yaniv 2017; by learn then test,
+    Angelopoulos et al. 2021). confidence: [n] any number, larger where the model is surer. correct: [n] 1 or
+    0, or a share; for `threshold` and `bounds` less than 1 is wrong. groups: [n] questions that are not
+    independent: one of each is drawn.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -61,28 +60,22 @@ def answering(
     >>> round(found.answered.value, 1), found.errors / (found.answered.value * found.questions) < 0.05
     (0.4, True)
     """
+    rows = _rows(confidence, correct, groups)
+    risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
+    found = selective.alone(*rows, risk, level, seed)
+    answered = Estimate(found.answered, *found.interval)
+    abstained = selective.abstention(*rows, risk, seed)
+    curve = vars(selective.curve(*rows, level, seed)).values()
+    proof = found.errors, len(found.answers)
+    return Answering(risk, level, found.threshold, answered, *proof, *abstained, *curve)
+
+
+def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
     right = shares_of(correct, "correct")
-    sureness = numeric(confidence, "confidence", 1).astype(np.float64)
-    if len(sureness) != len(right) or np.isnan(sureness).any():
+    sure = numeric(confidence, "confidence", 1).astype(np.float64)
+    if len(sure) != len(right) or np.isnan(sure).any():
         raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
-    rows = sureness, right, groups_of(groups, len(right))
-    limit, level = share(wrong, "wrong"), share(sure, "sure")
-    found = selective.alone(*rows, limit, level, seed)
-    ends = mean_interval(found.answers, np.arange(len(found.answers))) if found.answered else (None, None)
-    by_level = selective.curve(*rows, level, seed)
-    return Answering(
-        limit,
-        level,
-        found.threshold,
-        Estimate(found.answered, *ends),
-        found.errors,
-        len(found.answers),
-        *selective.abstention(*rows, limit, seed),
-        by_level.thresholds,
-        by_level.answered,
-        by_level.wrong,
-        by_level.bound,
-    )
+    return sure, right, groups_of(groups, len(right))
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +92,7 @@ class SampledSets(Result):
 
 def sampled_sets(
     answers: Sequence[Sequence[str]],
-    correct: Sequence[Sequence[bool]],
+    correct: Any,
     *,
     alpha: float = 0.1,
     groups: ArrayLike | None = None,
@@ -114,17 +107,17 @@ def sampled_sets(
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
     """
-    if len(answers) != len(correct) or len({len(row) for row in [*answers, *correct]}) != 1:
-        raise ValueError("answers and correct must have as many rows, and all rows as many samples")
-    drawn = sampled.numbered(answers, correct)
+    right = mask_of(correct, "correct")
+    same = len(answers) == len(right) and all(len(row) == right.shape[1] > 0 for row in answers)
+    if not same or any(isinstance(row, str) for row in answers):
+        raise ValueError(f"answers: give {right.shape[1]} texts for each of {len(right)} rows, as in correct")
+    drawn = sampled.numbered(answers, right)
     numbers = groups_of(groups, len(answers))
-    parts = group_splits(numbers, share(calibration, "calibration"), seed, splits)
-    if not parts.sizes.min() or parts.sizes.max() == len(answers):
-        raise ValueError("too few groups to be split into two parts")
+    parts = halves(numbers, calibration, splits, seed)
     never = np.asarray(~drawn.right.any(axis=1))
     found = sampled.sampled_sets(drawn, parts, share(alpha, "alpha") / 2, alpha / 2)
-    unreached = Estimate(float(never.mean()), *mean_interval(never, numbers))
+    unreached = mean_of(never, numbers)
     if found is None:
         return SampledSets(unreached, None, None, None)
     values = (found.samples, found.coverage, found.size)
-    return SampledSets(unreached, *(Estimate(float(each.mean()), *percentiles(each)) for each in values))
+    return SampledSets(unreached, *map(over_splits, values))

@@ -6,17 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, mask_of, share
-from vouch.library.figure import Estimate, Result
+from vouch.library.arrays import answers_of, groups_of, halves, logits_of, mask_of, share
+from vouch.library.figure import Estimate, Result, mean_of, over_splits
 from vouch.metrics.conformal.metrics import OF_SETS
 from vouch.metrics.conformal.ranked import Ranked, rank
 from vouch.metrics.conformal.scores import SCORES, Penalties
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.splits import Splits, group_splits
-from vouch.metrics.conformal.thresholds import thresholds
-from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.conformal.thresholds import quantile
 from vouch.metrics.protocols import MARGINAL
-from vouch.metrics.responses import NO_ROLE, Responses
+from vouch.metrics.responses import NO_ROLE, Array, Responses
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,8 +45,8 @@ class PredictionSets(Result):
     accuracy: Estimate
     threshold: float
     sets: NDArray[np.bool_] = field(compare=False)
-    row_size: NDArray[np.float64] = field(compare=False)
-    row_coverage: NDArray[np.float64] = field(compare=False)
+    row_size: Array = field(compare=False)
+    row_coverage: Array = field(compare=False)
     penalties: Penalties = field(default=Penalties(), compare=False)
 
     def of(self, logits: Any, seed: int = 0) -> NDArray[np.bool_]:
@@ -96,28 +94,24 @@ def prediction_sets(
     right = answers_of(answers, values)
     if score not in SCORES:
         raise ValueError(f"score {score!r} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target, half = share(alpha, "alpha"), share(calibration, "calibration")
-    if splits < 1:
-        raise ValueError(f"splits is {splits}; it must be at least 1")
+    target = share(alpha, "alpha")
     responses = _responses(values, right, groups_of(groups, len(values)), seed)
     correct = _correct(values, right)
     rows = rows_of(responses, correct, [score], Penalties(*penalties))
-    drawn = group_splits(responses.groups, half, seed, splits)
-    if drawn.sizes.max() == len(values) or not drawn.sizes.max():
-        raise ValueError(f"{len(set(responses.groups.tolist()))} group(s) cannot be split into two parts")
+    drawn = halves(responses.groups, calibration, splits, seed)
     found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
     size, covered = found.membership.row_means(drawn)
     tested = drawn.tests > 0
-    threshold = _threshold(rows.answers[score], target)
+    threshold = quantile(rows.answers[score], target)
     return PredictionSets(
         score,
         target,
         len(values),
-        _over_splits(OF_SETS["coverage"](found.counts)),
-        _over_splits(OF_SETS["set_size"](found.counts)),
-        _over_splits(OF_SETS["singleton_rate"](found.counts)),
-        _over_splits(OF_SETS["empty_rate"](found.counts)),
-        Estimate(float(correct.mean()), *mean_interval(correct, responses.groups)),
+        over_splits(OF_SETS["coverage"](found.counts)),
+        over_splits(OF_SETS["set_size"](found.counts)),
+        over_splits(OF_SETS["singleton_rate"](found.counts)),
+        over_splits(OF_SETS["empty_rate"](found.counts)),
+        mean_of(correct, responses.groups),
         threshold,
         _sets(rows.ranked, score, Penalties(*penalties), threshold),
         np.where(tested, size, np.nan),
@@ -138,10 +132,10 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     members = mask_of(sets, "sets")
     right = answers_of(answers, np.zeros(members.shape))
     held = np.asarray((members & right).any(axis=1))
-    return Estimate(float(held.mean()), *mean_interval(held, groups_of(groups, len(held))))
+    return mean_of(held, groups_of(groups, len(held)))
 
 
-def _responses(logits: NDArray[np.float64], right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
+def _responses(logits: Array, right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
     options = np.isfinite(logits).sum(axis=1)
     rows = len(logits)
     return Responses(
@@ -157,18 +151,13 @@ def _responses(logits: NDArray[np.float64], right: NDArray[np.bool_], groups: An
     )
 
 
-def _ranked(logits: NDArray[np.float64], right: NDArray[np.bool_], seed: int) -> Ranked:
+def _ranked(logits: Array, right: NDArray[np.bool_], seed: int) -> Ranked:
     return rank(_responses(logits, right, np.arange(len(logits)), seed))
 
 
-def _correct(logits: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
     tops = logits == logits.max(axis=1, keepdims=True)
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
-
-
-def _threshold(scores: NDArray[np.float64], alpha: float) -> float:
-    everything = Splits.of([np.ones(len(scores), dtype=bool)], len(scores))
-    return float(thresholds(scores, np.zeros(len(scores), dtype=np.uint8), 1, everything, alpha)[0, 0])
 
 
 def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) -> NDArray[np.bool_]:
@@ -179,7 +168,3 @@ def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) ->
     sets = np.zeros(kept.shape, dtype=bool)
     np.put_along_axis(sets, ranked.letters.astype(np.int64), kept, axis=1)
     return sets
-
-
-def _over_splits(values: NDArray[np.float64]) -> Estimate:
-    return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))

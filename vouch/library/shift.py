@@ -10,6 +10,7 @@ from vouch.library.arrays import answers_of, finite, logits_of, share
 from vouch.library.figure import Result
 from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
+from vouch.metrics.responses import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,9 +21,9 @@ class WeightedSets(Result):
 
     effective: float
     infinite: float
-    thresholds: NDArray[np.float64] = field(compare=False)
+    thresholds: Array = field(compare=False)
     sets: NDArray[np.bool_] = field(compare=False)
-    weights: NDArray[np.float64] = field(compare=False)
+    weights: Array = field(compare=False)
 
 
 def weighted_sets(

@@ -4,17 +4,21 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import stdtrit
 
-from vouch.metrics.responses import Bools, Floats, Ints
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 RESAMPLES = 1000
 AT_ONCE = 100  # resamples, so that memory stays flat
 LEVEL = 0.95
 SHARES = (2.5, 97.5)
 Interval = tuple[float | None, float | None]
+
+
+def some(value: float) -> float | None:
+    """The number; None for NaN."""
+    return None if np.isnan(value) else float(value)
 
 
 def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, level: float = LEVEL) -> Interval:
@@ -53,7 +57,7 @@ def percentiles(draws: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def resampled(sums: NDArray[np.float64] | sparse.csr_array, seed: int) -> NDArray[np.float64]:
+def resampled(sums: Array | sparse.csr_array, seed: int) -> Array:
     """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement.
 
     Sparse arithmetic without BLAS: one order of summation, whatever the number of threads.

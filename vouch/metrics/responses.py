@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
+Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -23,7 +24,7 @@ def count(marked: Bools) -> NDArray[np.uint8]:
     return np.asarray(marked.view(np.uint8).sum(axis=1, dtype=np.uint8))
 
 
-def uniform(items: Sequence[str]) -> NDArray[np.float64]:
+def uniform(items: Sequence[str]) -> Array:
     """[n] in 0 ... 1 without 1; depends on the item's id alone, whatever else is scored, in which order."""
     digests = b"".join(blake2b(item.encode(), digest_size=8).digest() for item in items)
     return np.asarray((np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
@@ -52,7 +53,7 @@ class Responses:
     options: Ints
     groups: Ints
     categories: Ints
-    noise: NDArray[np.float64]
+    noise: Array
     defective: Bools
 
     def __len__(self) -> int:

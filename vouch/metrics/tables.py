@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
+from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities, entropy
 from vouch.metrics.config import Config
 from vouch.metrics.join import Asked, Block
 from vouch.metrics.letter_mass import letter_mass
@@ -103,13 +103,12 @@ def _said(block: Block) -> dict[str, Any]:
     """What the prompt's own options say, for every row."""
     probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
-    surprise = -np.log(np.where(probabilities.p > 0, probabilities.p, 1))
     return {
         "predicted": predicted,
         "chosen": _chosen(probabilities),
         "correct": probabilities.answers[np.arange(len(predicted)), predicted],
         "confidence": probabilities.confidence,
-        "entropy": (probabilities.p * surprise).sum(axis=1),
+        "entropy": entropy(probabilities.p),
     }
 
 

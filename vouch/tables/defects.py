@@ -5,10 +5,9 @@ rejects: items that were left out, and why; empty where every item went in.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 EXAMPLES = 5
 
@@ -88,11 +87,7 @@ p_value    float64   of a test behind the defect, null where there is none
 detail     string    what the numbers do not say, or empty
 """),
 )
-
-
-def defects_path(dataset: str) -> Path:
-    """Where the defects of a dataset lie."""
-    return Path("data/defects") / f"{dataset}.parquet"
+defects_path = per_dataset("data/defects/{}.parquet")
 
 
 REJECTS = Table(
@@ -105,8 +100,4 @@ id       string  id of the item, empty where it has none
 reason   string  one line: what is wrong with it
 """),
 )
-
-
-def rejects_path(dataset: str) -> Path:
-    """Where the rejected items of a dataset lie."""
-    return Path("data/rejects") / f"{dataset}.parquet"
+rejects_path = per_dataset("data/rejects/{}.parquet")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vouch.pipeline.errors import UserError
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")  # no format whose decoder calls other programs
 MAX_PIXELS = 89_478_485  # Pillow's own limit, so that whoever reads the table can open its images
@@ -27,11 +27,7 @@ width, height  int32   pixels, before EXIF rotation
     rows_per_group=16,
     large=True,
 )
-
-
-def images_path(dataset: str) -> Path:
-    """Where the images of a dataset lie."""
-    return Path("data/images") / f"{dataset}.parquet"
+images_path = per_dataset("data/images/{}.parquet")
 
 
 class ImageStore:

@@ -1,9 +1,8 @@
 """items: one row per question of a dataset, without pixels."""
 
 import re
-from pathlib import Path
 
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 # Where a text speaks of its n-th picture; sources also write `<image1>` and `<image_1>`.
 IMAGE_MARK = re.compile(r"<image[ _]?([1-9][0-9]{0,3})>")
@@ -32,8 +31,4 @@ source_id   string    the item's name in its source, for joins with what others 
 flags       string[]  what cleaning found, see vouch/tables/defects.py
 """),
 )
-
-
-def items_path(dataset: str) -> Path:
-    """Where the items of a dataset lie."""
-    return Path("data/items") / f"{dataset}.parquet"
+items_path = per_dataset("data/items/{}.parquet")

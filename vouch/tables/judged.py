@@ -1,8 +1,6 @@
 """judged: what a model as judge made of answers that no rule could decide, a row for each distinct one."""
 
-from pathlib import Path
-
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 JUDGED = Table(
     "judged",
@@ -15,8 +13,4 @@ reply    string   the judge's own words, or why there are none, at most 120 char
 judge    string   `ENGINE/REVISION MODEL PIN` with the first digits of the pin's digest, and `prompt VERSION`
 """),
 )
-
-
-def judged_path(dataset: str) -> Path:
-    """Where the verdicts on the answers to a dataset lie."""
-    return Path("data/judged") / f"{dataset}.parquet"
+judged_path = per_dataset("data/judged/{}.parquet")

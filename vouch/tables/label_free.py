@@ -5,9 +5,7 @@ generated text one more row for each temperature that was sampled. `performance`
 All else does not.
 """
 
-from pathlib import Path
-
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 LABEL_FREE = Table(
     "label_free",
@@ -29,8 +27,4 @@ ent_first, ent_last, ent_max, ent_avg  float64
 sample_bleu, agreement  float64    of the samples at `temperature` with the greedy text (SAMPLES), 0 ... 1
 """),
 )
-
-
-def label_free_path(dataset: str) -> Path:
-    """Where the label-free scores of a dataset lie."""
-    return Path("data/scores") / f"{dataset}.label_free.parquet"
+label_free_path = per_dataset("data/scores/{}.label_free.parquet")

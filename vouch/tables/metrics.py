@@ -1,8 +1,6 @@
 """metrics: aggregate scores of all models on one dataset, long form, always in both protocols."""
 
-from pathlib import Path
-
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 METRICS = Table(
     "metrics",
@@ -31,8 +29,4 @@ items        int64    how many items the number rests on
 """),
     rows_per_group=1 << 16,  # read whole; smaller than in many groups
 )
-
-
-def metrics_path(dataset: str) -> Path:
-    """Where the aggregate scores of a dataset lie."""
-    return Path("data/scores") / f"{dataset}.metrics.parquet"
+metrics_path = per_dataset("data/scores/{}.metrics.parquet")

@@ -1,13 +1,11 @@
 """outcomes: per-prompt scores of all models on one dataset. A row for each model, prompt and output."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 UNPARSED = "unparsed"
 REFUSAL = "refusal"
@@ -58,11 +56,7 @@ clean_size_lac, clean_size_aps  float64
 """),
     rows_per_group=1 << 14,
 )
-
-
-def outcomes_path(dataset: str) -> Path:
-    """Where the per-prompt scores of a dataset lie."""
-    return Path("data/scores") / f"{dataset}.outcomes.parquet"
+outcomes_path = per_dataset("data/scores/{}.outcomes.parquet")
 
 
 Floats = NDArray[np.float64]
@@ -73,15 +67,15 @@ _TEXTS = 1_000_000  # numbers of answers that are no single option start here
 def contents(outcomes: pa.Table) -> Floats:
     """[rows] number of what was answered, equal within one call where it is the same: the option chosen,
     else the answer generated; NaN where nothing could be read. Needs chosen, answer and parser."""
-    texts = _floats(outcomes["answer"].combine_chunks().dictionary_encode().indices)
+    texts = floats(outcomes["answer"].combine_chunks().dictionary_encode().indices)
     unread = pc.is_in(outcomes["parser"], pa.array(UNREAD)).to_numpy()
-    chosen = _floats(outcomes["chosen"])
+    chosen = floats(outcomes["chosen"])
     return np.where(np.isnan(chosen), np.where(unread, np.nan, _TEXTS + texts), chosen)
 
 
 def grades(outcomes: pa.Table) -> Floats:
     """[rows] 0 to 1: of the clean protocol, else of the faithful; NaN where neither grades. Needs both."""
-    return _floats(pc.coalesce(outcomes["clean_correct"], outcomes["correct"].cast(pa.float64())))
+    return floats(pc.coalesce(outcomes["clean_correct"], outcomes["correct"].cast(pa.float64())))
 
 
 def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Floats:
@@ -97,5 +91,6 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
     return np.where(kept, other, np.where(grade == 1, ~other, np.nan)).astype(float)
 
 
-def _floats(values: pa.ChunkedArray | pa.Array) -> Floats:
+def floats(values: pa.ChunkedArray | pa.Array) -> Floats:
+    """[rows] float64, NaN for null."""
     return np.asarray(pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False))

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Collection
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
 
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 ORIGINAL = "original"
 """The variation that shows an item as its source has it: what others are compared with."""
@@ -76,11 +75,7 @@ max_tokens  int32       most tokens of a generated text, null for `extract.max_t
         picture=PICTURE,
     ),
 )
-
-
-def prompts_path(dataset: str) -> Path:
-    """Where the prompts of a dataset lie."""
-    return Path("data/prompts") / f"{dataset}.parquet"
+prompts_path = per_dataset("data/prompts/{}.parquet")
 
 
 def painted_option(item: str, options: int, answers: Collection[int]) -> int | None:

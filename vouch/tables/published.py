@@ -1,10 +1,9 @@
 """published: numbers that the authors of a paper printed or released for a dataset. Often empty."""
 
 import re
-from pathlib import Path
 
 from vouch.pipeline.errors import UserError
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 PUBLISHED = Table(
     "published",
@@ -16,11 +15,7 @@ metric  string   acc, coverage_all_LAC, set_sizes_LAC, ... as the source names i
 value   float64  full precision where the source has it
 """),
 )
-
-
-def published_path(dataset: str) -> Path:
-    """Where the published numbers of a dataset lie."""
-    return Path("data/published") / f"{dataset}.parquet"
+published_path = per_dataset("data/published/{}.parquet")
 
 
 def model_slug(name: str) -> str:

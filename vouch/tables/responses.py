@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from vouch.tables.prompts import OUTPUTS
 from vouch.tables.table import Table, columns
 
 LOW_MASS = 0.5
@@ -41,7 +40,6 @@ flags    string[]  low_mass (letter mass < 0.5, LOW_MASS), other_spelling (the m
 problem  string    why there is no answer, one line; null where there is one
 """
 """Columns of every answer, whatever was asked."""
-ANSWER_FIELDS = list(columns(ANSWER))
 REASONING = pa.field("reasoning", pa.string())
 
 LETTERS = Table(
@@ -106,21 +104,6 @@ eos          int32      0-based position of the end-of-sequence token, null wher
 )
 
 
-def letters_path(model: str, dataset: str) -> Path:
-    """Where the letters of a model on a dataset lie."""
-    return Path("data/responses") / dataset / f"{model}.letters.parquet"
-
-
-def likelihood_path(model: str, dataset: str) -> Path:
-    """Where the option likelihoods of a model on a dataset lie."""
-    return Path("data/responses") / dataset / f"{model}.likelihood.parquet"
-
-
-def text_path(model: str, dataset: str) -> Path:
-    """Where the generated texts of a model on a dataset lie."""
-    return Path("data/responses") / dataset / f"{model}.text.parquet"
-
-
 class Response(NamedTuple):
     """A table of answers. path: where that of a model on a dataset lies."""
 
@@ -128,14 +111,15 @@ class Response(NamedTuple):
     path: Callable[[str, str], Path]
 
 
-RESPONSES: Mapping[str, Response] = dict(
-    zip(
-        OUTPUTS,
-        (Response(LETTERS, letters_path), Response(LIKELIHOOD, likelihood_path), Response(TEXT, text_path)),
-        strict=True,
+def _response(table: Table) -> Response:
+    return Response(
+        table, lambda model, dataset: Path(f"data/responses/{dataset}/{model}.{table.name}.parquet")
     )
-)
+
+
+RESPONSES: Mapping[str, Response] = {table.name: _response(table) for table in (LETTERS, LIKELIHOOD, TEXT)}
 """What is asked -> where its answers go."""
+letters_path, likelihood_path, text_path = (found.path for found in RESPONSES.values())
 
 
 def schema(output: str, reasoning: bool) -> pa.Schema:

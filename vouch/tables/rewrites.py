@@ -1,8 +1,6 @@
 """rewrites: questions of a dataset in other words, one row for each distinct question and kind."""
 
-from pathlib import Path
-
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 CLEAN = "clean"
 REFORMULATIONS = ("lr_i", "lr_c", "lr_v")
@@ -29,8 +27,4 @@ rewriter  string    `rules/REVISION`, or `ENGINE/REVISION MODEL PIN` with the fi
                     digest; `hand`
 """),
 )
-
-
-def rewrites_path(dataset: str) -> Path:
-    """Where the rewrites of a dataset lie."""
-    return Path("data/rewrites") / f"{dataset}.parquet"
+rewrites_path = per_dataset("data/rewrites/{}.parquet")

@@ -41,6 +41,11 @@ def columns(text: str, **structs: pa.DataType) -> pa.Schema:
     return pa.schema(fields)
 
 
+def per_dataset(pattern: str) -> Callable[[str], Path]:
+    """Where a file lies by the name of its dataset, which takes the place of `{}`."""
+    return lambda dataset: Path(pattern.format(dataset))
+
+
 @dataclass(frozen=True)
 class Table:
     """The contract of one table.

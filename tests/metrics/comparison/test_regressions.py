@@ -11,7 +11,7 @@ from vouch.metrics.comparison.resampling import sign_flip_p
 
 
 def test_of_single_questions_it_is_mcnemars_test() -> None:
-    for lost, won in ((0, 0), (5, 0), (9, 4), (3, 7)):
+    for lost, won in ((0, 0), (5, 0), (9, 4), (3, 7), (50_500, 49_500)):
         sums = np.array([-1] * lost + [1] * won + [0] * 20)
         assert sign_flip_p(sums) == pytest.approx(binom.sf(lost - 1, lost + won, 0.5) if lost + won else 1.0)
 

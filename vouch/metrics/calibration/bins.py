@@ -7,25 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.intervals import group_sums, resampled
-from vouch.metrics.responses import Bools, Floats, Ints
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
 class Bins:
     """Per bin, [..., bins]: how many rows, the sum of their confidence, and of their correctness."""
 
-    count: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    correct: NDArray[np.float64]
+    count: Array
+    confidence: Array
+    correct: Array
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Array:
         """[..., bins] |accuracy - mean confidence|; 0 for an empty bin."""
         rows = np.maximum(self.count, 1)
         return np.asarray(np.abs(self.correct / rows - self.confidence / rows))
 
     @property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> Array:
         """[..., bins] share of the rows."""
         return np.asarray(self.count / self.count.sum(axis=-1, keepdims=True))
 
@@ -33,7 +33,7 @@ class Bins:
 def tally(slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools) -> Bins:
     """Sums over the rows [n] of each slot, row after row in the dtype of `confidence`."""
 
-    def total(values: Floats | Bools) -> NDArray[np.float64]:
+    def total(values: Floats | Bools) -> Array:
         sums = np.zeros(bins, dtype=confidence.dtype)
         np.add.at(sums, slots, values.astype(sums.dtype, copy=False))
         return sums.astype(np.float64)

@@ -14,12 +14,11 @@ from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouch.metrics.calibration.bins import Bins
-from vouch.metrics.calibration.probabilities import Probabilities
+from vouch.metrics.calibration.probabilities import Probabilities, entropy
 from vouch.metrics.calibration.temperature import Scaled
-from vouch.metrics.responses import Bools, Floats, count
+from vouch.metrics.responses import Array, Bools, Floats, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 LEAST = np.finfo(np.float64).tiny
@@ -34,21 +33,21 @@ class Order:
     Equals share their correctness, so no metric depends on the order in which they stand.
     """
 
-    count: NDArray[np.float64]
-    correct: NDArray[np.float64]
+    count: Array
+    correct: Array
 
     @cached_property
-    def wrong(self) -> NDArray[np.float64]:
+    def wrong(self) -> Array:
         """[..., b] the errors of each block."""
         return np.asarray(self.count - self.correct)
 
     @cached_property
-    def reached(self) -> NDArray[np.float64]:
+    def reached(self) -> Array:
         """[..., b] how many rows there are up to each block, itself included."""
         return np.cumsum(self.count, axis=-1)
 
     @cached_property
-    def errors(self) -> NDArray[np.float64]:
+    def errors(self) -> Array:
         """[..., b] how many errors there are up to each block, itself included."""
         return np.cumsum(self.wrong, axis=-1)
 
@@ -57,8 +56,8 @@ class Order:
 class Letters:
     """Per letter, [..., k]: the share of the predictions on it, and of the right answers; both sum to 1."""
 
-    chosen: NDArray[np.float64]
-    right: NDArray[np.float64]
+    chosen: Array
+    right: Array
 
 
 def brier(probabilities: Probabilities) -> Floats:
@@ -67,16 +66,10 @@ def brier(probabilities: Probabilities) -> Floats:
     return np.asarray(np.sort((probabilities.p - truth) ** 2, axis=1).sum(axis=1))
 
 
-def entropy(probabilities: Probabilities) -> Floats:
-    """[n] -sum p log p, in 0 ... log K nats."""
-    p = np.maximum(probabilities.ranked, 0)
-    return np.asarray((p * -np.log(np.where(p > 0, p, 1))).sum(axis=1))
-
-
 def entropy_normalised(probabilities: Probabilities) -> Floats:
     """[n] entropy / log K, in 0 ... 1; 0 where there is one option."""
     most = np.log(np.maximum(probabilities.options.astype(np.float64), 2))
-    return np.asarray(np.minimum(entropy(probabilities) / most, 1))
+    return np.asarray(np.minimum(entropy(probabilities.ranked) / most, 1))
 
 
 def nll(probabilities: Probabilities) -> Floats:
@@ -101,17 +94,17 @@ def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
     return probabilities.share(letters) if letters.any() else None
 
 
-def ece(bins: Bins) -> NDArray[np.float64]:
+def ece(bins: Bins) -> Array:
     """[...] gaps weighted by the rows of their bin."""
     return np.asarray((bins.gap * bins.weight).sum(axis=-1))
 
 
-def mce(bins: Bins) -> NDArray[np.float64]:
+def mce(bins: Bins) -> Array:
     """[...] the largest gap."""
     return np.asarray(bins.gap.max(axis=-1))
 
 
-def aurc(order: Order) -> NDArray[np.float64]:
+def aurc(order: Order) -> Array:
     """[...] mean over k = 1 ... n of the error among the k surest rows.
 
     A block of m rows with mean error r after c rows with e errors adds sum_{j = 1 ... m} (e + j r) / (c + j)
@@ -125,7 +118,7 @@ def aurc(order: Order) -> NDArray[np.float64]:
     return np.asarray(curve.sum(axis=-1) / after[..., -1])
 
 
-def auroc(order: Order) -> NDArray[np.float64]:
+def auroc(order: Order) -> Array:
     """[...] P(correct row more confident than wrong one) + half of the equals; NaN if all are of a kind."""
     right, wrong = order.correct, order.wrong
     total = wrong.sum(axis=-1, keepdims=True)
@@ -134,7 +127,7 @@ def auroc(order: Order) -> NDArray[np.float64]:
     return np.where(pairs > 0, surer / np.where(pairs > 0, pairs, 1), np.nan)
 
 
-def selective_accuracy(order: Order) -> dict[str, NDArray[np.float64]]:
+def selective_accuracy(order: Order) -> dict[str, Array]:
     """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
     reached, found = order.reached, {}
     for percent in PERCENT:
@@ -145,7 +138,7 @@ def selective_accuracy(order: Order) -> dict[str, NDArray[np.float64]]:
     return found
 
 
-def by_letter(shares: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def by_letter(shares: Array) -> dict[str, Array]:
     """Shares [..., k] by name of the letter."""
     return {ascii_uppercase[k]: shares[..., k] for k in range(shares.shape[-1])}
 
@@ -154,7 +147,7 @@ PER_ROW: dict[str, Callable[[Probabilities], Any]] = {
     "accuracy": lambda probabilities: probabilities.correct,
     "brier": brier,
     "dont_know_rate": lambda probabilities: on_role(probabilities, DONT_KNOW),
-    "entropy": entropy,
+    "entropy": lambda probabilities: entropy(probabilities.ranked),
     "entropy_normalised": entropy_normalised,
     "nll": nll,
     "none_rate": lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vouch.metrics.calibration.bins import Bins, by_split, equal_slots, tally
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.splits import Splits
-from vouch.metrics.responses import Bools, Floats, Ints
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 COLDEST, HOTTEST = 0.05, 20.0
 """Bounds of T, met where a calibration half is all right or all wrong."""
@@ -28,8 +28,8 @@ class Scaled:
     before: bins of the same rows as they are without the temperature.
     """
 
-    temperature: NDArray[np.float64]
-    nll: NDArray[np.float64]
+    temperature: Array
+    nll: Array
     bins: Bins
     before: Bins
 
@@ -37,9 +37,7 @@ class Scaled:
 def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
     """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
     calibrating = splits.calibrating()
-    logits = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
-    logits = np.where(ranked.present, logits, -np.inf)
-    answer = np.where(ranked.answers, logits, -np.inf).max(axis=1)
+    logits, answer = logs(ranked)
     found = fit(logits, answer, calibrating)
     weights = np.exp(logits)
     confidence = weights.max(axis=1) / weights.sum(axis=1)
@@ -60,7 +58,14 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
     return Scaled(found, np.array(nll), by_split(tallied, bins), by_split(before, bins))
 
 
-def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
+def logs(ranked: Ranked) -> tuple[Floats, Floats]:
+    """[n, k] log p, -inf where there is no letter; [n] that of the answer, the largest of several."""
+    found = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
+    found = np.where(ranked.present, found, -np.inf)
+    return found, np.where(ranked.answers, found, -np.inf).max(axis=1)
+
+
+def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array:
     """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 where another split
     has none within the bounds.
 
@@ -82,7 +87,7 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArr
     return np.asarray(1 / _roots(grid, means, above))
 
 
-def _roots(grid: Floats, means: Floats, above: Ints) -> NDArray[np.float64]:
+def _roots(grid: Floats, means: Floats, above: Ints) -> Array:
     """[splits] where the slopes [splits, g] at the nodes of a grid of beta are 0, below node `above`.
 
     Halves the interval by the sign of the polynomial through four nodes (Lagrange).
@@ -102,7 +107,7 @@ def _roots(grid: Floats, means: Floats, above: Ints) -> NDArray[np.float64]:
     return np.asarray(np.exp((left + right) / 2))
 
 
-def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:
+def _slope(logits: Floats, answer: Floats, beta: float) -> Array:
     """[n] derivative of the negative log-likelihood with respect to beta."""
     scaled = beta * logits
     weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))

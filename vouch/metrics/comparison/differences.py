@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.comparison.resampling import Array, holm, intervals, means, p_values
+from vouch.metrics.comparison.resampling import holm, intervals, means, p_values
+from vouch.metrics.intervals import some
+from vouch.metrics.responses import Array
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 UNITS = 2520
@@ -50,13 +52,12 @@ def _pairs(frame: pd.DataFrame, seed: int, resamples: int) -> Iterator[dict[str,
     low, high = intervals(sums, counts, seed, resamples)
     p = p_values(mean, sums, counts)
     for pair in np.flatnonzero(items):
-        varies = not np.isnan(low[pair])
         yield {
             "first": models[firsts[pair]],
             "second": models[seconds[pair]],
             "difference": float(mean[pair] / UNITS),
-            "low": float(low[pair] / UNITS) if varies else None,
-            "high": float(high[pair] / UNITS) if varies else None,
+            "low": some(low[pair] / UNITS),
+            "high": some(high[pair] / UNITS),
             "p": float(p[pair]) if clusters[pair] > 1 else None,
             "items": int(items[pair]),
         }

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 
 from vouch.metrics.intervals import AT_ONCE, SHARES
+from vouch.metrics.responses import Array
 
-Array = NDArray[np.float64]
 POWER = 0.8
 INTERVAL = 2 * 1.959964
 """Standard errors in the width of a 95 % interval."""
@@ -77,13 +77,23 @@ def sign_flip_p(sums: NDArray[np.int64]) -> float:
 
     Exact, by convolution. Of single questions it is McNemar's test, the binomial tail of those that differ.
     """
-    sizes = np.abs(sums[sums != 0])
-    total = int(sizes.sum())
-    law = np.zeros(2 * total + 1)  # of the sum, from -total
-    law[total] = 1
-    for size in sizes.tolist():
-        law = (np.roll(law, size) + np.roll(law, -size)) / 2  # what would leave the array has no mass yet
-    return min(1.0, float(law[: total + int(sums.sum()) + 1].sum()))
+    law = np.ones(1)  # of the sum, symmetric about 0
+    for size, count in zip(*np.unique(np.abs(sums[sums != 0]), return_counts=True), strict=True):
+        heads = _fair_coins(int(count))
+        further = np.zeros(len(law) + 2 * size * (len(heads) - 1))
+        for place, p in enumerate(heads):
+            further[2 * size * place :][: len(law)] += p * law
+        law = further
+    return min(1.0, float(law[: max(0, len(law) // 2 + int(sums.sum()) + 1)].sum()))
+
+
+def _fair_coins(count: int) -> Array:
+    """The law of the heads among so many coins, without what is below 1e-300 at either end."""
+    reach = min(count // 2, int(20 * math.sqrt(count)) + 1)
+    heads = count // 2 - np.arange(reach)
+    low = np.cumprod(np.append(1.0, heads / (count - heads + 1)))[::-1]
+    law = np.concatenate([low, low[::-1][1 - count % 2 :]])
+    return np.asarray(law / law.sum())
 
 
 def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from vouch.metrics.conformal.selective import alone
 from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.conformal.weighted import Array, density_ratio, weighted_thresholds
+from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
 from vouch.metrics.intervals import percentiles
+from vouch.metrics.responses import Array
 from vouch.tables.prompts import ORIGINAL
 from vouch.tables.transfer import NONE
 

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.comparison.differences import UNITS
-from vouch.metrics.comparison.resampling import Array, intervals, means
+from vouch.metrics.comparison.resampling import intervals, means
+from vouch.metrics.intervals import some
+from vouch.metrics.responses import Array
 from vouch.tables.outcomes import contents, flips
 from vouch.tables.prompts import KEPT, ORIGINAL, OUTPUTS
 
@@ -78,7 +80,7 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     low, high = intervals(sums, counts, seed, resamples)
     numbers = zip(named, means(sums, counts) / GRAIN, low / GRAIN, high / GRAIN, strict=True)
     return [
-        row | {"difference": float(mean), "low": _some(low), "high": _some(high)}
+        row | {"difference": float(mean), "low": some(low), "high": some(high)}
         for row, mean, low, high in numbers
     ]
 
@@ -95,7 +97,3 @@ def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array
         value = np.where(kept == (metric == FLIPPED), flipped, np.nan)
         original = np.zeros(len(value))
     return np.rint(GRAIN * value), np.rint(GRAIN * original)
-
-
-def _some(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

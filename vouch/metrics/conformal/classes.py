@@ -18,10 +18,8 @@ from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import with_penalties
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.conformal.thresholds import thresholds
-from vouch.metrics.responses import Bools, Responses
+from vouch.metrics.responses import Array, Bools, Responses
 from vouch.tables.prompts import KEPT
-
-Array = NDArray[np.float64]
 
 
 def classes(responses: Responses, effect: str) -> Responses:

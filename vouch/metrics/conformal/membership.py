@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from vouch.metrics.conformal.ordering import pieces
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.splits import Splits
-from vouch.metrics.responses import Bools, Floats, Ints, count
+from vouch.metrics.responses import Array, Bools, Floats, Ints, count
 
 LIVE = 1 << 10
 """Live rows that are counted at a time, so that memory stays flat."""
 Scores = Callable[[Ranked], Floats]
 
 
-def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, NDArray[np.float64]]:
+def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, Array]:
     """[n] score of each row's answer, the smallest of several, by the names of the scores."""
     found = {name: np.full(len(ranked), np.inf) for name in scores}
     for piece in pieces(len(ranked)):
@@ -67,7 +67,7 @@ class SetMembership:
             counted += np.bincount(cells, minlength=counted.size).reshape(counted.shape)
         return counted
 
-    def row_means(self, splits: Splits) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def row_means(self, splits: Splits) -> tuple[Array, Array]:
         """[n] mean size and mean coverage of each row over the splits in which it tests, else 0."""
         testing = ~splits.calibrating(self.live)
         times = np.maximum(testing.sum(axis=0), 1)
@@ -84,7 +84,7 @@ class SetMembership:
 def set_membership(
     ranked: Ranked,
     scores: Mapping[str, Scores],
-    limits: Mapping[str, NDArray[np.float64]],
+    limits: Mapping[str, Array],
     strata: NDArray[np.integer] | None,
 ) -> dict[str, SetMembership]:
     """Set membership of all rows in every split, by the names of the scores.
@@ -110,7 +110,7 @@ def set_membership(
 
 
 def _of_piece(
-    part: Ranked, scores: Floats, limits: NDArray[np.float64], where: NDArray[np.integer]
+    part: Ranked, scores: Floats, limits: Array, where: NDArray[np.integer]
 ) -> tuple[NDArray[np.uint8], Ints, NDArray[np.uint8]]:
     """Codes [r] by the smallest thresholds; the rows that are live, and their codes in every split.
 
@@ -128,9 +128,7 @@ def _of_piece(
     return settled, live, _varying(part.take(live), scores[live], limits, where[live])
 
 
-def _varying(
-    part: Ranked, scores: Floats, limits: NDArray[np.float64], where: NDArray[np.integer]
-) -> NDArray[np.uint8]:
+def _varying(part: Ranked, scores: Floats, limits: Array, where: NDArray[np.integer]) -> NDArray[np.uint8]:
     """[splits, r] codes of r rows; scores [r, k], where [r, k] or [r, 1] as columns of limits."""
     size = np.zeros((len(limits), len(part)), dtype=np.uint8)
     covered = np.zeros(size.shape, dtype=bool)

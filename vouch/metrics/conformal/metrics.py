@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vouch.metrics.responses import Array
+
 SHARE_OF_SIZE = 0.05
 """Sizes that fewer of the test rows have are left out of worst_size_coverage: a handful says nothing."""
 
@@ -22,8 +24,8 @@ class SetCounts:
     """
 
     counted: NDArray[np.int64]
-    correct: NDArray[np.float64]
-    options: NDArray[np.float64]
+    correct: Array
+    options: Array
 
     @property
     def size(self) -> NDArray[np.int64]:
@@ -45,12 +47,12 @@ class SetCounts:
         """[...] how many test rows there are."""
         return np.asarray(self.counted.sum(axis=-1))
 
-    def mean(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.float64]:
+    def mean(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> Array:
         """[...] mean over the rows of a quantity [s] of the codes."""
         return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
 
 
-def uacc(sets: SetCounts) -> NDArray[np.float64]:
+def uacc(sets: SetCounts) -> Array:
     """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
 
     K is the mean number of options where prompts differ.
@@ -58,17 +60,17 @@ def uacc(sets: SetCounts) -> NDArray[np.float64]:
     return np.asarray(sets.correct * np.sqrt(sets.options) / sets.mean(sets.size))
 
 
-def unfilled_coverage(sets: SetCounts) -> NDArray[np.float64]:
+def unfilled_coverage(sets: SetCounts) -> Array:
     """[...] share of the sets that hold an answer and were not empty."""
     return sets.mean(sets.covered * (1 - sets.empty))
 
 
-def set_size_share(sets: SetCounts) -> dict[str, NDArray[np.float64]]:
+def set_size_share(sets: SetCounts) -> dict[str, Array]:
     """Size, from 1 to the largest -> [...] share of the sets that have it."""
     return {str(size): sets.mean(sets.size == size) for size in range(1, int(sets.size.max()) + 1)}
 
 
-def worst_size_coverage(sets: SetCounts) -> NDArray[np.float64]:
+def worst_size_coverage(sets: SetCounts) -> Array:
     """[...] minimum over the sizes of the share of sets of that size that hold an answer."""
     worst = np.ones(sets.counted.shape[:-1])
     for size in range(1, int(sets.size.max()) + 1):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.conformal.ordering import descending, pieces
-from vouch.metrics.responses import Bools, Floats, Ints, Responses
+from vouch.metrics.responses import Array, Bools, Floats, Ints, Responses
 
 ANSWER = 32
 """A mark that is carried through the sort: the letter's place in its prompt, plus this for an answer."""
@@ -107,7 +107,7 @@ class Ranked:
         return mass
 
     @cached_property
-    def place(self) -> NDArray[np.float64]:
+    def place(self) -> Array:
         """[n, k] 1 + how many letters are more probable."""
         places = np.ones(self.p.shape, order="F")
         for rank in range(1, self.p.shape[1]):

@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouch.metrics.conformal.splits import Splits
-from vouch.metrics.conformal.thresholds import exact_rank
-from vouch.metrics.responses import Bools, Ints
-
-Array = NDArray[np.float64]
+from vouch.metrics.conformal.thresholds import quantile
+from vouch.metrics.responses import Array, Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Samples:
         return chosen.mean(axis=1), np.asarray((chosen & self.right[:, :number, None]).any(axis=1))
 
 
-def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]]) -> Samples:
+def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] | Bools) -> Samples:
     """From the answers of each question, as many of each, and whether they are right."""
     same = []
     for row in answers:
@@ -62,7 +59,7 @@ class SampledSets:
 def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -> SampledSets | None:
     """None where in some split no number of the samples drawn is enough."""
     first = drawn.first_right()
-    needed = np.array([_quantile(first[calibrates], misses) for calibrates in splits])
+    needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])
     if not np.isfinite(needed).all():
         return None
     found = np.empty((4, len(splits)))
@@ -70,14 +67,8 @@ def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -
     for split, calibrates in enumerate(splits):
         shares, right = by_number[needed[split]]
         scores = 1 - np.where(right, shares, 0).max(axis=1)
-        limit = _quantile(scores[calibrates & (first <= needed[split])], leaves)
+        limit = quantile(scores[calibrates & (first <= needed[split])], leaves)
         kept = ((shares > 0) & (1 - shares <= limit))[~calibrates]
         covered, size = (kept & right[~calibrates]).any(axis=1), kept.sum(axis=1)
         found[:, split] = needed[split], limit, covered.mean(), size.mean()
     return SampledSets(*found)
-
-
-def _quantile(scores: Array, alpha: float) -> float:
-    """The ceil((n + 1)(1 - alpha))-th smallest, inf where there is none."""
-    rank = exact_rank(len(scores), alpha)
-    return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf

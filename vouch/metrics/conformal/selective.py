@@ -2,10 +2,10 @@
 
 Answers with a confidence of the threshold or more are given, all others go to a person. Two promises:
 
-alone       with probability `sure`, at most a share `wrong` of the answers given is wrong (Geifman and
+alone       with probability `level`, at most a share `max_risk` of the answers given is wrong (Geifman and
             El-Yaniv 2017; here by split fixed-sequence testing with exact binomial tails, Angelopoulos et
             al. 2021, Learn then test)
-abstention  at most a share `wrong` of all questions is answered wrongly, on average over calibrations
+abstention  at most a share `max_risk` of all questions is answered wrongly, on average over calibrations
             (conformal risk control, Angelopoulos et al. 2024; as abstention, Abbasi Yadkori et al. 2024)
 
 Both rest on one question of each group, drawn at random, so that they are independent: the promise is about
@@ -15,12 +15,11 @@ a question of a new group. In the first an answer that is less than fully right 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
-from vouch.metrics.intervals import mean_interval
+from vouch.metrics.intervals import Interval, mean_interval
 from vouch.metrics.protocols import Figure
-from vouch.metrics.responses import Bools, Floats, Ints
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 SURE = 0.9
 WRONG = (1, 5, 10, 20)
@@ -28,7 +27,6 @@ WRONG = (1, 5, 10, 20)
 PLANNED = 0.25
 LEVELS = 50
 POINTS = 20
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,12 @@ class Alone:
         """Share of the questions that are answered."""
         return float(self.answers.mean()) if len(self.answers) else 0.0
 
+    @property
+    def interval(self) -> Interval:
+        """Of that share; none where nothing is answered."""
+        shown = self.answers, np.arange(len(self.answers))
+        return mean_interval(*shown) if self.answered else (None, None)
+
 
 def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> Ints:
     """Rows [G] of n, one at random of each of G groups, in random order.
@@ -60,16 +64,16 @@ def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> I
     return np.asarray(chosen[np.argsort(drawn[len(first) :], kind="stable")])
 
 
-def tail(answers: Array, errors: Array, wrong: float) -> Array:
-    """P(so few errors or fewer among so many answers) if a share `wrong` were wrong, by the binomial law."""
+def tail(answers: Array, errors: Array, max_risk: float) -> Array:
+    """P(so few errors or fewer among so many answers) if a share `max_risk` were wrong (binomial law)."""
     return np.asarray(
-        np.where(errors < answers, betainc(np.maximum(answers - errors, 1), errors + 1, 1 - wrong), 1.0)
+        np.where(errors < answers, betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk), 1.0)
     )
 
 
-def upper_bound(answers: Array, errors: Array, sure: float) -> Array:
-    """Share of wrong answers that is not exceeded with probability `sure` (Clopper and Pearson 1934)."""
-    found = betaincinv(errors + 1, np.maximum(answers - errors, 1), sure)
+def upper_bound(answers: Array, errors: Array, level: float) -> Array:
+    """Share of wrong answers that is not exceeded with probability `level` (Clopper and Pearson 1934)."""
+    found = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
     return np.asarray(np.where(errors < answers, found, 1.0))
 
 
@@ -93,22 +97,23 @@ def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Arra
 
 
 def alone(
-    confidence: Floats, right: Floats, groups: Ints, wrong: float, sure: float = SURE, seed: int = 0
+    confidence: Floats, right: Floats, groups: Ints, max_risk: float, level: float = SURE, seed: int = 0
 ) -> Alone:
-    """The lowest threshold by which at most a share `wrong` of the answers is wrong, with probability `sure`.
+    """The lowest threshold by which, with probability `level`, at most a share `max_risk` is wrong.
 
     confidence [n]; right [n] in 0 ... 1; groups [n]. A quarter of the groups plans: its confidences are the
     thresholds to try, and the one with most evidence among it is the first. The others prove: from that
-    threshold down each is tested by the exact binomial tail at level 1 - sure, until one fails. Nothing of
-    the order rests on them, so a threshold with more errors passes with a probability of at most 1 - sure.
+    threshold down each is tested by the exact binomial tail at significance 1 - level, until one fails.
+    Nothing of the order rests on them, so a threshold with more errors passes with a probability of at most
+    1 - level.
     """
     plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
     if not len(thresholds):
         return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
-    evidence = tail(*_counted(confidence[plan], right[plan], thresholds), wrong)
+    evidence = tail(*_counted(confidence[plan], right[plan], thresholds), max_risk)
     tried = thresholds[len(evidence) - 1 - int(evidence[::-1].argmin()) :]
     answers, errors = _counted(confidence[proof], right[proof], tried)
-    passed = int(np.logical_and.accumulate(tail(answers, errors, wrong) <= 1 - sure + 1e-12).sum())
+    passed = int(np.logical_and.accumulate(tail(answers, errors, max_risk) <= 1 - level + 1e-12).sum())
     if not passed:
         return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
     threshold = float(tried[passed - 1])
@@ -125,30 +130,30 @@ class Curve:
     bound: Array
 
 
-def curve(confidence: Floats, right: Floats, groups: Ints, sure: float = SURE, seed: int = 0) -> Curve:
+def curve(confidence: Floats, right: Floats, groups: Ints, level: float = SURE, seed: int = 0) -> Curve:
     """Answer, or hand to a person: POINTS thresholds, with bounds that hold for all together (Bonferroni)."""
     _, proof, thresholds = _planned(confidence, right, groups, seed, POINTS)
     answers, errors = _counted(confidence[proof], right[proof], thresholds)
     given = answers > 0
     answers, errors, thresholds = answers[given], errors[given], thresholds[given]
-    each = 1 - (1 - sure) / POINTS
+    each = 1 - (1 - level) / POINTS
     return Curve(
         thresholds, answers / max(len(proof), 1), errors / answers, upper_bound(answers, errors, each)
     )
 
 
 def abstention(
-    confidence: Floats, right: Floats, groups: Ints, wrong: float, seed: int = 0
+    confidence: Floats, right: Floats, groups: Ints, max_risk: float, seed: int = 0
 ) -> tuple[float, float]:
     """Threshold, and the share of the questions that is answered by it, of conformal abstention.
 
-    The lowest with (W + 1) / (G + 1) <= wrong, W being the sum of 1 - right over what is answered; the next
-    question is then answered wrongly with a probability of at most `wrong`. inf and 0 where there is none.
+    The lowest with (W + 1) / (G + 1) <= max_risk, W being the sum of 1 - right over what is answered; the
+    next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 where none is.
     """
     rows = one_of_each(confidence, right, groups, seed)
     levels, place = np.unique(-confidence[rows], return_inverse=True)
     lost = np.cumsum(np.bincount(place, 1 - right[rows], minlength=len(levels)))
-    kept = int(((lost + 1) / (len(rows) + 1) <= wrong + 1e-12).sum())  # lost never falls
+    kept = int(((lost + 1) / (len(rows) + 1) <= max_risk + 1e-12).sum())  # lost never falls
     if not kept:
         return np.inf, 0.0
     return float(-levels[kept - 1]), float((place < kept).mean())
@@ -167,8 +172,7 @@ def selective_figures(
         number = len(found.answers)
         if not number:
             continue
-        ends = mean_interval(found.answers, np.arange(number)) if found.answered else (None, None)
-        figures.append(Figure(score, f"answered_alone_{percent}", found.answered, number, *ends))
+        figures.append(Figure(score, f"answered_alone_{percent}", found.answered, number, *found.interval))
         share = abstention(confidence, right, groups, percent / 100, seed)[1]
         figures.append(Figure(score, f"answered_conformal_{percent}", share, len(np.unique(groups))))
     return figures

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouch.metrics.conformal.membership import Scores, SetMembership, answer_scores, set_membership
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
@@ -16,14 +15,14 @@ from vouch.metrics.conformal.thresholds import STRATA, Strata, thresholds
 from vouch.metrics.intervals import SHARES
 from vouch.metrics.protocols import HEADLINE, MARGINAL, Figure
 from vouch.metrics.registry import metrics, named
-from vouch.metrics.responses import Bools, Floats, Ints, Responses
+from vouch.metrics.responses import Array, Bools, Floats, Ints, Responses
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config
 
 SWEPT = ("coverage", "set_size")
 """Metrics that are given for every share of `score.shares`."""
-Drawn = tuple[str, str, str, float, NDArray[np.float64]]
+Drawn = tuple[str, str, str, float, Array]
 """score, metric, calibration, alpha, and one number of every split [splits]."""
 
 
@@ -35,7 +34,7 @@ class Rows:
     categories: Ints
     correct: Floats | Bools
     scores: dict[str, Scores]
-    answers: dict[str, NDArray[np.float64]]
+    answers: dict[str, Array]
 
     def strata(self, kind: str) -> Strata:
         """The strata of a kind of calibration."""
@@ -46,7 +45,7 @@ class Rows:
 class Calibrated:
     """Sets of one score: thresholds [splits, strata], the set membership of all rows, and their counts."""
 
-    limits: NDArray[np.float64]
+    limits: Array
     membership: SetMembership
     counts: SetCounts
 
@@ -112,7 +111,7 @@ def set_figures(
     return _figures(drawn, len(rows.ranked)), main
 
 
-def _values(found: dict[str, Calibrated], kind: str) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+def _values(found: dict[str, Calibrated], kind: str) -> Iterator[tuple[str, str, Array]]:
     """score, metric, [splits]: every metric of the sets of all scores, and their thresholds."""
     for metric, formula in OF_SETS.items():
         of_score = {score: formula(each.counts) for score, each in found.items()}

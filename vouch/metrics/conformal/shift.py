@@ -20,8 +20,6 @@ from vouch.metrics.join import Block
 from vouch.metrics.protocols import MARGINAL, Figure, split_figure
 from vouch.metrics.responses import Ints, Responses
 
-_BARBER = "Barber et al. 2023"
-
 
 def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     """For every score, at the main alpha: figures of the variation `other`, with percentiles over the splits.

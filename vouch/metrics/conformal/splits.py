@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.responses import Array, Bools, Ints
 
 BYTES = 1 << 13
 """Of each split at a time, so that they stay in the processor's cache."""
@@ -63,7 +63,7 @@ class Splits:
         """[splits] how many rows calibrate."""
         return self.count(np.ones(self.rows, dtype=bool))
 
-    def test_means(self, values: np.ndarray) -> NDArray[np.float64]:
+    def test_means(self, values: np.ndarray) -> Array:
         """[splits] mean of values [n] over the rows that test; exact sums of equal values at a time."""
         total = np.zeros(len(self))
         # Sorting a million booleans to find out that there are two of them takes as long as all else here.

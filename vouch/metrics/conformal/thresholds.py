@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.splits import Splits
-from vouch.metrics.responses import Bools, Floats, Ints
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 
 class Strata(NamedTuple):
@@ -59,7 +59,7 @@ REACH = 4
 
 def thresholds(
     answer: Floats, strata: NDArray[np.integer], count: int, splits: Splits, alpha: float
-) -> NDArray[np.float64]:
+) -> Array:
     """[splits, count] the ceil((m + 1)(1 - alpha))-th smallest score of the m rows that calibrate a stratum.
 
     answer [n]: scores of the answers; strata [n]: each row's stratum in 0 ... count - 1. +inf where m is too
@@ -92,9 +92,7 @@ def _window(answer: Floats, mine: Bools, sizes: Ints, ranks: Ints) -> tuple[floa
     return float(placed[low]), float(placed[high])
 
 
-def _select(
-    answer: Floats, mine: Bools, splits: Splits, ranks: Ints, low: float, high: float
-) -> NDArray[np.float64]:
+def _select(answer: Floats, mine: Bools, splits: Splits, ranks: Ints, low: float, high: float) -> Array:
     """[splits] the rank-th smallest calibrating score in each split; looks at all rows where need be."""
     inside = np.flatnonzero(mine & (answer >= low) & (answer <= high))
     order = inside[np.argsort(answer[inside], kind="stable")]
@@ -105,6 +103,12 @@ def _select(
     if not bounded[ranks > 0].all():
         return _select(answer, mine, splits, ranks, -np.inf, np.inf)
     return np.asarray(answer[order][(reached >= ranks[:, None]).argmax(axis=1)])
+
+
+def quantile(scores: Floats, alpha: float) -> float:
+    """The ceil((n + 1)(1 - alpha))-th smallest of n scores, their threshold; inf where there is none."""
+    rank = exact_rank(len(scores), alpha)
+    return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
 
 
 def exact_rank(count: int, alpha: float) -> int:

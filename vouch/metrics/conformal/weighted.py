@@ -6,9 +6,9 @@ known. Here it is estimated from embeddings, so that coverage is approximate.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from vouch.metrics.responses import Array
+
 STEPS = 50
 DIGITS = 6
 """Digits that are kept of a ratio: the last ones hang on how many threads the linear algebra had."""

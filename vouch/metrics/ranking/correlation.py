@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 from scipy.stats import rankdata
 
-Numbers = NDArray[np.float64]
+from vouch.metrics.responses import Array
 
 EXACT = 8
 """Most models for which every permutation is looked at."""
 CLOSE = 1e-9
 
 
-def spearman(x: Numbers, y: Numbers) -> Numbers:
+def spearman(x: Array, y: Array) -> Array:
     """[...] Spearman's rho, ties at their mean rank."""
     return _pearson(_ranks(x), _ranks(y))
 
 
-def weighted_tau(x: Numbers, y: Numbers) -> Numbers:
+def weighted_tau(x: Array, y: Array) -> Array:
     """[...] weighted Kendall tau (Vigna 2015) as scipy.stats.weightedtau has it by default.
 
     A pair weighs 1 / (1 + r) + 1 / (1 + s), with r and s the places of its models from the top, 0 for the
@@ -45,13 +45,13 @@ def weighted_tau(x: Numbers, y: Numbers) -> Numbers:
     return np.asarray(np.clip((taus[0] + taus[1]) / 2, -1, 1))
 
 
-def _signs(values: Numbers) -> NDArray[np.int8]:
+def _signs(values: Array) -> NDArray[np.int8]:
     """[..., n, n] the sign of each model's value minus each other's."""
     one, other = values[..., :, None], values[..., None, :]
     return np.asarray((one > other).view(np.int8) - (one < other).view(np.int8))
 
 
-def p_values(x: Numbers, y: Numbers) -> tuple[float, float]:
+def p_values(x: Array, y: Array) -> tuple[float, float]:
     """Two-sided p of the rho of [models], and the smallest that any order of these models could have.
 
     Up to EXACT models the share of all permutations whose rho is as far from 0; above, Student's t with n - 2
@@ -75,23 +75,23 @@ def _permutations(count: int) -> NDArray[np.int64]:
     return np.array(list(permutations(range(count))))
 
 
-def _ranks(values: Numbers) -> Numbers:
+def _ranks(values: Array) -> Array:
     """Twice the ranks, whole numbers, so that sums of them are exact."""
     return np.asarray(np.rint(2 * rankdata(values, axis=-1)))
 
 
-def _pearson(x: Numbers, y: Numbers) -> Numbers:
+def _pearson(x: Array, y: Array) -> Array:
     """[...] of whole numbers [..., n]."""
     count = x.shape[-1]
 
-    def product(a: Numbers, b: Numbers) -> Numbers:
+    def product(a: Array, b: Array) -> Array:
         return np.asarray(count * (a * b).sum(axis=-1) - a.sum(axis=-1) * b.sum(axis=-1))
 
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.clip(product(x, y) / np.sqrt(product(x, x) * product(y, y)), -1, 1))
 
 
-def _places(first: Numbers, second: Numbers) -> NDArray[np.int64]:
+def _places(first: Array, second: Array) -> NDArray[np.int64]:
     """[..., n] place from the top by `first`, ties by `second`."""
     order = np.lexsort((second, first), axis=-1)[..., ::-1]
     places = np.empty_like(order)

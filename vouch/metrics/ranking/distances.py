@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.ranking.correlation import CLOSE, EXACT, Numbers, spearman
+from vouch.metrics.ranking.correlation import CLOSE, EXACT, spearman
+from vouch.metrics.responses import Array
 from vouch.pipeline.errors import UserError
 
 Rows = list[dict[str, Any]]
@@ -28,12 +29,12 @@ DIGITS = 6
 class Gaussian:
     """mean [d]; root [d, d], the symmetric square root of the covariance; spread, the covariance's trace."""
 
-    mean: Numbers
-    root: Numbers
+    mean: Array
+    root: Array
     spread: float
 
 
-def gaussian(vectors: Numbers, weights: Numbers) -> Gaussian:
+def gaussian(vectors: Array, weights: Array) -> Gaussian:
     """Of n embeddings [n, d] that count `weights` [n] times, whole numbers of at least two in all.
 
     The covariance is divided by that sum minus 1. Where it has less than full rank, so has its root, and the
@@ -64,8 +65,8 @@ class Cloud:
     """vectors [n, d] of a dataset, and how many items have each [n]."""
 
     encoder: str
-    vectors: Numbers
-    weights: Numbers
+    vectors: Array
+    weights: Array
 
 
 def cloud(table: pa.Table, where: str) -> Cloud | None:
@@ -174,7 +175,7 @@ def _trend(
     return found
 
 
-def _spearman(x: Numbers, y: Numbers) -> float:
+def _spearman(x: Array, y: Array) -> float:
     known = ~np.isnan(x)
     return float(spearman(x[known], y[known])) if known.sum() > 1 else np.nan
 

@@ -9,9 +9,9 @@ from scipy.stats import rankdata
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.comparison.variations import GRAIN
-from vouch.metrics.ranking.correlation import Numbers
 from vouch.metrics.ranking.rankers import RANKERS, Ranker
 from vouch.metrics.ranking.task import Task
+from vouch.metrics.responses import Array
 from vouch.tables.rankings import COMBINED
 
 
@@ -26,9 +26,9 @@ class Ranking:
     place: dict[str, str]
     uncertainty: bool
     models: tuple[int, ...]
-    values: Numbers
-    performance: Numbers
-    drawn: tuple[Numbers, Numbers]
+    values: Array
+    performance: Array
+    drawn: tuple[Array, Array]
 
 
 def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha: float) -> list[Ranking]:
@@ -56,7 +56,7 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
 
 def _values(
     here: Sequence[Task], proxies: Sequence[Task], alpha: float
-) -> Iterator[tuple[dict[str, str], bool, Numbers]]:
+) -> Iterator[tuple[dict[str, str], bool, Array]]:
     """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""
     for name, ranker in RANKERS.items():
         for task in here:
@@ -78,9 +78,7 @@ def _applies(ranker: Ranker, task: Task) -> bool:
     return any(name in task.label_free for name in ranker.needs) if ranker.needs else not task.score
 
 
-def _resampled(
-    matrices: Sequence[Numbers], groups: np.ndarray, config: Config
-) -> tuple[Numbers, list[Numbers]]:
+def _resampled(matrices: Sequence[Array], groups: np.ndarray, config: Config) -> tuple[Array, list[Array]]:
     """Means [matrices, models] over the items, and of each matrix [resamples, models] over whole groups."""
     stacked = np.concatenate(matrices).T  # [items, matrices x models]
     known = ~np.isnan(stacked)
@@ -106,7 +104,7 @@ def _combined(found: Sequence[Ranking]) -> Iterator[Ranking]:
         return
     places = [[ranking.models.index(model) for model in models] for ranking in found]
 
-    def mean(values: Sequence[Numbers]) -> Numbers:
+    def mean(values: Sequence[Array]) -> Array:
         ranks = [2 * rankdata(v[..., own], axis=-1) for v, own in zip(values, places, strict=True)]
         return np.asarray(np.sum(ranks, axis=0) / (2 * len(found) * len(models)))
 

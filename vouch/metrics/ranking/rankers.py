@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vouch.metrics.conformal.thresholds import exact_rank
-from vouch.metrics.ranking.task import NLL, PROBABILITIES, Numbers, Task, highest
+from vouch.metrics.calibration.probabilities import entropy
+from vouch.metrics.conformal.thresholds import quantile
+from vouch.metrics.ranking.task import NLL, PROBABILITIES, Task, highest
+from vouch.metrics.responses import Array
 from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 
 
@@ -22,20 +24,18 @@ class Ranker(NamedTuple):
     """
 
     needs: tuple[str, ...]
-    per_item: Callable[[Task], Numbers] | None = None
-    per_proxy: Callable[[Task, Task, float], Numbers] | None = None
+    per_item: Callable[[Task], Array] | None = None
+    per_proxy: Callable[[Task, Task, float], Array] | None = None
     uncertainty: bool = False
 
 
-def entropy(task: Task) -> Numbers:
+def minus_entropy(task: Task) -> Array:
     """Minus the entropy of the softmax over the options, nats."""
     p = task.label_free[PROBABILITIES]
-    known = ~np.isnan(p)
-    certainty = np.where(known, p * np.log(np.where(known & (p > 0), p, 1.0)), 0.0).sum(axis=2)
-    return np.asarray(np.where(known.any(axis=2), certainty, np.nan))
+    return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
 
 
-def gap(task: Task) -> Numbers:
+def gap(task: Task) -> Array:
     """Probability of the most probable option minus that of the next; with a single option its own, 1."""
     p = task.label_free[PROBABILITIES]
     ordered = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)
@@ -43,13 +43,13 @@ def gap(task: Task) -> Numbers:
     return np.asarray(np.where(np.isnan(p).all(axis=2), np.nan, ordered[:, :, -1] - second))
 
 
-def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Numbers:
+def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Array:
     """The mean performance on the proxy, for every item (Miller et al. 2021; AoL of Tu et al. 2024)."""
     mean = np.nanmean(proxy.performance, axis=1, keepdims=True)
     return np.where(np.isnan(task.performance), np.nan, mean)
 
 
-def atc(task: Task, proxy: Task, alpha: float) -> Numbers:
+def atc(task: Task, proxy: Task, alpha: float) -> Array:
     """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
 
     The threshold makes this share, on the labelled proxy, the model's performance there. How sure:
@@ -58,7 +58,7 @@ def atc(task: Task, proxy: Task, alpha: float) -> Numbers:
     return above(task.certainty, proxy.certainty, proxy.performance)
 
 
-def atc_literal(task: Task, proxy: Task, alpha: float) -> Numbers:
+def atc_literal(task: Task, proxy: Task, alpha: float) -> Array:
     """Equation 4 of Tu et al. 2024 to the letter: it counts the items on which the model is unsure.
 
     There u is an uncertainty, and the items with u above the threshold count as right: a model that is less
@@ -67,7 +67,7 @@ def atc_literal(task: Task, proxy: Task, alpha: float) -> Numbers:
     return above(-task.certainty, -proxy.certainty, proxy.performance)
 
 
-def sizes(task: Task, proxy: Task, alpha: float) -> Numbers:
+def sizes(task: Task, proxy: Task, alpha: float) -> Array:
     """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
 
     q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the right answers of the proxy's n items (LAC), and
@@ -79,15 +79,13 @@ def sizes(task: Task, proxy: Task, alpha: float) -> Numbers:
     right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
     scores = 1 - np.fmax.reduce(right, axis=2, initial=np.nan)
     for model, own in enumerate(scores):
-        known = np.sort(own[~np.isnan(own)])
-        rank = exact_rank(len(known), alpha)
-        threshold = known[rank - 1] if rank <= len(known) else np.inf
+        threshold = quantile(own[~np.isnan(own)], alpha)
         answered = ~np.isnan(p[model]).all(axis=1)
         found[model, answered] = np.maximum((1 - p[model, answered] <= threshold).sum(axis=1), 1)
     return found
 
 
-def certainty(task: Task, proxy: Task, alpha: float) -> Numbers:
+def certainty(task: Task, proxy: Task, alpha: float) -> Array:
     """1 - (|C| - 1) / (k - 1): share of the other options that the set rules out (Schmalfuss et al. 2025).
 
     The LAC threshold comes from the labels of the proxy, whereas the authors calibrate on half of the same
@@ -97,7 +95,7 @@ def certainty(task: Task, proxy: Task, alpha: float) -> Numbers:
     return np.asarray(1 - (sizes(task, proxy, alpha) - 1) / np.maximum(options - 1, 1))
 
 
-def above(values: Numbers, proxy: Numbers, performance: Numbers) -> Numbers:
+def above(values: Array, proxy: Array, performance: Array) -> Array:
     """[models, items] whether a value is above its model's threshold; NaN where the value is unknown.
 
     values: [models, items] of the task. proxy, performance: [models, items] of the labelled one. Of n known
@@ -128,7 +126,7 @@ _RANKERS: dict[str, Ranker] = {
     "atc_literal": Ranker((NLL, PROBABILITIES), per_proxy=atc_literal),
     "certainty": Ranker(_OPTIONS, per_proxy=certainty),
     "confidence": Ranker(_OPTIONS, lambda task: highest(task.label_free[PROBABILITIES])),
-    "entropy": Ranker(_OPTIONS, entropy, uncertainty=True),
+    "entropy": Ranker(_OPTIONS, minus_entropy, uncertainty=True),
     "gap": Ranker(_OPTIONS, gap),
     "set_size": Ranker(
         _OPTIONS, per_proxy=lambda task, proxy, alpha: -sizes(task, proxy, alpha), uncertainty=True

@@ -9,10 +9,11 @@ from scipy.stats import rankdata
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.variations import GRAIN
-from vouch.metrics.intervals import SHARES
-from vouch.metrics.ranking.correlation import Numbers, p_values, spearman, weighted_tau
+from vouch.metrics.intervals import SHARES, some
+from vouch.metrics.ranking.correlation import p_values, spearman, weighted_tau
 from vouch.metrics.ranking.ranked import Ranking, ranked
 from vouch.metrics.ranking.tasks import tasks
+from vouch.metrics.responses import Array
 from vouch.tables.rankings import FEW_LABELS, MEAN
 
 Rows = list[dict[str, Any]]
@@ -60,27 +61,23 @@ def _points(ranking: Ranking) -> dict[str, Any]:
     literal = -values if ranking.uncertainty else values
     row = {key: float(measure(values, performance)) for key, measure in MEASURES.items()}
     row |= {"p": p, "p_least": least, "tau_paper": abs(float(weighted_tau(literal, performance)))}
-    return {"models": len(ranking.models)} | {key: _some(value) for key, value in row.items()}
+    return {"models": len(ranking.models)} | {key: some(value) for key, value in row.items()}
 
 
-def _ends(drawn: Sequence[Mapping[str, Numbers]]) -> dict[str, float | None]:
+def _ends(drawn: Sequence[Mapping[str, Array]]) -> dict[str, float | None]:
     """2.5 and 97.5 percentiles of each measure's mean over several rankings; None where none has one."""
     ends: dict[str, float | None] = {}
     for key in MEASURES if drawn else ():
         mean = np.mean([draws[key] for draws in drawn], axis=0)
         mean = mean[~np.isnan(mean)]
         low, high = np.percentile(mean, SHARES) if len(mean) else (np.nan, np.nan)
-        ends |= {f"{key}_low": _some(float(low)), f"{key}_high": _some(float(high))}
+        ends |= {f"{key}_low": some(low), f"{key}_high": some(high)}
     return ends
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def _some(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else value
 
 
 def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
@@ -97,10 +94,10 @@ def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
     ]
 
 
-def few_labels(performance: Numbers, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
+def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
     """Models' order on so many items against that on all: means over draws, and rho's standard deviation.
 
-    Numbers of RANKINGS (Tu et al. 2024, table 3).
+    Array of RANKINGS (Tu et al. 2024, table 3).
 
     performance: [models, items] whole numbers, NaN where a model gave no answer. All models are judged on the
     same items, which are drawn without replacement and stay among the whole. A draw on which all models are
@@ -126,7 +123,7 @@ def few_labels(performance: Numbers, labels: int, draws: int, seed: int) -> dict
     }
 
 
-def _means(values: Numbers) -> Numbers:
+def _means(values: Array) -> Array:
     """Over the last axis, of what is known; 0 where nothing is."""
     known = ~np.isnan(values)
     return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1))

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from vouch.metrics.responses import Array
+
 PROBABILITIES = "probabilities"
 NLL = "nll_min"
 
@@ -28,8 +29,8 @@ class Task:
     score: str
     models: tuple[str, ...]
     groups: NDArray[np.int64]
-    performance: Numbers
-    label_free: Mapping[str, Numbers]
+    performance: Array
+    label_free: Mapping[str, Array]
     answers: NDArray[np.bool_]
 
     def only(self, models: tuple[str, ...]) -> "Task":
@@ -39,13 +40,13 @@ class Task:
         return replace(self, models=models, performance=self.performance[rows], label_free=label_free)
 
     @property
-    def certainty(self) -> Numbers:
+    def certainty(self) -> Array:
         """[m, n] how sure the model is: minus NLL of the least probable token, or largest probability."""
         if NLL in self.label_free:
             return -self.label_free[NLL]
         return highest(self.label_free[PROBABILITIES])
 
 
-def highest(probabilities: Numbers) -> Numbers:
+def highest(probabilities: Array) -> Array:
     """[m, n] the largest of [m, n, k]; NaN where there is no option."""
     return np.asarray(np.fmax.reduce(probabilities, axis=2))

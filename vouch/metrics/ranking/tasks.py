@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from vouch.metrics.ranking.task import PROBABILITIES, Numbers, Task
+from vouch.metrics.ranking.task import PROBABILITIES, Task
+from vouch.metrics.responses import Array
 from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.prompts import OUTPUTS, TEXT
 
@@ -44,7 +45,7 @@ class _Index:
         places = (self.models.get_indexer(rows["model"]), self.prompts.get_indexer(rows["prompt"]))
         shape = (len(self.models), len(self.prompts))
 
-        def matrix(name: str) -> Numbers:
+        def matrix(name: str) -> Array:
             values = np.full(shape, np.nan)
             values[places] = rows[name].to_numpy(float)
             return values

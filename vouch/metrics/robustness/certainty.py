@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vouch.metrics.calibration.certainty import clustered_entropy, vision_amplified_entropy
-from vouch.metrics.calibration.metrics import entropy
-from vouch.metrics.calibration.probabilities import clean_probabilities
+from vouch.metrics.calibration.probabilities import clean_probabilities, entropy
 from vouch.metrics.calibration.signals import CONFIDENCE
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
@@ -40,7 +39,7 @@ def option_signals(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]
     probabilities = clean_probabilities(plain.responses)
     found: Signals = {
         CONFIDENCE: np.asarray(probabilities.confidence, dtype=np.float64),
-        "entropy": -np.asarray(entropy(probabilities), dtype=np.float64),
+        "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
     }
     blind = without_picture(blocks)

@@ -13,9 +13,9 @@ from vouch.metrics.conformal.classes import certainty
 from vouch.metrics.conformal.shift import shift_figures
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import CLEAN, Figure
+from vouch.metrics.responses import Array
 from vouch.metrics.robustness.certainty import Texts, option_signals, text_signals
 from vouch.metrics.robustness.image_information import picture_figures
-from vouch.metrics.robustness.metrics import Array
 from vouch.metrics.robustness.outputs import gap_figures, preference_figures
 from vouch.metrics.robustness.perturbation import original_figures
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from vouch.metrics.responses import Array
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 
 from vouch.metrics.intervals import percentiles, resampled
 from vouch.metrics.protocols import CLEAN, Figure
-from vouch.metrics.robustness.metrics import OF_MEANS, Array, Means
+from vouch.metrics.responses import Array
+from vouch.metrics.robustness.metrics import OF_MEANS, Means
 from vouch.metrics.robustness.predictions import Predictions
 from vouch.tables.prompts import KEPT, ORIGINAL
 

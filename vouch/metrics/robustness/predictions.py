@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from vouch.metrics.lists import cells, has_any, lengths
 from vouch.metrics.protocols import CLEAN
-from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.responses import Array, Bools, Ints
 from vouch.tables.defects import DROPPED
-from vouch.tables.outcomes import UNREAD
+from vouch.tables.outcomes import UNREAD, floats
 from vouch.tables.prompts import KEPT, TEXT, painted_option
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -149,8 +146,8 @@ class PromptIndex:
             answers,
             read,
             pc.fill_null(outcomes["predicted"], -1).to_numpy().astype(np.int64),
-            _floats(outcomes["correct"]),
-            _floats(outcomes["clean_correct"]),
+            floats(outcomes["correct"]),
+            floats(outcomes["clean_correct"]),
             lengths(self._prompts["answers"])[prompts] / native,
             same if effect == KEPT else 1 - same,
             native == 1,
@@ -162,11 +159,6 @@ def _number(prompt: str, item: str, variation: str) -> int:
     """The number at the end of a prompt's id, 0 where there is none."""
     end = prompt.removeprefix(f"{item}/{variation}").removeprefix("/")
     return int(end) if end.isdecimal() else 0
-
-
-def _floats(column: pa.ChunkedArray) -> Array:
-    """[n] float64, NaN for null."""
-    return np.asarray(pc.fill_null(pc.cast(column, pa.float64()), np.nan).to_numpy())
 
 
 def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarray, Bools]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from vouch.metrics.intervals import centred, percentiles, resampled
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure
-from vouch.metrics.responses import Ints
-from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, Array, instability
+from vouch.metrics.responses import Array, Ints
+from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.robustness.predictions import Predictions
 
 TEST, TURN = "test", "turn"

@@ -4,7 +4,8 @@ faithful: plain means over all rows, as the authors take them (Li et al. 2023, T
 clean: without defective rows, with 95 % intervals that treat a group as one observation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.protocols import CLEAN, Column, Figure, mean_figure
 from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
-from vouch.metrics.responses import Bools
+from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.robustness.samples import sampled_agreement, sampled_instability
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.judge import Verdicts
@@ -53,13 +54,19 @@ def score_texts(
         measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
-        of_bins = _calibration(protocol, block, grades, confidence, kept, config)
+        of = list(_confident(protocol, block, grades, {"": confidence} | sure, kept))
+        found = _figures(protocol, block, measures, kept)
+        found += [each for rows in of if not rows.score for each in _calibration(protocol, rows, config)]
         if protocol == CLEAN:
-            of_bins += _guarantees(block, grades, {"": confidence} | sure, kept, config, names)
-        for score, values in sure.items():
-            of_bins += _calibration(protocol, block, grades, values, kept, config, score)
-            of_bins += _judgement(protocol, block, grades, values, kept, config, score)
-        return _figures(protocol, block, measures, kept) + of_bins
+            for rows in of:
+                found += selective_figures(rows.confidence, rows.right, rows.groups, config.seed, rows.score)
+            found += _sampled(
+                block, np.flatnonzero(kept & ~block.defective & ~np.isnan(grades)), config, names
+            )
+        for rows in of:
+            if rows.score:
+                found += _calibration(protocol, rows, config) + _ranking(protocol, rows, config)
+        return found
 
     known = ~np.isnan(grades)
     columns = {name: [getattr(one, name) for one in judged] for name in SAID} | {
@@ -138,26 +145,29 @@ def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict
     return found
 
 
-def _known(protocol: str, block: TextBlock, grades: Numbers, confidence: Numbers, kept: Bools) -> Bools:
-    """[n] where both what a text is worth and how sure the model was are known."""
-    known: Bools = kept & ~np.isnan(grades) & ~np.isnan(confidence)
-    return known & ~block.defective if protocol == CLEAN else known
+class _Rows(NamedTuple):
+    """Texts [n] of which is known how right they are and, by the sign of certainty `score`, how sure."""
+
+    score: str
+    confidence: Numbers
+    right: Numbers
+    groups: Ints
 
 
-def _judgement(
-    protocol: str,
-    block: TextBlock,
-    grades: Numbers,
-    confidence: Numbers,
-    kept: Bools,
-    config: Config,
-    score: str,
-) -> list[Figure]:
+def _confident(
+    protocol: str, block: TextBlock, grades: Numbers, sure: Mapping[str, Numbers], kept: Bools
+) -> Iterator[_Rows]:
+    """One for each sign of certainty that is known of any text that the protocol counts."""
+    counted = kept & ~block.defective if protocol == CLEAN else kept
+    for score, values in sure.items():
+        known = counted & ~np.isnan(grades) & ~np.isnan(values)
+        if known.any():
+            yield _Rows(score, values[known], grades[known], block.numbers[known])
+
+
+def _ranking(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
     """Whether the surer answers are right, and the squared distance of confidence from correctness."""
-    known = _known(protocol, block, grades, confidence, kept)
-    if not known.any():
-        return []
-    sure, right, groups = confidence[known], grades[known], block.numbers[known]
+    score, sure, right, groups = rows
     figures = [mean_figure("brier_answer", (sure - right) ** 2, groups, protocol, score)]
     levels, slots = np.unique(-sure, return_inverse=True)
     tallies = [(slots, values, len(levels)) for values in (np.ones(len(right)), right)]
@@ -171,42 +181,18 @@ def _judgement(
     return [*figures, Figure(score, "auroc", value, len(right), *ends)]
 
 
-def _guarantees(
-    block: TextBlock,
-    grades: Numbers,
-    sure: Mapping[str, Numbers],
-    kept: Bools,
-    config: Config,
-    names: Sequence[str],
-) -> list[Figure]:
-    """What may be answered alone by each confidence, and sets of the sampled answers."""
+def _sampled(block: TextBlock, rows: Ints, config: Config, names: Sequence[str]) -> list[Figure]:
+    """Sets of the answers sampled for some rows."""
     figures = []
-    for score, confidence in sure.items():
-        known = _known(CLEAN, block, grades, confidence, kept)
-        if known.any():
-            shown = confidence[known], grades[known], block.numbers[known]
-            figures += selective_figures(*shown, config.seed, score)
-    rows = np.flatnonzero(kept & ~block.defective & ~np.isnan(grades)).tolist()
     for temperature, samples in block.samples.items():
         asked, drawn = [block.questions[row] for row in rows], [samples[row] for row in rows]
         figures += sampled_figures(asked, drawn, block.numbers[rows], config, names, f"t{temperature:g}")
     return figures
 
 
-def _calibration(
-    protocol: str,
-    block: TextBlock,
-    grades: Numbers,
-    confidence: Numbers,
-    kept: Bools,
-    config: Config,
-    score: str = "",
-) -> list[Figure]:
+def _calibration(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
     """Metrics of bins."""
-    known = _known(protocol, block, grades, confidence, kept)
-    if not known.any():
-        return []
-    sure, right, groups = confidence[known], grades[known], block.numbers[known]
+    score, sure, right, groups = rows
     slots = equal_slots(sure, config.bins)
     bins = tally(slots, config.bins, sure, right)
     values = {name: float(formula(bins)) for name, formula in OF_BINS.items()}

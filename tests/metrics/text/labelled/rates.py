@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import cache
 from math import sqrt
 from pathlib import Path
 
@@ -79,6 +80,7 @@ def tables(rows: list[Read]) -> str:
     return "\n".join(parts) + "\n"
 
 
+@cache
 def accuracies(name: str) -> tuple[dict[str, float], dict[str, float]]:
     """By model, of the questions with options: as read here, and by the set's own reader where it has read."""
     ours, theirs, unread = defaultdict(list), defaultdict(list), defaultdict(list)

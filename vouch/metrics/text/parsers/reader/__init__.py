@@ -1,15 +1,15 @@
 """The reader of answers: it collects all that speaks for or against an option, and weighs it.
 
-To add a language, add its lines to cues.toml. spans.py finds the places that name options, context.py what
-stands around them, weigh.py holds the rules; statements.py reads what names no option by its own words,
-open.py answers to open questions.
+To add a language, add its lines to cues.toml. spans.py finds the places that name options, before.py and
+context.py what stands around them, weigh.py what each is worth, decide.py holds the rules; statements.py
+reads what names no option by its own words, open.py answers to open questions.
 """
 
 from vouch.metrics.text.numbers import boxed, number, undressed
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
+from vouch.metrics.text.parsers.reader.decide import EXPLICIT, decide
 from vouch.metrics.text.parsers.reader.options import Known, known, without_article
 from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared, restated, shortened
-from vouch.metrics.text.parsers.reader.weigh import EXPLICIT, weigh
 from vouch.metrics.text.wording import EDGES
 
 _BARE, _SHORT = 4, 400
@@ -39,7 +39,7 @@ def read(text: str, choices: Choices) -> Reading:
 
 
 def _read(said: str, options: Known, question: str) -> Reading:
-    return _boxed(said, options) or weigh(*lowered(said), options, question)
+    return _boxed(said, options) or decide(*lowered(said), options, question)
 
 
 def _boxed(said: str, options: Known) -> Reading | None:

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from functools import cached_property
 
 from vouch.metrics.text.numbers import BOX
+from vouch.metrics.text.parsers.reader.before import NOT, WEAK, WORD, before
 from vouch.metrics.text.parsers.reader.cues import (
     AFFIRMED,
     BEST,
@@ -12,13 +13,9 @@ from vouch.metrics.text.parsers.reader.cues import (
     CONCLUDES,
     CONDITION,
     DENIED,
-    ENDS,
-    LONGEST,
     MID_CONDITION,
     MUST,
     OTHERS,
-    SCRIPT,
-    WORDS,
     any_of,
     declines,
     either,
@@ -32,7 +29,6 @@ from vouch.metrics.text.parsers.reader.spans import Group
 SENTENCE_END = re.compile(
     r"[.!?。\n](?<![\W_][A-Za-z]\.)(?:(?<=[。\n])|(?=[\"')\]_*」]{0,4}\s)|(?<=[!?])(?=[⺀-鿿]))"
 )
-OPENERS = " \t\"'([{「『*_<"
 CLOSERS = re.compile(r"[\s\"')\]}」』*_.,;:!?。、>]*")
 _BULLET = re.compile(
     r"[ \t]{0,12}(?:[-•·+>#–*]{1,4}|\d{1,2}[.)])?[ \t]{0,4}[\"'(\[{「『*]{0,4}"
@@ -51,7 +47,6 @@ _OFFERED = re.compile(
 _CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
 _BECAUSE = re.compile(any_of(phrases("because")))
 _EMBEDS = re.compile(any_of(phrases("embeds")))
-LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
 
 
 class Text:
@@ -231,42 +226,3 @@ class Context:
         before = self.text.low[max(self.begin, self.group.start - 400) : self.group.start]
         found = declines(before, words_of(before)) if len(before) >= _SHORTEST else []
         return before, found[-1][1] if found else -1
-
-
-def before(said: str, low: str, at: int) -> tuple[str, bool]:
-    """The kind of the word that stands before, but for fillers, and whether a filler names an answer."""
-    noun = False
-    for _ in range(8):
-        while at > 0 and said[at - 1] in OPENERS:
-            at -= 1
-        if at == 0 or said[at - 1] == "\n":
-            return START, noun
-        last = said[at - 1]
-        if last == ":" or last == BOX or (last in "-–—" and said[at - 2 : at - 1] == " "):
-            return LINK, noun
-        if last in ".,;!?。、)]}-–—":
-            return _script(said, at)[0] or STOP, noun
-        kind, begin = _script(said, at) if last >= SCRIPT else _word(low, at)
-        if kind != "filler":
-            return kind or WORD, noun
-        noun = noun or names_answer(low[begin:at])
-        at = begin
-    return WORD, noun
-
-
-def _script(said: str, at: int) -> tuple[str, int]:
-    for ending, kind in ENDS:
-        if said.endswith(ending, max(0, at - 8), at):
-            return kind, at - len(ending)
-    return "", at - 1
-
-
-def _word(low: str, at: int) -> tuple[str, int]:
-    """The kind of the longest phrase that ends here."""
-    words = low[max(0, at - 40) : at].replace("\n", " ").split(" ")
-    last = words[-1].lstrip("\"'([{*,")
-    for count in range(min(LONGEST, len(words)), 1, -1):
-        phrase = " ".join(words[-count:]).lstrip("\"'([{*,")
-        if kind := WORDS.get(phrase):
-            return kind, at - len(phrase)
-    return WORDS.get(last) or (LINK if last.endswith("'s") else ""), at - len(last)

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from vouch.metrics.text.numbers import EXPRESSION, WORDS, boxed, evaluated, number, undressed
 from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, Reading
-from vouch.metrics.text.parsers.reader.context import CLOSERS, OPENERS, SENTENCE_END
+from vouch.metrics.text.parsers.reader.before import OPENERS
+from vouch.metrics.text.parsers.reader.context import CLOSERS, SENTENCE_END
 from vouch.metrics.text.parsers.reader.cues import (
     LINKED,
     THEREFORE,
