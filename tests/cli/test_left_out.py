@@ -13,9 +13,9 @@ from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.pipeline.yaml12 import load as load_yaml
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.headline import metrics_json
+from vouch.report.leaders import leaders
 from vouch.report.left_out import MARK, REMEDY
 from vouch.report.load import load
 from vouch.report.sections import generated, letters, results, verdict

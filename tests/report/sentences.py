@@ -8,8 +8,9 @@ import numpy as np
 from scipy.stats import beta
 
 from tests.report.worlds import BOAST, CHANCE, MODELS, World
-from vouch.report.claims import FEW, preferred
+from vouch.report.claims import TOLERATED
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import preferred
 from vouch.report.sections.verdict import build
 from vouch.report.table import Cell
 
@@ -95,7 +96,7 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
         elif kind == "alone":
             where = match[1]
         elif kind == "handed over":
-            wrong = _wrong_above(world, model, where, float(match[1]) / 100) > FEW
+            wrong = _wrong_above(world, model, where, float(match[1]) / 100) > TOLERATED
         elif kind == "where":
             where = match[1]
             wrong = world.losses.get((model, where, change), 0) <= 0

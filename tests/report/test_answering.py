@@ -10,7 +10,7 @@ import pytest
 from tests.report.project import Made, parts
 from tests.report.sentences import false_sentences
 from tests.report.worlds import MODELS, World, evidence
-from vouch.report.claims import answers_alone, transferred
+from vouch.report.claims import answers_alone, transfer_coverages
 from vouch.report.evidence import Evidence
 from vouch.report.figures import answering as figure
 from vouch.report.sections import answering, transfer, verdict
@@ -47,7 +47,7 @@ def test_the_front_page_says_what_may_be_answered_alone_and_is_right() -> None:
 @pytest.mark.parametrize("groups", [12, 29])
 def test_of_few_questions_nothing_is_claimed(groups: int) -> None:
     known = evidence(world(groups))
-    assert answers_alone(known) == {} and transferred(known) == {}
+    assert answers_alone(known) == {} and transfer_coverages(known) == {}
     assert ALONE not in [card.question for card in verdict.build(known).cards]
     assert figure.draw(known, "set0") is None and transfer.build(known) is None
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from tests.report.project import Made, parts, with_cost
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
-from vouch.report.gates import found_by
+from vouch.report.gates import effect_in_words
+from vouch.report.leaders import leaders
 from vouch.report.sections import categories, differences, protocols, published, results, verdict
 from vouch.report.summary_cards import BREAKS, DIFFERENCES
 
@@ -94,10 +94,10 @@ def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
 def test_an_effect_beyond_100_percent_is_none() -> None:
     """Over a guess of 31 % nobody can be 71 points."""
     assert (
-        found_by(12, 6, 0.71, 0.69)
+        effect_in_words(12, 6, 0.71, 0.69)
         == "12 questions in 6 groups cannot show even a model that is always right"
     )
-    assert found_by(24, 24, 0.28, 0.75) == "24 questions find 28 points"
+    assert effect_in_words(24, 24, 0.28, 0.75) == "24 questions find 28 points"
 
 
 def few(evidence: Evidence, *datasets: str) -> Evidence:

@@ -259,3 +259,14 @@ class Evidence:
     def plain_outcomes(self, dataset: str) -> pd.DataFrame:
         """Outcomes of all models on a dataset in the variation and output of the headlines."""
         return self._plain.get(dataset, self.outcomes.iloc[:0])
+
+    def graded(self, dataset: str, model: str) -> pd.DataFrame:
+        """Those of one model that have a grade and a confidence."""
+        frame = self.plain_outcomes(dataset)
+        return frame[frame["model"] == model].dropna(subset=["clean_correct", "confidence"])
+
+    def confidences(self, dataset: str, model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of the same answers their confidence, their grade and the number of their group."""
+        own = self.graded(dataset, model)
+        groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
+        return own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups

@@ -93,7 +93,7 @@ def held(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
     }
 
 
-def found_by(questions: int, groups: int, effect: float, room: float) -> str:
+def effect_in_words(questions: int, groups: int, effect: float, room: float) -> str:
     """`24 questions find 28 points`: the least effect that four of five such studies would name.
 
     room: the largest effect there can be.
@@ -107,6 +107,6 @@ def found_by(questions: int, groups: int, effect: float, room: float) -> str:
     return f"{which} {verb} {formatting.number(100 * effect, 0)} points"
 
 
-def least_over(null: float, groups: int, claims: int) -> float:
+def detectable_difference(null: float, groups: int, claims: int) -> float:
     """Distance from a share that so many groups find, corrected for so many claims."""
     return detectable(sqrt(null * (1 - null) / max(groups, 1)), SIGNIFICANCE, claims)

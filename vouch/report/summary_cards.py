@@ -7,18 +7,17 @@ from vouch.metrics.conformal.selective import SURE
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import (
-    FEW,
+    TOLERATED,
     Guarantee,
     answers_alone,
     guarantee,
-    leaders,
     picture_claims,
     without_picture,
-    worth,
 )
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
+from vouch.report.leaders import detectable_effect, leaders, questions_needed
 from vouch.report.news import News, news
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.tables.prompts import TEXT
@@ -62,7 +61,7 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     """What it would take to say something, where no model is better than a guess."""
     if not evidence.candidates(dataset):
         return ()
-    now, more = worth(evidence, dataset)
+    now = detectable_effect(evidence, dataset)
     if evidence.is_small(dataset):
         groups, once = evidence.groups(dataset), " (copies and those about one image count once)"
         why = (
@@ -77,7 +76,7 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     told = Card(FIRST, "No model is recommended", why)
     why = f"On {dataset}, {now}"
     why += " over a guess; a smaller lead is often missed." if now.endswith("points") else "."
-    return (told, Card(ENOUGH, more, why, "datasets"))
+    return (told, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"))
 
 
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
@@ -203,7 +202,7 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
         return ()
     answer = f"{formatting.percent(found.answered, 0)} of the questions ({dataset})"
     why = (
-        f"{model} may answer them alone with at most {formatting.percent(FEW, 0)} wrong, at "
+        f"{model} may answer them alone with at most {formatting.percent(TOLERATED, 0)} wrong, at "
         f"{formatting.percent(SURE, 0)} confidence for all models and datasets together. Those that it is "
         f"less sure of than {formatting.percent(found.threshold)} go to a person."
     )

@@ -7,12 +7,12 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders
 
 TITLE = "Accuracy against set size"
 SIZE = (520.0, 430.0)
-NARROW = (270.0, 270.0)  # with its axes it fits a phone held upright
+NARROW = {"size": (270.0, 270.0)}  # with its axes it fits a phone held upright
 FONT = 11
 CHARACTER = 0.56  # mean width of a character, in font sizes
 POINT = 5.0  # half the side of the square that a point keeps free, pixels
@@ -113,20 +113,11 @@ def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[fl
     return found
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, size: tuple[float, float] = SIZE) -> Any:
     """Points with 95 % intervals in both directions, the leaders in colour, and the accuracy of a guess.
 
     None where there is no model.
     """
-    return _drawn(evidence, dataset, SIZE)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, NARROW)
-
-
-def _drawn(evidence: Evidence, dataset: str, size: tuple[float, float]) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None

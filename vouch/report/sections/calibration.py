@@ -5,7 +5,7 @@ from functools import partial
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import misjudged
+from vouch.report.claims import miscalibrated
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
@@ -70,7 +70,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _counted(evidence: Evidence, dataset: str) -> str:
     """How many models one temperature corrects, where not all of them get a sentence."""
-    models, found = evidence.models(dataset), misjudged(evidence)
+    models, found = evidence.models(dataset), miscalibrated(evidence)
     above = [found[dataset, model].above for model in models if (dataset, model) in found]
     if len(models) == len(chosen(evidence, dataset)) or not above:
         return ""
@@ -83,7 +83,7 @@ def _counted(evidence: Evidence, dataset: str) -> str:
 def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
     """What one temperature corrects, where it surely is not 1."""
     fitted = evidence.number(dataset, model, "temperature")
-    if fitted is None or (dataset, model) not in misjudged(evidence):
+    if fitted is None or (dataset, model) not in miscalibrated(evidence):
         return ""
     manner = "overconfident" if fitted.value > 1 else "underconfident"
     text = f"{model} is {manner}: temperature {formatting.number(fitted.value, 2)} fits best"

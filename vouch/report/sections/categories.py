@@ -2,9 +2,9 @@
 
 from markupsafe import Markup
 
-from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
+from vouch.report.leaders import representative
 from vouch.report.section import Block, Text, by_dataset
 from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent, rounded
 
@@ -26,7 +26,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     categories = evidence.categories(dataset)
     if len(categories) < 2:
         return []
-    model = shown(evidence, dataset)
+    model = representative(evidence, dataset)
     which = f"of {model}"
     measures = (
         Measured("accuracy", help=which),

@@ -6,7 +6,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import TRANSFER, transferred
+from vouch.report.claims import TRANSFER, transfer_coverages
 from vouch.report.evidence import Evidence
 from vouch.report.heat import shade
 from vouch.report.section import Beside, Block, Folded, Part, Section, said
@@ -69,7 +69,7 @@ def _beside(grids: list[Grid]) -> list[Block]:
 
 
 def _heat(evidence: Evidence, frame: pd.DataFrame, caption: str, source: str, place: str) -> Grid:
-    shown = transferred(evidence)
+    shown = transfer_coverages(evidence)
     cell = {}
     for row in frame.itertuples():
         told = tuple(getattr(row, name) for name in TRANSFER) in shown
@@ -87,7 +87,7 @@ def _heat(evidence: Evidence, frame: pd.DataFrame, caption: str, source: str, pl
 def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
     """How often coverage is lost elsewhere, where most of all, and what the answers given alone come to."""
     away = between[between["dataset"] != between["from_dataset"]]
-    shown = transferred(evidence)
+    shown = transfer_coverages(evidence)
     lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
     target = formatting.percent(evidence.target, 0)
     if lost.empty:

@@ -3,9 +3,16 @@
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
+from vouch.report.leaders import (
+    detectable_effect,
+    is_sole_leader,
+    leaders,
+    preferred,
+    significantly_worse,
+    why_no_leader,
+)
 from vouch.report.left_out import left_out
 from vouch.report.news import worst_first
 from vouch.report.summary_cards import Card, summary_cards
@@ -73,7 +80,7 @@ def _headline(evidence: Evidence, model: str | None) -> str:
         is_shown = "is shown" if len(names) > 1 else "is not shown"
         said.append(f"{who} {is_shown} to be better than a guess{_on(guessing)}")
     if small:
-        why = f": {over_a_guess(evidence, small[0])}" if len(small) == 1 else ""
+        why = f": {detectable_effect(evidence, small[0])}" if len(small) == 1 else ""
         said.append(
             f"{formatting.listed(small, 3)} {'is' if len(small) == 1 else 'are'} too small to tell{why}"
         )
@@ -87,7 +94,7 @@ def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
         return []
     mine = [name for name in led if model in leaders(evidence, name)]
     lone = [name for name in mine if len(evidence.candidates(name)) == 1]
-    best = [name for name in mine if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    best = [name for name in mine if is_sole_leader(evidence, model, name)]
     found = {
         "best": [name for name in best if name not in lone],
         "tied for best": [name for name in mine if name not in best],
@@ -129,7 +136,7 @@ def _because(evidence: Evidence, dataset: str) -> str:
 
 def _follower(evidence: Evidence, dataset: str) -> str:
     """How far behind the best of the worse models is; what two models must differ by where all are alike."""
-    first, worse = leaders(evidence, dataset)[0], behind(evidence, dataset)
+    first, worse = leaders(evidence, dataset)[0], significantly_worse(evidence, dataset)
     pair = evidence.pair(dataset, first, worse[0]) if worse else None
     if pair is not None:
         gap = f"{formatting.number(100 * pair.difference, 1)} points"
@@ -175,6 +182,6 @@ def _best(evidence: Evidence, dataset: str) -> Cell:
     """The leaders, and how many others are not shown to be worse; else why there are none."""
     names = leaders(evidence, dataset)
     if not names:
-        return Cell(untold(evidence, dataset), tone="quiet")
-    rest = len(evidence.candidates(dataset)) - len(names) - len(behind(evidence, dataset))
+        return Cell(why_no_leader(evidence, dataset), tone="quiet")
+    rest = len(evidence.candidates(dataset)) - len(names) - len(significantly_worse(evidence, dataset))
     return Cell(formatting.listed(names), f"and {rest} that may be no worse" if rest else "")
