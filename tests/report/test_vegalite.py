@@ -48,8 +48,8 @@ def test_figures_are_valid_wide_and_narrow(make: Callable[[Made], Evidence]) -> 
     (dataset,) = evidence.datasets
     drawn = set()
     for name, module in plugins(figures).items():
-        for draw in (module.draw, getattr(module, "narrow", module.draw)):
-            chart = draw(evidence, dataset)
+        for how in ({}, getattr(module, "NARROW", {})):
+            chart = module.draw(evidence, dataset, **how)
             if chart is not None:
                 valid(chart)
                 drawn.add(name)

@@ -13,6 +13,7 @@ from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
 
 TITLE = "Coverage and set size by calibration share"
+NARROW = {"join": alt.vconcat, "width": 270}
 PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}
 COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
@@ -63,17 +64,8 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "share", "at", "value", "low", "high"])
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconcat, width: int = 440) -> Any:
     """Two panels, a line per model; None where but one share was tried."""
-    return _drawn(evidence, dataset, alt.hconcat, 440)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, alt.vconcat, 270)
-
-
-def _drawn(evidence: Evidence, dataset: str, join: Callable[..., Any], width: int) -> Any:
     data = {panel: frame(evidence, dataset, panel) for panel in PANELS}
     if data["size"].empty:
         return None
