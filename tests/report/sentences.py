@@ -25,7 +25,7 @@ SAID = {
     "estimate": r"On \w+, [\w ]+ answers? .*",
     "worth": r"On \w+, [\w ]+ (finds? \d+ points over a guess; a smaller lead is often missed|cannot show even .*)|"
     r"(About [\d,]+ would|These) show 10 points over a guess",
-    "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
+    "boasts": r"Overconfident: \d+\s% sure, \d+\s% right \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
     "where": r"With it \w+ answers .* of [\d,]+ questions? on (\w+) right, without it .*",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
@@ -46,7 +46,7 @@ SAID = {
 def false_sentences(world: World, evidence: Evidence) -> list[str]:
     """What the front page says that is not so. Raises ValueError for a sentence that no pattern knows."""
     view, model = build(evidence), preferred(evidence) or ""
-    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because]
+    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because, *view.warnings]
     texts += [f"{card.answer}. {card.why}" for card in view.cards]
     return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
         said for text in texts for said in _false_in(world, model, text)

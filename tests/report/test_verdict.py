@@ -198,7 +198,7 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     outcomes.loc[rows, "confidence"] = 0.98
     outcomes.loc[rows, "clean_correct"] = [float(place % 2) for place in range(int(rows.sum()))]
     view = verdict.build(boasting := replace(evidence, outcomes=outcomes))
-    assert view.cards[0].answer == "Says 98\u202f%, is right 50\u202f% (shapes)"
+    assert view.cards[0].answer == "Overconfident: 98\u202f% sure, 50\u202f% right (shapes)"
     assert "in all 80 answers on shapes is 98" in view.cards[0].why
     assert [card.question for card in view.cards][2] == BREAKS
     assert view.dataset == "shapes"

@@ -3,8 +3,6 @@
 from collections import Counter
 from functools import lru_cache
 
-import numpy as np
-
 from vouch.metrics.comparison.resampling import questions_for
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
@@ -81,9 +79,8 @@ def questions_needed(evidence: Evidence, dataset: str) -> str:
     """How many questions like those of a dataset would find what is RELEVANT over a guess."""
     effect = _least(evidence, dataset)
     needed = questions_for(RELEVANT, evidence.asked(dataset), effect)
-    step = 10 ** max(int(np.log10(max(needed, 1))) - 1, 0)
-    enough = f"About {formatting.count(int(np.ceil(needed / step) * step))} would"
-    return f"{'These' if effect <= RELEVANT else enough} show {100 * RELEVANT:g} points over a guess"
+    which = "These" if effect <= RELEVANT else f"{formatting.roughly(needed)} would"
+    return f"{which} show {100 * RELEVANT:g} points over a guess"
 
 
 def _chance(evidence: Evidence, dataset: str) -> float:

@@ -50,7 +50,7 @@ def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
             claim.surely,
             dataset,
             "",
-            f"Says {said}, is right {right} ({dataset})",
+            f"Overconfident: {said} sure, {right} right ({dataset})",
             f"The mean confidence of {model} in {which} {formatting.count(every)} answers on {dataset} is "
             f"{said}; {formatting.percent(claim.estimate)} of them are right"
             f"{formatting.bracketed(claim.low, claim.high, 1, 100)}.",

@@ -164,7 +164,7 @@ class Measured:
         return interval(found.value, *ends, *self.unit, tone)
 
 
-ITEMS = Column("Items", "that the numbers rest on", True)
+ITEMS = Column("Items", "questions that the numbers rest on", True)
 Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
 """The cells that name a row, and where its numbers stand: `model` and other keywords of `Evidence.number`."""
 

@@ -14,8 +14,8 @@ from vouch.report.table import Column, Measured, TableSpec
 TITLE = "Confidence"
 TEXT = Markup("""\
 A model is calibrated if answers given with 80&#8239;% confidence are right 80&#8239;% of the time. A single
-temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. Judge its
-effect by the NLL: ECE grows as questions get fewer, and only the test half is left after the fit. AUROC and
+temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. See its
+effect in the NLL: ECE grows as questions get fewer, and only the test half is left after the fit. AUROC and
 AURC measure something else: whether more confident answers are more often right.""")
 TABLE = TableSpec(
     "calibration",

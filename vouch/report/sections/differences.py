@@ -14,7 +14,7 @@ from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interva
 
 TITLE = "Differences"
 TEXT = Markup("""\
-Models are compared on the same items, which removes most of the chance variation: a difference can be
+Models are compared on the same items, which removes most of the noise: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
 WANTED = 0.05
 FEW = 8  # models whose table stands beside the figure
@@ -49,7 +49,7 @@ def said_detectable(evidence: Evidence, dataset: str) -> str:
         return ""
     items = int(evidence.comparisons(dataset)["items"].max())
     more = (
-        f" About {formatting.count(questions_for(WANTED, items, least))} would find {100 * WANTED:g} points."
+        f" {formatting.roughly(questions_for(WANTED, items, least))} would find {100 * WANTED:g} points."
         if least > WANTED
         else ""
     )

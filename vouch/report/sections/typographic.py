@@ -40,7 +40,7 @@ TABLE = TableSpec(
         ),
         Measured(
             "painted_gain",
-            label="Falls for it, points",
+            label="Effect of the attack, points",
             help="chosen under attack minus with the control",
             variation=TYPOGRAPHIC,
             points=True,

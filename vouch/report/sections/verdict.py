@@ -1,5 +1,6 @@
 """The verdict in words: which model is best and where, what to know of it first, and what nobody can tell."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouch.report import formatting
@@ -29,10 +30,12 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """headline: one sentence. because: its grounds. grid: the same per dataset. dataset: of the figure."""
+    """headline: one sentence. because: its grounds. warnings: models that it leaves out. grid: the same per
+    dataset. dataset: of the figure."""
 
     headline: str
     because: str
+    warnings: Sequence[str]
     cards: tuple[Card, ...]
     grid: Grid
     scope: str
@@ -51,10 +54,10 @@ def build(evidence: Evidence) -> Verdict:
         scope.append(formatting.plural(answers, "answer"))
     model = preferred(evidence)
     where = next((name for name in datasets if model in leaders(evidence, name)), datasets[0])
-    because = [_because(evidence, where), *left_out(evidence, datasets)]
     return Verdict(
         headline=_headline(evidence, model),
-        because=" ".join(filter(None, because)),
+        because=_because(evidence, where),
+        warnings=left_out(evidence, datasets),
         cards=summary_cards(evidence, model, where),
         grid=_grid(evidence),
         scope=" · ".join(scope),
