@@ -1,7 +1,7 @@
 """A small project whose earlier stages have run: contract tables with made-up numbers."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 from pathlib import Path
@@ -46,6 +46,10 @@ class Made:
     rejects: Sequence[tuple[str, str]] = ()
     rankings: Sequence[dict[str, Any]] = ()
     rewrites: Sequence[dict[str, Any]] = ()
+
+
+Make = Callable[[Made], Evidence]
+"""The fixture `make`."""
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,17 @@
 """Sections on the picture, on signs of certainty, on attacks and on severity; and what the front page says."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.report.project import Made, edited, parts, with_rows
+from tests.report.project import Made, Make, edited, parts, with_rows
 from vouch.report.claims import picture_claims
 from vouch.report.evidence import Evidence
 from vouch.report.figures import severity as figure
 from vouch.report.sections import looks, severity, signals, typographic, verdict
 from vouch.report.summary_cards import LOOKS
 
-Make = Callable[[Made], Evidence]
 MADE = Made(variations=("original", "blank"))
 
 

@@ -6,12 +6,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.report.project import SCORING, Made, write_tables
+from tests.report.project import SCORING, Made, Make, write_tables
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report import figures, plugins
@@ -25,7 +24,6 @@ from vouch.report.site import site
 from vouch.report.write import PLOTS_PAGE, write_plots, write_site
 
 ROOT = Path(__file__).parents[2]
-Make = Callable[[Made], Evidence]
 CONFIG = Config(title="Vouch")
 DRAWN = [(name, plugins(figures)[name]) for name in ("accuracy_and_set_size", "protocols")]
 

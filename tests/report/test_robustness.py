@@ -1,16 +1,14 @@
 """Reliability of every variation, and instability where questions have several tests."""
 
-from collections.abc import Callable
 from typing import Any
 
 from tests.report.html_page import Page
-from tests.report.project import ITEM_COUNT, Made, parts, with_rows
+from tests.report.project import ITEM_COUNT, Made, Make, parts, with_rows
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.sections import instability, robustness
 from vouch.report.site import site
 
-Make = Callable[[Made], Evidence]
 PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}
 
 

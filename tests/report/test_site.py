@@ -6,14 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.report.html_page import Page
-from tests.report.project import Made
+from tests.report.project import Made, Make
 from vouch.report import figures, palette, papers, plugins, sections
 from vouch.report.config import Config
 from vouch.report.csv_tables import TABLES
@@ -25,7 +24,6 @@ from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
 from vouch.report.site import Picture, site
 from vouch.report.write import write
 
-Make = Callable[[Made], Evidence]
 Site = dict[str, Page]  # by path under reports/
 CONFIG = Config(title="Vouch")
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"

@@ -1,11 +1,11 @@
 """What the report says of variations follows from their costs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
 
-from tests.report.project import Made, edited, parts, with_cost, with_metric
+from tests.report.project import Made, Make, edited, parts, with_cost, with_metric
 from vouch.prompts.build.combination import variation_names
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
@@ -15,7 +15,6 @@ from vouch.report.sections import variations, verdict
 from vouch.report.summary_cards import BREAKS, FIRST
 from vouch.report.table import Cell, Grid
 
-Make = Callable[[Made], Evidence]
 NAMES = ("original", "blank", "option_order", "vr_b")
 
 

@@ -1,11 +1,10 @@
 """The words of the verdict follow from the numbers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from tests.report.project import ITEM_COUNT, Made, edited, parts, with_cost, with_metric
+from tests.report.project import ITEM_COUNT, Made, Make, edited, parts, with_cost, with_metric
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
 from vouch.report.leaders import leaders
@@ -13,7 +12,6 @@ from vouch.report.sections import categories, differences, protocols, published,
 from vouch.report.summary_cards import BREAKS, DIFFERENCES
 
 GROUPS = [f"g{number}" for number in range(12)]
-Make = Callable[[Made], Evidence]
 
 
 def headline(evidence: Evidence) -> str:
