@@ -13,7 +13,7 @@ from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.metrics.robustness.image_information import WITHOUT
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM, Claim, held, of_gap, of_paired, of_share
+from vouch.report.gates import MINIMUM, Claim, difference_claim, paired_claim, share_claim, significant
 from vouch.report.leaders import above_chance
 from vouch.report.numbers import Number
 from vouch.tables.prompts import TEXT
@@ -31,12 +31,12 @@ once = lru_cache(maxsize=2)
 
 def _of_share(evidence: Evidence, dataset: str, number: Number, null: float) -> Claim:
     groups = min(evidence.groups(dataset), number.items)
-    return of_share(number.value, number.low, number.high, groups, null)
+    return share_claim(number.value, number.low, number.high, groups, null)
 
 
 def _of_cost(evidence: Evidence, dataset: str, cost: Cost, null: float = 0.0) -> Claim:
     groups = min(evidence.groups(dataset), cost.items)
-    return of_paired(cost.difference, cost.low, cost.high, groups, null)
+    return paired_claim(cost.difference, cost.low, cost.high, groups, null)
 
 
 @once
@@ -49,7 +49,7 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
             for change in real_changes(found):
                 if cost := found.get((model, change, *ACCURACY)):
                     tried[name, model, change] = _of_cost(evidence, name, cost, cost.eased)
-    return held(tried)
+    return significant(tried)
 
 
 def losses(evidence: Evidence, dataset: str, model: str) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
             for model, number in evidence.numbers(name, metric, "lac", variation=change).items():
                 if evidence.calibrated(name, model):
                     tried[name, model, change] = _of_share(evidence, name, number, evidence.target)
-    return held(tried)
+    return significant(tried)
 
 
 def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "") -> Guarantee:
@@ -87,11 +87,11 @@ def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
     tried = {}
     for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
         home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
-        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.judged):
+        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.large):
             groups = min(evidence.groups(row["dataset"]), row["items"])
-            claim = of_share(row["coverage"], row["low"], row["high"], groups, evidence.target)
+            claim = share_claim(row["coverage"], row["low"], row["high"], groups, evidence.target)
             tried[tuple(str(row[name]) for name in TRANSFER)] = claim
-    return held(tried)
+    return significant(tried)
 
 
 @once
@@ -100,7 +100,7 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
 
     All hold together with probability SURE: each is shown at the level that Bonferroni leaves of it.
     """
-    places = [(name, model) for name in evidence.judged for model in evidence.candidates(name)]
+    places = [(name, model) for name in evidence.large for model in evidence.candidates(name)]
     sure = 1 - (1 - SURE) / max(len(places), 1)
     found = {
         place: alone(*evidence.confidences(*place), TOLERATED, sure, evidence.scoring.seed)
@@ -126,7 +126,7 @@ def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]
             if claim and claim.groups >= MINIMUM:
                 tried[name], answers[name] = claim, len(chosen)
                 break
-    return {name: (claim, answers[name]) for name, claim in held(tried).items() if not claim.above}
+    return {name: (claim, answers[name]) for name, claim in significant(tried).items() if not claim.above}
 
 
 def _of_answers(frame: pd.DataFrame) -> Claim | None:
@@ -137,7 +137,7 @@ def _of_answers(frame: pd.DataFrame) -> Claim | None:
     right = frame["clean_correct"].to_numpy(np.float64)
     low, high = mean_interval(right, groups)
     stated = float(frame["confidence"].mean())
-    return of_share(float(right.mean()), low, high, int(groups.max()) + 1, stated)
+    return share_claim(float(right.mean()), low, high, int(groups.max()) + 1, stated)
 
 
 @once
@@ -145,10 +145,10 @@ def low_letter_mass(evidence: Evidence, model: str) -> dict[str, Claim]:
     """By dataset: the share of a model's answers that would begin with no letter, unless it is NEGLIGIBLE."""
     tried = {
         name: _of_share(evidence, name, rate, NEGLIGIBLE)
-        for name in evidence.judged
+        for name in evidence.large
         if model in evidence.candidates(name) and (rate := evidence.number(name, model, LOW_MASS_RATE))
     }
-    return {name: claim for name, claim in held(tried).items() if claim.above}
+    return {name: claim for name, claim in significant(tried).items() if claim.above}
 
 
 @once
@@ -166,7 +166,7 @@ def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
                     tried[name, model, "blind"] = _of_share(
                         evidence, name, blind._replace(items=cost.items), chance
                     )
-    return held(tried)
+    return significant(tried)
 
 
 def without_picture(evidence: Evidence, dataset: str) -> str:
@@ -178,11 +178,11 @@ def without_picture(evidence: Evidence, dataset: str) -> str:
 def miscalibrated(evidence: Evidence) -> dict[tuple[str, str], Claim]:
     """Temperatures that are not 1, by dataset and model."""
     tried = {
-        (name, model): of_gap(n.value, n.low, n.high, evidence.groups(name), 1.0)
+        (name, model): difference_claim(n.value, n.low, n.high, evidence.groups(name), 1.0)
         for name in evidence.datasets
         for model, n in evidence.numbers(name, "temperature").items()
     }
-    return held(tried)
+    return significant(tried)
 
 
 @once
@@ -196,7 +196,7 @@ def overused_letters(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
             for model, share in right.items():
                 if share.value and (chosen := evidence.number(name, model, metric)):
                     tried[name, model, letter] = _apart(chosen, share, evidence.groups(name))
-    return {place: claim for place, claim in held(tried).items() if claim.above}
+    return {place: claim for place, claim in significant(tried).items() if claim.above}
 
 
 @once
@@ -209,14 +209,14 @@ def differing_outputs(evidence: Evidence) -> dict[tuple[str, str], Claim]:
             found = sorted((n for n in every if n), key=lambda number: number.value)
             if len(found) > 1:
                 tried[name, model] = _apart(found[-1], found[0], evidence.groups(name))
-    return held(tried)
+    return significant(tried)
 
 
 def _apart(first: Number, second: Number, groups: int) -> Claim:
     """A difference, as if the two were of different questions: of the same ones its interval is shorter."""
     gap = first.value - second.value
     if None in (first.low, first.high, second.low, second.high):
-        return of_gap(gap, None, None, groups)
+        return difference_claim(gap, None, None, groups)
     down = hypot(first.value - first.ends[0], second.ends[1] - second.value)
     up = hypot(first.ends[1] - first.value, second.value - second.ends[0])
-    return of_gap(gap, gap - down, gap + up, groups)
+    return difference_claim(gap, gap - down, gap + up, groups)

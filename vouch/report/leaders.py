@@ -6,7 +6,7 @@ from functools import lru_cache
 from vouch.metrics.comparison.resampling import questions_for
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.gates import Claim, detectable_difference, effect_in_words, held, of_share
+from vouch.report.gates import Claim, detectable_difference, effect_in_words, share_claim, significant
 
 RELEVANT = 0.1
 """A difference that is worth asking more questions for."""
@@ -16,12 +16,12 @@ RELEVANT = 0.1
 def _above_chance(evidence: Evidence) -> dict[tuple[str, str], Claim]:
     """By dataset and model; found all together, since they are corrected for each other."""
     tried = {
-        (name, model): of_share(n.value, n.low, n.high, evidence.groups(name), evidence.chance(name))
+        (name, model): share_claim(n.value, n.low, n.high, evidence.groups(name), evidence.chance(name))
         for name in evidence.datasets
         for model, n in evidence.numbers(name, "accuracy").items()
         if model in evidence.candidates(name)
     }
-    return {place: claim for place, claim in held(tried).items() if claim.above}
+    return {place: claim for place, claim in significant(tried).items() if claim.above}
 
 
 def above_chance(evidence: Evidence, dataset: str) -> tuple[str, ...]:
@@ -72,13 +72,15 @@ def why_no_leader(evidence: Evidence, dataset: str) -> str:
 def detectable_effect(evidence: Evidence, dataset: str) -> str:
     """`24 questions find 28 points`: what a dataset would show of one of its models, over a guess."""
     room = 1 - _chance(evidence, dataset)
-    return effect_in_words(evidence.asked(dataset), evidence.groups(dataset), _least(evidence, dataset), room)
+    return effect_in_words(
+        evidence.questions(dataset), evidence.groups(dataset), _least(evidence, dataset), room
+    )
 
 
 def questions_needed(evidence: Evidence, dataset: str) -> str:
     """How many questions like those of a dataset would find what is RELEVANT over a guess."""
     effect = _least(evidence, dataset)
-    needed = questions_for(RELEVANT, evidence.asked(dataset), effect)
+    needed = questions_for(RELEVANT, evidence.questions(dataset), effect)
     which = "These" if effect <= RELEVANT else f"{formatting.roughly(needed)} would"
     return f"{which} show {100 * RELEVANT:g} points over a guess"
 
@@ -88,6 +90,6 @@ def _chance(evidence: Evidence, dataset: str) -> float:
 
 
 def _least(evidence: Evidence, dataset: str) -> float:
-    tried = {dataset, *evidence.judged}
+    tried = {dataset, *evidence.large}
     claims = sum(len(evidence.candidates(name)) for name in tried)
     return detectable_difference(_chance(evidence, dataset), evidence.groups(dataset), claims)

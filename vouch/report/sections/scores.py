@@ -58,7 +58,7 @@ UNCALIBRATED = Measured(
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where there are no prediction sets."""
-    here = evidence.leading(dataset)
+    here = evidence.headlines_of(dataset)
     found = set(here.loc[(here["metric"] == "set_size") & (here["protocol"] == "clean"), "score"])
     known = [name for name in NAMES if name in found]
     scores = [*known, *sorted(found - {*known, "mean", ""})]

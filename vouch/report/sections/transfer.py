@@ -30,7 +30,7 @@ MOST = 4
 def build(evidence: Evidence) -> Section | None:
     """Nothing where there is no other dataset or model, or none of them is large enough."""
     frame = evidence.transfer
-    large = frame["dataset"].isin(evidence.judged) & frame["from_dataset"].isin(evidence.judged)
+    large = frame["dataset"].isin(evidence.large) & frame["from_dataset"].isin(evidence.large)
     frame = frame[large & (frame["output"] != OF_TEXT)].dropna(subset=["coverage"])
     if frame.empty:
         return None
@@ -42,7 +42,7 @@ def build(evidence: Evidence) -> Section | None:
         Part(title, [*told, *_beside(grids)], folds=True, opens=opens)
         for title, told, grids, opens in (
             ("To another dataset", away, _heats(evidence, between, "model", evidence.all_models), True),
-            ("To another model", [], _heats(evidence, home, "dataset", evidence.judged), False),
+            ("To another model", [], _heats(evidence, home, "dataset", evidence.large), False),
         )
         if grids
     ]
