@@ -248,7 +248,7 @@ def test_protocols_say_what_changes(make: Make) -> None:
     assert "50\u202f% of the test rows have a sibling" in text
     assert "Accuracy changes by at most 1.0 points" in text
     assert "0 of 3 models change rank" in text
-    assert "±5.0 points wide on average, which leaves a model 3.0 possible ranks" in text
+    assert "±5.0 points on average, which leaves a model 3.0 possible ranks" in text
 
 
 def test_published_cells_that_differ_come_first_and_are_counted(make: Make) -> None:

@@ -103,7 +103,7 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
     if not widths:
         return ""
     reach = formatting.number(100 * sum(widths) / len(widths), 1)
-    text = f"The clean interval of an accuracy is ±{reach} points wide on average"
+    text = f"The clean interval of an accuracy is ±{reach} points on average"
     if len(spans) > 1 and not evidence.is_small(dataset):
         text += f", which leaves a model {formatting.number(sum(spans) / len(spans), 1)} possible ranks"
     return f"{text}; the faithful protocol has no intervals."
