@@ -271,8 +271,8 @@ def write_tables(made: Made) -> list[Path]:
 
 def with_rows(evidence: Evidence, *rows: dict[str, Any]) -> Evidence:
     """The evidence with more rows in its leaderboard; what a row leaves out is that of the headlines."""
-    plain = {"dataset": "shapes", "variation": "original", "output": "letters", "protocol": "clean"}
-    plain |= {"category": "all", "calibration": "", "score": "", "items": ITEM_COUNT}
+    plain: dict[str, Any] = {"dataset": "shapes", "variation": "original", "output": "letters"}
+    plain |= {"protocol": "clean", "category": "all", "calibration": "", "score": "", "items": ITEM_COUNT}
     more = pd.DataFrame([plain | row for row in rows])
     return replace(evidence, leaderboard=pd.concat([evidence.leaderboard, more], ignore_index=True))
 
@@ -280,7 +280,6 @@ def with_rows(evidence: Evidence, *rows: dict[str, Any]) -> Evidence:
 def with_metric(evidence: Evidence, metric: str, where: str = "index == index", **changes: Any) -> Evidence:
     """The evidence with another metric of the clean protocol. where: of which rows, a query."""
     rows = evidence.leaderboard.query(f"metric == 'mce' and protocol == 'clean' and ({where})")
-    rows = evidence.leaderboard.query(f"metric == 'nll_avg' and ({where})") if rows.empty else rows
     more = rows.assign(metric=metric, **changes)
     return replace(evidence, leaderboard=pd.concat([evidence.leaderboard, more], ignore_index=True))
 
