@@ -89,8 +89,7 @@ def test_the_report_trusts_the_other_model(here: Path) -> None:
     view = verdict.build(evidence)
     assert view.headline == "tiny_a is best on right; no model is shown to be better than a guess on left."
     assert (
-        "leave the model out: tiny_a (75\u202f%) on left. " in view.warnings[0]
-        and REMEDY[LETTERS] in view.warnings[0]
+        "leave out tiny_a (75\u202f%) on left: " in view.warnings[0] and REMEDY[LETTERS] in view.warnings[0]
     )
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
     left = next(part for part in parts(results.build(evidence)) if part.title == "left")
