@@ -13,9 +13,9 @@ from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.pipeline.yaml12 import load as load_yaml
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.headline import metrics_json
+from vouch.report.leaders import leaders
 from vouch.report.left_out import MARK, REMEDY
 from vouch.report.load import load
 from vouch.report.sections import generated, letters, results, verdict
@@ -89,8 +89,7 @@ def test_the_report_trusts_the_other_model(here: Path) -> None:
     view = verdict.build(evidence)
     assert view.headline == "tiny_a is best on right; no model is shown to be better than a guess on left."
     assert (
-        "leave the model out: tiny_a (75\u202f%) on left. " in view.because
-        and REMEDY[LETTERS] in view.because
+        "leave out tiny_a (75\u202f%) on left: " in view.warnings[0] and REMEDY[LETTERS] in view.warnings[0]
     )
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
     left = next(part for part in parts(results.build(evidence)) if part.title == "left")
@@ -198,7 +197,7 @@ def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pyte
     assert {row["dataset"] for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()} == {"left"}
     evidence = read()
     assert evidence.models("right") == ("tiny_a", "tiny_b") and evidence.candidates("right") == ("tiny_b",)
-    assert "tiny_a (12\u202f%) on right" in verdict.build(evidence).because
+    assert "tiny_a (12\u202f%) on right" in verdict.build(evidence).warnings[0]
     right = next(part for part in parts(results.build(evidence)) if part.title == "right")
     labels = [column.label for column in right.grids[0].columns]
     assert labels[2:7] == ["Items", "Accuracy %", "Unparsed %", "Refused %", "Several %"]

@@ -1,12 +1,13 @@
 """A small project whose earlier stages have run: contract tables with made-up numbers."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from vouch.datasets.cleaning.defects import Findings
@@ -45,6 +46,10 @@ class Made:
     rejects: Sequence[tuple[str, str]] = ()
     rankings: Sequence[dict[str, Any]] = ()
     rewrites: Sequence[dict[str, Any]] = ()
+
+
+Make = Callable[[Made], Evidence]
+"""The fixture `make`."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +144,8 @@ def _leaderboard(made: Made) -> Iterator[dict[str, Any]]:
         *(made.datasets, enumerate(made.variations), models),
         *(enumerate(("all", *made.categories)), list(enumerate(made.outputs))),
     ):
-        where: dict[str, Any] = {
-            "model": model,
-            "dataset": dataset,
-            "variation": variation,
-            "category": category,
-        }
-        where |= {"output": output, "calibration": "", "items": ITEM_COUNT}
+        where: dict[str, Any] = {"model": model, "dataset": dataset, "variation": variation}
+        where |= {"category": category, "output": output, "calibration": "", "items": ITEM_COUNT}
         ranks = {"rank": rank, "rank_low": 1, "rank_high": len(models)}
         hurt = accuracy - 0.1 * number - 0.2 * (variation != "original") - 0.3 * (late > 0)
         found = [*(_text_metrics(hurt) if output == "text" else _metrics(hurt, made.half_width))]
@@ -158,17 +158,12 @@ def _leaderboard(made: Made) -> Iterator[dict[str, Any]]:
 
 
 def _outcomes(made: Made, model: str) -> Iterator[dict[str, Any]]:
-    dice = random.Random(model)
+    dice, text = random.Random(model), made.outputs[0] == "text"
     for dataset, variation, item in product(made.datasets, made.variations, range(ITEM_COUNT)):
-        yield {
-            "model": model,
-            "dataset": dataset,
-            "prompt": f"q{item}/{variation}",
-            "item": f"q{item}",
-            "group": f"g{item // 2}",
-            "variation": variation,
-            "output": made.outputs[0],
-            "parser": "letter" if made.outputs[0] == "text" else None,
+        place = {"model": model, "dataset": dataset, "prompt": f"q{item}/{variation}", "item": f"q{item}"}
+        place |= {"group": f"g{item // 2}", "variation": variation, "output": made.outputs[0]}
+        yield place | {
+            "parser": "letter" if text else None,
             "predicted": dice.randrange(4),
             "correct": (right := dice.random() < made.accuracy[model]),
             "clean_correct": float(right),
@@ -181,14 +176,9 @@ def _outcomes(made: Made, model: str) -> Iterator[dict[str, Any]]:
 def _differences(made: Made) -> Iterator[dict[str, Any]]:
     for dataset, (first, second) in product(made.datasets, combinations(sorted(made.accuracy), 2)):
         gap, p = made.accuracy[first] - made.accuracy[second], 0.001 if made.apart else 0.4
-        row: dict[str, Any] = {
-            "dataset": dataset,
-            "output": made.outputs[0],
-            "first": first,
-            "second": second,
-        }
-        row |= {"difference": gap, "low": gap - 0.05, "high": gap + 0.05, "p": p, "p_holm": p}
-        yield row | {"items": ITEM_COUNT}
+        row = {"dataset": dataset, "output": made.outputs[0], "first": first, "second": second}
+        numbers = {"difference": gap, "low": gap - 0.05, "high": gap + 0.05, "p": p, "p_holm": p}
+        yield row | numbers | {"items": ITEM_COUNT}
 
 
 def _variations(made: Made) -> Iterator[dict[str, Any]]:
@@ -198,45 +188,26 @@ def _variations(made: Made) -> Iterator[dict[str, Any]]:
         made.datasets, made.accuracy.items(), made.variations[1:], measures.items()
     ):
         original = 0.0 if metric == "flipped" else accuracy
-        row: dict[str, Any] = {
-            "dataset": dataset,
-            "model": model,
-            "output": made.outputs[0],
-            "variation": variation,
-        }
-        row |= {"metric": metric, "score": score, "value": original + gap, "original": original}
-        yield row | {"difference": gap, "low": gap - 0.05, "high": gap + 0.05, "items": ITEM_COUNT}
+        row = {"dataset": dataset, "model": model, "output": made.outputs[0], "variation": variation}
+        numbers = {"value": original + gap, "original": original, "difference": gap}
+        numbers |= {"low": gap - 0.05, "high": gap + 0.05, "items": ITEM_COUNT}
+        yield row | {"metric": metric, "score": score} | numbers
 
 
 def _reproduced(made: Made) -> Iterator[dict[str, Any]]:
     for dataset, (model, accuracy) in product(made.datasets, made.accuracy.items()):
-        ours = accuracy + 0.01
-        row: dict[str, Any] = {
-            "dataset": dataset,
-            "model": model,
-            "name": model.upper(),
-            "metric": "acc",
-            "ours": ours,
-        }
-        row |= {"clean": accuracy, "clean_low": accuracy - 0.05, "clean_high": accuracy + 0.05}
-        yield row | {"published": ours, "difference": 0.0}
+        row = {"dataset": dataset, "model": model, "name": model.upper(), "metric": "acc"}
+        clean = {"clean": accuracy, "clean_low": accuracy - 0.05, "clean_high": accuracy + 0.05}
+        yield row | clean | {"ours": accuracy + 0.01, "published": accuracy + 0.01, "difference": 0.0}
 
 
-def _dimensions(made: Made) -> list[dict[str, Any]]:
-    names = [*made.categories, "overall"] if made.categories else []
+def _dimensions(made: Made) -> Iterator[dict[str, Any]]:
     order = sorted(made.accuracy, key=lambda model: -made.accuracy[model])
-    return [
-        {
-            "variation": "original",
-            "output": made.outputs[0],
-            "protocol": "clean",
-            "dimension": name,
-            "model": model,
-        }
-        | {"value": made.accuracy[model], "rank": order.index(model) + 1.0, "parts": len(made.datasets)}
-        for name in names
-        for model in made.accuracy
-    ]
+    names = [*made.categories, "overall"] if made.categories else []
+    for name, (model, accuracy) in product(names, made.accuracy.items()):
+        where = {"variation": "original", "output": made.outputs[0], "protocol": "clean"}
+        value = {"value": accuracy, "rank": order.index(model) + 1.0, "parts": len(made.datasets)}
+        yield where | {"dimension": name, "model": model} | value
 
 
 def _items(made: Made) -> list[dict[str, Any]]:
@@ -298,12 +269,31 @@ def write_tables(made: Made) -> list[Path]:
     return paths
 
 
+def with_rows(evidence: Evidence, *rows: dict[str, Any]) -> Evidence:
+    """The evidence with more rows in its leaderboard; what a row leaves out is that of the headlines."""
+    plain: dict[str, Any] = {"dataset": "shapes", "variation": "original", "output": "letters"}
+    plain |= {"protocol": "clean", "category": "all", "calibration": "", "score": "", "items": ITEM_COUNT}
+    more = pd.DataFrame([plain | row for row in rows])
+    return replace(evidence, leaderboard=pd.concat([evidence.leaderboard, more], ignore_index=True))
+
+
+def with_metric(evidence: Evidence, metric: str, where: str = "index == index", **changes: Any) -> Evidence:
+    """The evidence with another metric of the clean protocol. where: of which rows, a query."""
+    rows = evidence.leaderboard.query(f"metric == 'mce' and protocol == 'clean' and ({where})")
+    more = rows.assign(metric=metric, **changes)
+    return replace(evidence, leaderboard=pd.concat([evidence.leaderboard, more], ignore_index=True))
+
+
+def edited(evidence: Evidence, table: str, where: str, **changes: Any) -> Evidence:
+    """The evidence with other values in some columns of a table. where: in which rows, a query."""
+    frame = getattr(evidence, table).copy()
+    for name, value in changes.items():
+        frame.loc[frame.eval(where), name] = value
+    return replace(evidence, **{table: frame})
+
+
 def with_cost(
     evidence: Evidence, variation: str, metric: str = "accuracy", **changes: float | None
 ) -> Evidence:
     """The evidence with other numbers for one variation of every model."""
-    costs = evidence.costs.copy()
-    rows = (costs["variation"] == variation) & (costs["metric"] == metric)
-    for name, value in changes.items():
-        costs.loc[rows, name] = value
-    return replace(evidence, costs=costs)
+    return edited(evidence, "costs", f"variation == {variation!r} and metric == {metric!r}", **changes)

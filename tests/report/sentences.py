@@ -8,8 +8,9 @@ import numpy as np
 from scipy.stats import beta
 
 from tests.report.worlds import BOAST, CHANCE, MODELS, World
-from vouch.report.claims import FEW, preferred
+from vouch.report.claims import TOLERATED
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import preferred
 from vouch.report.sections.verdict import build
 from vouch.report.table import Cell
 
@@ -24,7 +25,7 @@ SAID = {
     "estimate": r"On \w+, [\w ]+ answers? .*",
     "worth": r"On \w+, [\w ]+ (finds? \d+ points over a guess; a smaller lead is often missed|cannot show even .*)|"
     r"(About [\d,]+ would|These) show 10 points over a guess",
-    "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
+    "boasts": r"Overconfident: \d+\s% sure, \d+\s% right \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
     "where": r"With it \w+ answers .* of [\d,]+ questions? on (\w+) right, without it .*",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
@@ -45,7 +46,7 @@ SAID = {
 def false_sentences(world: World, evidence: Evidence) -> list[str]:
     """What the front page says that is not so. Raises ValueError for a sentence that no pattern knows."""
     view, model = build(evidence), preferred(evidence) or ""
-    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because]
+    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because, *view.warnings]
     texts += [f"{card.answer}. {card.why}" for card in view.cards]
     return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
         said for text in texts for said in _false_in(world, model, text)
@@ -95,7 +96,7 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
         elif kind == "alone":
             where = match[1]
         elif kind == "handed over":
-            wrong = _wrong_above(world, model, where, float(match[1]) / 100) > FEW
+            wrong = _wrong_above(world, model, where, float(match[1]) / 100) > TOLERATED
         elif kind == "where":
             where = match[1]
             wrong = world.losses.get((model, where, change), 0) <= 0

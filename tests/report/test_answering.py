@@ -1,23 +1,20 @@
 """What a model may answer alone, and what thresholds are worth elsewhere, as the report says it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.report.project import Made, parts
+from tests.report.project import parts, with_rows
 from tests.report.sentences import false_sentences
 from tests.report.worlds import MODELS, World, evidence
-from vouch.report.claims import answers_alone, transferred
-from vouch.report.evidence import Evidence
+from vouch.report.claims import answers_alone, transfer_coverages
 from vouch.report.figures import answering as figure
 from vouch.report.sections import answering, transfer, verdict
 from vouch.report.summary_cards import ALONE
 from vouch.tables.transfer import NONE, TRANSFER
 
-Make = Callable[[Made], Evidence]
 SURE = {("ant", "set0"): 0.97, ("bee", "set0"): 0.7, ("cow", "set0"): 0.6}
 
 
@@ -47,47 +44,32 @@ def test_the_front_page_says_what_may_be_answered_alone_and_is_right() -> None:
 @pytest.mark.parametrize("groups", [12, 29])
 def test_of_few_questions_nothing_is_claimed(groups: int) -> None:
     known = evidence(world(groups))
-    assert answers_alone(known) == {} and transferred(known) == {}
+    assert answers_alone(known) == {} and transfer_coverages(known) == {}
     assert ALONE not in [card.question for card in verdict.build(known).cards]
     assert figure.draw(known, "set0") is None and transfer.build(known) is None
 
 
-def with_numbers(known: Evidence, **values: float) -> Evidence:
-    """The same with metrics of the model ant on set0."""
-    frame = known.leaderboard.set_index(["metric", "variation", "model"], drop=False)
-    like = frame.loc[[("accuracy", "original", "ant")]].reset_index(drop=True)
-    rows = [like.assign(metric=name, value=value, model="ant") for name, value in values.items()]
-    return replace(known, leaderboard=pd.concat([known.leaderboard, *rows], ignore_index=True))
-
-
 def test_the_table_says_where_nothing_is_shown() -> None:
-    names = [
-        f"{which}_{percent}"
-        for which in ("answered_alone", "answered_conformal")
-        for percent in (1, 5, 10, 20)
+    shares = {"alone": (0.0, 0.5, 0.75, 1.0), "conformal": (0.25, 0.5, 0.75, 1.0)}
+    rows = [
+        {"dataset": "set0", "model": "ant", "metric": f"answered_{which}_{percent}", "value": value}
+        for which, values in shares.items()
+        for percent, value in zip((1, 5, 10, 20), values, strict=True)
     ]
-    values = dict(zip(names, (0.0, 0.5, 0.75, 1.0, 0.25, 0.5, 0.75, 1.0), strict=True))
-    (part,) = parts(answering.build(with_numbers(evidence(world(400)), **values)))
-    (row,) = part.grids[0].rows
-    assert [cell.text for cell in row][:1] + [cell.text for cell in row][2:6] == [
-        "ant",
-        "none shown",
-        "50.0",
-        "75.0",
-        "100.0",
-    ]
+    (part,) = parts(answering.build(with_rows(evidence(world(400)), *rows)))
+    ((name, _, *cells, _, _, _, _),) = part.grids[0].rows
+    assert [cell.text for cell in (name, *cells)] == ["ant", "none shown", "50.0", "75.0", "100.0"]
 
 
 def moved(**changes: object) -> dict[str, object]:
-    row = {
+    row: dict[str, object] = {
         "output": "letters",
         "from_model": "ant",
         "from_dataset": "set0",
         "model": "ant",
-        "dataset": "set1",
     }
-    row |= {"weighting": NONE, "coverage": 0.9, "low": 0.88, "high": 0.92, "set_size": 1.5, "infinite": 0.0}
-    return row | {"effective": 50.0, "answered": None, "wrong": None, "items": 400} | changes
+    row |= {"dataset": "set1", "weighting": NONE, "coverage": 0.9, "low": 0.88, "high": 0.92, "set_size": 1.5}
+    return row | {"infinite": 0.0, "effective": 50.0, "answered": None, "wrong": None, "items": 400} | changes
 
 
 def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:

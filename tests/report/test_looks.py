@@ -1,51 +1,33 @@
 """Sections on the picture, on signs of certainty, on attacks and on severity; and what the front page says."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from tests.report.project import Made, parts
+from tests.report.project import Made, Make, edited, parts, with_rows
 from vouch.report.claims import picture_claims
 from vouch.report.evidence import Evidence
 from vouch.report.figures import severity as figure
 from vouch.report.sections import looks, severity, signals, typographic, verdict
 from vouch.report.summary_cards import LOOKS
 
-Make = Callable[[Made], Evidence]
 MADE = Made(variations=("original", "blank"))
 
 
-def with_rows(evidence: Evidence, *rows: tuple[str, str, str, str, float, float]) -> Evidence:
-    """More rows of the leaderboard: model, variation, score, metric, value and half its interval."""
-    base = {"dataset": "shapes", "output": "letters", "protocol": "clean", "category": "all", "items": 80}
-    made = [
-        base
-        | {"model": model, "variation": change, "score": score, "metric": metric, "calibration": ""}
-        | {"value": value, "low": value - half, "high": value + half}
-        for model, change, score, metric, value, half in rows
-    ]
-    return replace(
-        evidence, leaderboard=pd.concat([evidence.leaderboard, pd.DataFrame(made)], ignore_index=True)
-    )
+def row(model: str, change: str, score: str, metric: str, value: float, half: float) -> dict[str, Any]:
+    place = {"model": model, "variation": change, "score": score, "metric": metric}
+    return place | {"value": value, "low": value - half, "high": value + half}
 
 
 def seeing(evidence: Evidence, original: float = 0.8, without: float = 0.3, half: float = 0.05) -> Evidence:
     """With image gain, and these accuracies with and without the picture."""
-    costs = evidence.costs.copy()
-    own = costs["metric"] == "accuracy"
     gap = without - original
-    measured = ["original", "value", "difference", "low", "high"]
-    costs.loc[own, measured] = original, without, gap, gap - half, gap + half
-    return replace(
-        with_rows(
-            evidence,
-            *((model, "blank", "", "image_gain", 1.5, 0.1) for model in ("alpha", "beta", "gamma")),
-            ("alpha", "blank", "", "ece_gain", -0.01, 0.005),
-        ),
-        costs=costs,
+    numbers = {"original": original, "value": without, "difference": gap, "low": gap - half}
+    return with_rows(
+        edited(evidence, "costs", "metric == 'accuracy'", **numbers, high=gap + half),
+        *(row(model, "blank", "", "image_gain", 1.5, 0.1) for model in ("alpha", "beta", "gamma")),
+        row("alpha", "blank", "", "ece_gain", -0.01, 0.005),
     )
 
 
@@ -103,21 +85,21 @@ def test_small_data_claim_nothing(make: Make) -> None:
 def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:
     ((shown,),) = (part.grids for part in parts(looks.build(seeing(make(MADE)))))
     labels = [column.label for column in shown.columns]
-    row = dict(zip(labels, shown.rows[0], strict=True))
-    assert [row[name].text for name in ("Picture", "Model", "Accuracy with %", "Accuracy without %")] == [
+    cells = dict(zip(labels, shown.rows[0], strict=True))
+    assert [cells[name].text for name in ("Picture", "Model", "Accuracy with %", "Accuracy without %")] == [
         *("pictures blank", "alpha", "80.0", "60.0")
     ]
-    assert (row["Image gain"].text, row["ECE, change"].text) == ("1.50", "−1.0")
+    assert (cells["Image gain"].text, cells["ECE, change"].text) == ("1.50", "−1.0")
 
 
 def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
     evidence = with_rows(
         make(Made()),
-        ("alpha", "original", "confidence", "signal_auroc", 0.75, 0.05),
-        ("alpha", "original", "semantic_entropy_t0.7", "signal_auroc", 0.8, 0.05),
-        ("alpha", "original", "semantic_entropy_t0.7", "signal_gain", 0.05, 0.02),
-        ("alpha", "original", "entropy", "signal_auroc", 0.76, 0.05),
-        ("alpha", "original", "entropy", "signal_gain", 0.01, 0.02),
+        row("alpha", "original", "confidence", "signal_auroc", 0.75, 0.05),
+        row("alpha", "original", "semantic_entropy_t0.7", "signal_auroc", 0.8, 0.05),
+        row("alpha", "original", "semantic_entropy_t0.7", "signal_gain", 0.05, 0.02),
+        row("alpha", "original", "entropy", "signal_auroc", 0.76, 0.05),
+        row("alpha", "original", "entropy", "signal_gain", 0.01, 0.02),
     )
     ((shown,),) = (part.grids for part in parts(signals.build(evidence)))
     assert [column.label.removesuffix(" AUROC %") for column in shown.columns[2:]] == [
@@ -135,9 +117,12 @@ def test_who_falls_for_painted_words(make: Make) -> None:
     assert typographic.build(evidence) is None
     evidence = with_rows(
         evidence,
-        *(("alpha", name, "", "painted_chosen", 0.1 * (place + 1), 0.02) for place, name in enumerate(names)),
-        ("alpha", "typographic", "", "painted_gain", 0.1, 0.03),
-        ("beta", "typographic", "", "painted_gain", 0.01, 0.03),
+        *(
+            row("alpha", name, "", "painted_chosen", 0.1 * (place + 1), 0.02)
+            for place, name in enumerate(names)
+        ),
+        row("alpha", "typographic", "", "painted_gain", 0.1, 0.03),
+        row("beta", "typographic", "", "painted_gain", 0.01, 0.03),
     )
     ((shown,),) = (part.grids for part in parts(typographic.build(evidence)))
     alpha, beta = shown.rows[:2]

@@ -1,18 +1,15 @@
 """Likelihood and generated text stand beside letters, and alone where there is no other output."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pandas as pd
 
 from tests.report.html_page import Page
-from tests.report.project import Made, parts
+from tests.report.project import Made, Make, parts
 from vouch.report.config import Config
-from vouch.report.evidence import Evidence
 from vouch.report.sections import generated, outputs, results
 from vouch.report.site import site
 
-Make = Callable[[Made], Evidence]
 ALL = ("letters", "likelihood", "text")
 
 

@@ -1,17 +1,14 @@
 """The sections on scores, calibration, letters and prompt shift say what the leaderboard hold."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pandas as pd
 
-from tests.report.project import Made, parts
-from vouch.report.evidence import Evidence
+from tests.report.project import Made, Make, parts
 from vouch.report.figures import shift as figure
 from vouch.report.formatting import NARROW
 from vouch.report.sections import calibration, letters, results, scores, shift
 
-Make = Callable[[Made], Evidence]
 NAMES = ("original", "option_order", "ls_n", "blank")
 
 

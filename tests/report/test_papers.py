@@ -1,6 +1,6 @@
 """The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.report.project import Made
+from tests.report.project import Made, Make
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.pipeline.yaml12 import load
 from vouch.report import papers, plugins
@@ -25,7 +25,6 @@ from vouch.report.table import Grid
 from vouch.tables.compared import LEADERBOARD
 from vouch.tables.rankings import COMBINED
 
-Make = Callable[[Made], Evidence]
 TABLE, FIGURE = "Table {}", "Figure {}"
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24")]
 NAMED = {

@@ -1,13 +1,11 @@
 """From a number back to the weights: sources, digests, engines and stages."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.report.project import SCORING, Made, write_tables
-from vouch.report.evidence import Evidence
+from tests.report.project import SCORING, Made, Make, write_tables
 from vouch.report.load import load
 from vouch.report.sections.provenance import build
 from vouch.tables.responses import LETTERS, letters_path
@@ -15,7 +13,7 @@ from vouch.tables.responses import LETTERS, letters_path
 DIGEST = "ab" * 32
 
 
-def test_who_answered(make: Callable[[Made], Evidence]) -> None:
+def test_who_answered(make: Make) -> None:
     locked = {
         "hub": {
             "source": {"kind": "hub", "repo": "owner/name", "revision": "c0ffee"},

@@ -1,6 +1,6 @@
 """The tables that Kostumov et al. printed come out of the released logits to the printed digit, ranks included."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +9,9 @@ import pytest
 
 from tests.metrics.released import block, models, needs_released, published
 from tests.metrics.simulated import ROOT, config, values
-from tests.report.project import Made
+from tests.report.project import Made, Make
 from vouch.metrics.comparison.published import NAMES
 from vouch.metrics.protocols.faithful import faithful
-from vouch.report.evidence import Evidence
 from vouch.report.load import read_printed
 from vouch.report.papers.kostumov import PAPER
 from vouch.report.papers.kostumov.names import SEVENTH, TEN
@@ -69,7 +68,7 @@ def test_the_repositorys_tables_are_those_that_were_printed_but_for_four_misprin
     ]
 
 
-def test_a_model_that_no_table_prints_stands_beside_the_repositorys(make: Callable[[Made], Evidence]) -> None:
+def test_a_model_that_no_table_prints_stands_beside_the_repositorys(make: Make) -> None:
     evidence = make(Made(accuracy={"llava_v1_5_7b": 0.6693}, datasets=("oodcv",)))
     found = review("kostumov", PAPER, Lookup(replace(evidence, printed=PRINTED))).shown
     (built,) = [built for entry, built in found if entry.name == "Table III"]
@@ -91,7 +90,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def tables(rows: list[dict[str, Any]], make: Callable[[Made], Evidence]) -> dict[str, Built]:
+def tables(rows: list[dict[str, Any]], make: Make) -> dict[str, Built]:
     """Tables by their number."""
     theirs = [
         {"dataset": "mmbench", "model": model_slug(model), "metric": metric, "published": value}

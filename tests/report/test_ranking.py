@@ -1,16 +1,14 @@
 """The section on ranking without labels says what so few models can say."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from tests.report.html_page import Page
-from tests.report.project import Made, parts
+from tests.report.project import Made, Make, parts
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.report.config import Config
-from vouch.report.evidence import Evidence
 from vouch.report.sections import ranking
 from vouch.report.site import site
 
@@ -32,7 +30,7 @@ def test_every_ranker_has_a_row_of_its_own() -> None:
     assert {name for name, *_ in ranking.RANKERS} == {*RANKERS, "combined", "few_labels"}
 
 
-def test_few_models_are_an_illustration(make: Callable[[Made], Evidence]) -> None:
+def test_few_models_are_an_illustration(make: Make) -> None:
     rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
     rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
     rows.append(row("confidence", -0.4, dataset="words"))
@@ -51,7 +49,7 @@ def test_few_models_are_an_illustration(make: Callable[[Made], Evidence]) -> Non
     assert notes == ["−0.20 to 1.00", "−0.20 to 1.00", "± 0.25"]
 
 
-def test_many_models_can_be_told_from_chance(make: Callable[[Made], Evidence]) -> None:
+def test_many_models_can_be_told_from_chance(make: Make) -> None:
     rows = [
         row(f"{name}", 0.9, output="text", models=30, p=p, p_least=1e-30)
         for name, p in (("nll_min", 1e-5), ("nll_avg", 0.4))
@@ -67,7 +65,7 @@ def test_many_models_can_be_told_from_chance(make: Callable[[Made], Evidence]) -
     assert [cells[1].tone for cells in part.grids[0].rows] == ["strong", "", "quiet"]
 
 
-def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -> None:
+def test_two_models_and_none_have_no_section(make: Make) -> None:
     assert ranking.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) is None
     evidence = make(Made())
     assert ranking.build(evidence) is None
@@ -80,7 +78,7 @@ def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -
     assert "Which model is best, without labels?" in shown and 'href="#ranking"' in shown
 
 
-def test_the_model_that_would_be_picked_is_named_first(make: Callable[[Made], Evidence]) -> None:
+def test_the_model_that_would_be_picked_is_named_first(make: Make) -> None:
     def values(dataset: str, **of: tuple[float, float]) -> list[dict[str, Any]]:
         place = {"dataset": dataset, "output": "letters", "ranker": "combined", "score": "", "proxy": ""}
         ordered = sorted((value for value, _ in of.values()), reverse=True)

@@ -1,38 +1,19 @@
 """Reliability of every variation, and instability where questions have several tests."""
 
-from collections.abc import Callable
-from dataclasses import replace
-
-import pandas as pd
+from typing import Any
 
 from tests.report.html_page import Page
-from tests.report.project import ITEM_COUNT, Made, parts
+from tests.report.project import ITEM_COUNT, Made, Make, parts, with_rows
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.sections import instability, robustness
 from vouch.report.site import site
 
-Make = Callable[[Made], Evidence]
 PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}
 
 
-def with_rows(evidence: Evidence, *rows: dict[str, object]) -> Evidence:
-    """The evidence with more rows in its leaderboard."""
-    plain = {
-        "dataset": "shapes",
-        "output": "letters",
-        "protocol": "clean",
-        "category": "all",
-        "calibration": "",
-    }
-    plain |= {"score": "", "items": ITEM_COUNT, "low": 0.1, "high": 0.9}
-    return replace(
-        evidence, leaderboard=pd.concat([evidence.leaderboard, pd.DataFrame([plain | row for row in rows])])
-    )
-
-
 def compared(evidence: Evidence) -> Evidence:
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for place, model in enumerate(("alpha", "beta")):
         for metric, value in PARC.items():
             if metric != "consistency_calibrated":

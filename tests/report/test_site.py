@@ -1,27 +1,34 @@
 """The site: whole, self-contained, readable by machines, and safe with hostile names."""
 
+import hashlib
+import os
 import re
-from collections.abc import Callable
+import shutil
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.report.html_page import Page
-from tests.report.project import Made
-from vouch.report import figures, plugins, sections
+from tests.report.project import Made, Make
+from vouch.report import figures, palette, papers, plugins, sections
 from vouch.report.config import Config
+from vouch.report.csv_tables import TABLES
 from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec
+from vouch.report.headline import PLOTTED
 from vouch.report.pages import PAGES
+from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
 from vouch.report.site import Picture, site
 from vouch.report.write import write
 
-Make = Callable[[Made], Evidence]
 Site = dict[str, Page]  # by path under reports/
 CONFIG = Config(title="Vouch")
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
 REPORTS = Path("reports")
+ROOT = Path(__file__).parents[2]
 
 
 def written() -> Site:
@@ -43,6 +50,55 @@ def sections_of(pages: Site) -> set[str | None]:
 def rich(report: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.chdir(report)
     return written()
+
+
+def digests() -> dict[str, str]:
+    files = sorted(path for path in Path("reports").rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(report)
+    assert {p.name for p in Path("reports").iterdir()} == {
+        *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
+    }
+    written = {p.name for p in Path("reports/tables").iterdir()}
+    assert written == {f"{name}.csv" for name in TABLES} | {"shown"}
+    drawn = {
+        f"{name}-{dataset}.{kind}"
+        for name in plugins(figures)
+        for dataset in ("ai2d", "shapes")
+        for kind in ("svg", "png", "pdf")
+    }
+    figured = {p.name for p in Path("reports/figures").iterdir()}
+    assert drawn <= figured
+    assert all(name.startswith(tuple(plugins(papers))) for name in figured - drawn)
+    plotted = {p.name for p in Path("reports/plots").iterdir()}
+    assert plotted == {*(f"{name}.csv" for name in PLOTTED), "reliability.csv", "page.html"}
+
+
+def test_same_inputs_same_bytes_in_another_process(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = (
+        "from pathlib import Path; from vouch.report.load import load; from vouch.report.write import write;"
+        "from vouch.report.config import Config; from tests.report.project import SCORING;"
+        "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING))"
+    )
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(report / "data", "data")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
+    subprocess.run([sys.executable, "-c", again], check=True, env=environment)
+    second = digests()
+    monkeypatch.chdir(report)
+    assert digests() == second
+
+
+def test_figures_use_only_colours_that_have_a_dark_twin(report: Path) -> None:
+    for path in (report / "reports/figures").glob("*.svg"):
+        # rgb() comes from a continuous scale: cells keep their colour, and the ink of their numbers too
+        colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|[a-z]+)"', path.read_text("utf-8")))
+        assert colours - {"none", "transparent", ON_DEEP, ON_PALE} <= set(palette.DARK), path
 
 
 def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site) -> None:

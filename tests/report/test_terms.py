@@ -35,6 +35,7 @@ def test_prose_marks_a_term_once_and_leaves_markup_alone() -> None:
     code = Markup('<a href="#ece">ECE</a> <code>APS</code> <em>Faithful</em> aps')
     assert marked(marker.prose(code)) == ["Faithful"]
     assert Page(str(marker.prose(code))).crossed == []
+    assert marker.prose("`<b>`") == "<code>&lt;b&gt;</code>"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """What the report says of variations follows from their costs."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
 
-from tests.report.project import Made, parts, with_cost
+from tests.report.project import Made, Make, edited, parts, with_cost, with_metric
 from vouch.prompts.build.combination import variation_names
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
@@ -16,7 +15,6 @@ from vouch.report.sections import variations, verdict
 from vouch.report.summary_cards import BREAKS, FIRST
 from vouch.report.table import Cell, Grid
 
-Make = Callable[[Made], Evidence]
 NAMES = ("original", "blank", "option_order", "vr_b")
 
 
@@ -34,12 +32,10 @@ def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
     evidence = with_cost(
         make(Made(datasets=("cubes", "shapes"), variations=NAMES)), "vr_b", low=-0.1, high=0.1
     )
-    costs = evidence.costs.copy()
-    rows = (costs["variation"] == "option_order") & (costs["metric"] == "accuracy")
     for dataset, loss in (("cubes", -0.1), ("shapes", -0.3)):
-        numbers = [loss, loss - 0.05, loss + 0.05]
-        costs.loc[rows & (costs["dataset"] == dataset), ["difference", "low", "high"]] = numbers
-    card = verdict.build(replace(evidence, costs=costs)).cards[0]
+        where = f"dataset == '{dataset}' and variation == 'option_order' and metric == 'accuracy'"
+        evidence = edited(evidence, "costs", where, difference=loss, low=loss - 0.05, high=loss + 0.05)
+    card = verdict.build(evidence).cards[0]
     assert card.answer.endswith(": 30.0 points lost") and " on shapes right, without" in card.why
 
 
@@ -105,13 +101,8 @@ def flipped(
     evidence = with_cost(
         make(Made(accuracy=dict.fromkeys(models, 0.5), variations=("original", "ls_n"))), "ls_n", **changes
     )
-    costs = evidence.costs.copy()
-    costs.loc[costs["metric"] == "flipped", "metric"] = "not_flipped"
-    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "accuracy"].query("protocol == 'clean'")
-    guesses = rows[rows["variation"] == "ls_n"].assign(metric="random_accuracy", value=guess)
-    return replace(
-        evidence, costs=costs, leaderboard=pd.concat([evidence.leaderboard, guesses], ignore_index=True)
-    )
+    evidence = edited(evidence, "costs", "metric == 'flipped'", metric="not_flipped")
+    return with_metric(evidence, "random_accuracy", "variation == 'ls_n'", value=guess)
 
 
 def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:

@@ -1,17 +1,15 @@
 """Charts are valid vega-lite, by the schema that altair carries."""
 
 import json
-from collections.abc import Callable
 
 import pandas as pd
 import pytest
 from altair.utils.schemapi import validate_jsonschema
 from altair.vegalite.v6.schema.core import load_schema
 
-from tests.report.project import Made
+from tests.report.project import Made, Make
 from vouch.report import figures, plugins
 from vouch.report import vegalite as alt
-from vouch.report.evidence import Evidence
 from vouch.report.reproduce import charts
 
 PANELS = ["a", "b"] * 3
@@ -43,13 +41,13 @@ def test_charts_of_papers_are_valid(chart: alt.Chart) -> None:
     valid(chart)
 
 
-def test_figures_are_valid_wide_and_narrow(make: Callable[[Made], Evidence]) -> None:
+def test_figures_are_valid_wide_and_narrow(make: Make) -> None:
     evidence = make(Made(variations=("original", "lr_i", "ls_n")))
     (dataset,) = evidence.datasets
     drawn = set()
     for name, module in plugins(figures).items():
-        for draw in (module.draw, getattr(module, "narrow", module.draw)):
-            chart = draw(evidence, dataset)
+        for how in ({}, getattr(module, "NARROW", {})):
+            chart = module.draw(evidence, dataset, **how)
             if chart is not None:
                 valid(chart)
                 drawn.add(name)

@@ -1,20 +1,17 @@
 """The words of the verdict follow from the numbers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
-from tests.report.project import Made, parts, with_cost
-from vouch.report.claims import leaders
+from tests.report.project import ITEM_COUNT, Made, Make, edited, parts, with_cost, with_metric
 from vouch.report.evidence import Evidence
-from vouch.report.gates import found_by
+from vouch.report.gates import effect_in_words
+from vouch.report.leaders import leaders
 from vouch.report.sections import categories, differences, protocols, published, results, verdict
 from vouch.report.summary_cards import BREAKS, DIFFERENCES
 
 GROUPS = [f"g{number}" for number in range(12)]
-Make = Callable[[Made], Evidence]
 
 
 def headline(evidence: Evidence) -> str:
@@ -75,11 +72,7 @@ def test_the_best_does_not_lift_those_who_guess(make: Make) -> None:
 def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
     """Who is left out may be better: nobody knows."""
     evidence = make(Made(accuracy={"alpha": 0.8, "beta": 0.7}, datasets=("cubes", "shapes")))
-    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "mce"].query("protocol == 'clean'")
-    rate = rows[(rows["dataset"] == "cubes") & (rows["model"] == "beta")].assign(
-        metric="low_mass_rate", value=1.0
-    )
-    mute = replace(evidence, leaderboard=pd.concat([evidence.leaderboard, rate]))
+    mute = with_metric(evidence, "low_mass_rate", "dataset == 'cubes' and model == 'beta'", value=1.0)
     assert headline(mute) == "alpha is best on shapes, better than a guess on cubes."
 
 
@@ -94,10 +87,10 @@ def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
 def test_an_effect_beyond_100_percent_is_none() -> None:
     """Over a guess of 31 % nobody can be 71 points."""
     assert (
-        found_by(12, 6, 0.71, 0.69)
+        effect_in_words(12, 6, 0.71, 0.69)
         == "12 questions in 6 groups cannot show even a model that is always right"
     )
-    assert found_by(24, 24, 0.28, 0.75) == "24 questions find 28 points"
+    assert effect_in_words(24, 24, 0.28, 0.75) == "24 questions find 28 points"
 
 
 def few(evidence: Evidence, *datasets: str) -> Evidence:
@@ -123,12 +116,9 @@ def test_few_questions_name_nobody(make: Make) -> None:
 
 def test_the_headline_says_where_it_holds_and_where_not(make: Make) -> None:
     evidence = few(make(Made(datasets=("cubes", "kites", "shapes", "tiles"))), "tiles")
-    leaderboard = evidence.leaderboard.copy()
-    rows = (leaderboard["dataset"] == "kites") & (leaderboard["metric"] == "accuracy")
-    leaderboard.loc[rows, ["value", "low", "high"]] = [0.3, 0.25, 0.35]
-    tested = evidence.differences.copy()
-    tested.loc[tested["dataset"] == "shapes", "p"] = 0.4
-    assert headline(replace(evidence, leaderboard=leaderboard, differences=tested)) == (
+    kites = "dataset == 'kites' and metric == 'accuracy'"
+    evidence = edited(evidence, "leaderboard", kites, value=0.3, low=0.25, high=0.35)
+    assert headline(edited(evidence, "differences", "dataset == 'shapes'", p=0.4)) == (
         "alpha is best on cubes, tied for best on shapes; no model is shown to be better than a guess on kites; "
         "tiles is too small to tell: 80 questions in 12 groups find 55 points."
     )
@@ -138,14 +128,10 @@ def test_datasets_that_disagree(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
     assert headline(evidence) == "alpha is best on cubes and shapes."
     swap = {"alpha": "beta", "beta": "alpha"}
-    frames = {}
-    for name, columns in (("leaderboard", ["model"]), ("differences", ["first", "second"])):
-        frame = getattr(evidence, name).copy()
-        cubes = frame["dataset"] == "cubes"
-        for column in columns:
-            frame.loc[cubes, column] = frame.loc[cubes, column].replace(swap)
-        frames[name] = frame
-    swapped = replace(evidence, **frames)
+    swapped = evidence
+    for table, column in (("leaderboard", "model"), ("differences", "first"), ("differences", "second")):
+        names = getattr(evidence, table)[column].replace(swap)
+        swapped = edited(swapped, table, "dataset == 'cubes'", **{column: names})
     assert headline(swapped) == "beta is best on cubes; others lead on shapes."
     grid = verdict.build(swapped).grid
     assert [[cell.text for cell in row[:2]] for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
@@ -162,10 +148,8 @@ def test_datasets_that_disagree(make: Make) -> None:
 def test_coverage_is_kept_broken_or_untold(
     make: Make, value: float, low: float, high: float, said: str, count: str
 ) -> None:
-    evidence = make(Made())
-    leaderboard = evidence.leaderboard.copy()
-    leaderboard.loc[leaderboard["metric"] == "coverage", ["value", "low", "high"]] = [value, low, high]
-    card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[1]
+    evidence = edited(make(Made()), "leaderboard", "metric == 'coverage'", value=value, low=low, high=high)
+    card = verdict.build(evidence).cards[1]
     assert card.answer.startswith("1.40 options in a set, ")
     assert (
         f"Is the target of 90\u202f% kept? {said}; of 3 combinations of model and dataset, it is shown to be {count}."
@@ -175,11 +159,8 @@ def test_coverage_is_kept_broken_or_untold(
 
 def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), categories=("big", "small")))
-    leaderboard = evidence.leaderboard
-    rows = leaderboard[(leaderboard["metric"] == "mce") & (leaderboard["protocol"] == "clean")]
-    none = rows[(rows["dataset"] == "cubes") | (rows["category"] == "big")]
-    rate = none.assign(metric="infinite_threshold_rate", value=0.5)
-    small = replace(evidence, leaderboard=pd.concat([leaderboard, rate], ignore_index=True))
+    where = "dataset == 'cubes' or category == 'big'"
+    small = with_metric(evidence, "infinite_threshold_rate", where, value=0.5)
     view = verdict.build(small)
     assert view.cards[1].answer == "Too small to tell"
     assert [cell.text for cell in view.grid.rows[0][4:6]] == ["–", "–"]
@@ -193,12 +174,12 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
     assert verdict.build(evidence).cards[0].answer == "Pictures blurred (vr_b): 40.0 points lost"
-    outcomes = evidence.outcomes.copy()
-    rows = (outcomes["model"] == "alpha") & (outcomes["dataset"] == "shapes")
-    outcomes.loc[rows, "confidence"] = 0.98
-    outcomes.loc[rows, "clean_correct"] = [float(place % 2) for place in range(int(rows.sum()))]
-    view = verdict.build(boasting := replace(evidence, outcomes=outcomes))
-    assert view.cards[0].answer == "Says 98\u202f%, is right 50\u202f% (shapes)"
+    half = [float(place % 2) for place in range(len(evidence.outcomes))]
+    shapes = "model == 'alpha' and dataset == 'shapes'"
+    boasting = edited(evidence, "outcomes", shapes, confidence=0.98)
+    boasting = replace(boasting, outcomes=boasting.outcomes.assign(clean_correct=half))
+    view = verdict.build(boasting)
+    assert view.cards[0].answer == "Overconfident: 98\u202f% sure, 50\u202f% right (shapes)"
     assert "in all 80 answers on shapes is 98" in view.cards[0].why
     assert [card.question for card in view.cards][2] == BREAKS
     assert view.dataset == "shapes"
@@ -207,13 +188,11 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
 
 def test_low_letter_mass_is_news(make: Make) -> None:
     evidence = make(Made())
-    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "mce"].query("protocol == 'clean'")
-    rate = rows.assign(metric="low_mass_rate", value=0.4, low=0.3, high=0.5)
-    view = verdict.build(replace(evidence, leaderboard=pd.concat([evidence.leaderboard, rate])))
+    view = verdict.build(with_metric(evidence, "low_mass_rate", value=0.4, low=0.3, high=0.5))
     assert view.cards[0].answer == "Would begin 40\u202f% of its answers with no letter (shapes)"
     for low, items in ((0.005, 80), (0.3, 20)):  # hardly more than nothing, and too few questions
-        unsure = rate.assign(value=0.02 if items == 80 else 0.4, low=low, items=items)
-        view = verdict.build(replace(evidence, leaderboard=pd.concat([evidence.leaderboard, unsure])))
+        numbers = {"value": 0.02 if items == 80 else 0.4, "low": low, "high": 0.5, "items": items}
+        view = verdict.build(with_metric(evidence, "low_mass_rate", **numbers))
         assert view.cards[0].answer == "No bad news shown"
 
 
@@ -236,9 +215,8 @@ def test_pairs_are_corrected_over_all_datasets(make: Make) -> None:
 def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
     assert evidence.datasets == ("cubes", "shapes")
-    leaderboard = evidence.leaderboard.copy()
-    leaderboard.loc[leaderboard["dataset"] == "shapes", "items"] += 1
-    assert replace(evidence, leaderboard=leaderboard).datasets == ("shapes", "cubes")
+    more = edited(evidence, "leaderboard", "dataset == 'shapes'", items=ITEM_COUNT + 1)
+    assert more.datasets == ("shapes", "cubes")
 
 
 def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
@@ -258,10 +236,8 @@ def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
 
 def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> None:
     evidence = make(Made())
-    outcomes = evidence.outcomes.copy()
-    outcomes.loc[(outcomes["model"] == "beta") & (outcomes["prompt"] == "q1/original"), "predicted"] = None
-    leaderboard = evidence.leaderboard.replace({"metric": {"mce": "infinite_threshold_rate"}})
-    part = parts(results.build(replace(evidence, outcomes=outcomes, leaderboard=leaderboard)))[0]
+    evidence = edited(evidence, "outcomes", "model == 'beta' and prompt == 'q1/original'", predicted=None)
+    part = parts(results.build(with_metric(evidence, "infinite_threshold_rate")))[0]
     assert part.sentences[0] == "beta gave no readable answer to 1 prompt."
     assert "In 25\u202f% of the splits too few rows calibrate alpha" in part.sentences[1]
 
@@ -272,18 +248,17 @@ def test_protocols_say_what_changes(make: Make) -> None:
     assert "50\u202f% of the test rows have a sibling" in text
     assert "Accuracy changes by at most 1.0 points" in text
     assert "0 of 3 models change rank" in text
-    assert "±5.0 points wide on average, which leaves a model 3.0 possible ranks" in text
+    assert "±5.0 points on average, which leaves a model 3.0 possible ranks" in text
 
 
 def test_published_cells_that_differ_come_first_and_are_counted(make: Make) -> None:
     evidence = make(Made())
-    reproduced = evidence.reproduced.copy()
-    reproduced.loc[reproduced["model"] == "gamma", "difference"] = -0.02
-    (part,) = parts(published.build(replace(evidence, reproduced=reproduced)))
+    evidence = edited(evidence, "reproduced", "model == 'gamma'", difference=-0.02)
+    (part,) = parts(published.build(evidence))
     assert part.sentences == ("2 of 3 cells within 1e-6; the largest difference is 0.02 (gamma, acc).",)
     assert part.grids[1].rows[0][0].text == "gamma"
-    reproduced.loc[reproduced["model"] == "gamma", ["ours", "difference"]] = None
-    (part,) = parts(published.build(replace(evidence, reproduced=reproduced)))
+    evidence = edited(evidence, "reproduced", "model == 'gamma'", ours=None, difference=None)
+    (part,) = parts(published.build(evidence))
     assert part.sentences == ("2 of 3 cells within 1e-6, 1 without a number of ours.",)
 
 

@@ -20,7 +20,7 @@ NAMED: dict[str, Callable[[Verdict], bool]] = {
     "fragile": lambda view: any(
         "(vr_b_5): " in c.answer and " on set0 right, without" in c.why for c in view.cards
     ),
-    "overconfident": lambda view: bool(re.fullmatch(r"Says .* \(set0\)", view.cards[0].answer)),
+    "overconfident": lambda view: bool(re.fullmatch(r"Overconfident: .* \(set0\)", view.cards[0].answer)),
 }
 """Whether the front page tells the one effect of a world of that kind."""
 
@@ -58,7 +58,7 @@ def test_what_is_false_is_found() -> None:
     said = false_sentences(replace(made, accuracy=swapped), evidence(made))
     for words in ("ant is best on", " points behind "):
         assert any(words in one for one in said), words
-    for kind, words in (("fragile", "points lost"), ("overconfident", "Says ")):
+    for kind, words in (("fragile", "points lost"), ("overconfident", "Overconfident: ")):
         made = world(0, kind)
         innocent = replace(made, losses={}, boasts=frozenset())
         assert any(words in one for one in false_sentences(innocent, evidence(made))), kind

@@ -1,6 +1,7 @@
 """report: a site of a few pages, tables, figures and numbers for `dvc metrics` and `dvc plots`.
 
 load.py        reads the tables of the earlier stages into `Evidence` (evidence.py), with look-ups in them
+leaders.py     which models are best; claims.py: what else may be said. Both pass the gates (gates.py)
 headline.py    the numbers that matter most, for DVC and a table; csv_tables.py: all of reports/tables
 figures/       NAME.py: draw(evidence, dataset) -> chart, in reports/figures: NAME-DATASET.svg, .png, .pdf
 papers/        NAME.py or NAME/: tables and figures of a paper, built from reproduce/

@@ -96,7 +96,7 @@ class Evidence:
         return tuple(sorted(map(str, most.index), key=lambda name: (self.is_small(name), -most[name], name)))
 
     @cached_property
-    def judged(self) -> tuple[str, ...]:
+    def large(self) -> tuple[str, ...]:
         """Datasets that claims may rest on: large enough, with models that claims may name."""
         return tuple(name for name in self.datasets if self.candidates(name) and not self.is_small(name))
 
@@ -108,7 +108,7 @@ class Evidence:
         """Groups of its questions, each of which counts as one observation."""
         return self._groups.get(dataset, 0)
 
-    def asked(self, dataset: str) -> int:
+    def questions(self, dataset: str) -> int:
         """The questions that its accuracies rest on, the most of any model."""
         return max((number.items for number in self.numbers(dataset, "accuracy").values()), default=0)
 
@@ -139,21 +139,21 @@ class Evidence:
         return tuple(model for model in self.models(dataset) if model not in self.candidates(dataset))
 
     @cached_property
-    def _leading(self) -> dict[str, pd.DataFrame]:
+    def _headlines_of(self) -> dict[str, pd.DataFrame]:
         groups = self.of_first_output(self.headlines).groupby("dataset", sort=False)
         return {str(name): group for name, group in groups}
 
-    def leading(self, dataset: str) -> pd.DataFrame:
+    def headlines_of(self, dataset: str) -> pd.DataFrame:
         """The headlines of a dataset, of its first output."""
-        return self._leading.get(dataset, self.headlines.iloc[:0])
+        return self._headlines_of.get(dataset, self.headlines.iloc[:0])
 
     def metrics(self, dataset: str) -> frozenset[str]:
         """Names of the metrics that a dataset has in its first output."""
-        return frozenset(self.leading(dataset)["metric"].unique())
+        return frozenset(self.headlines_of(dataset)["metric"].unique())
 
     def categories(self, dataset: str) -> tuple[str, ...]:
         """Categories of a dataset that have scores, in alphabetical order."""
-        return tuple(sorted(set(self.leading(dataset)["category"].unique()) - {"all"}))
+        return tuple(sorted(set(self.headlines_of(dataset)["category"].unique()) - {"all"}))
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
@@ -259,3 +259,14 @@ class Evidence:
     def plain_outcomes(self, dataset: str) -> pd.DataFrame:
         """Outcomes of all models on a dataset in the variation and output of the headlines."""
         return self._plain.get(dataset, self.outcomes.iloc[:0])
+
+    def graded(self, dataset: str, model: str) -> pd.DataFrame:
+        """Those of one model that have a grade and a confidence."""
+        frame = self.plain_outcomes(dataset)
+        return frame[frame["model"] == model].dropna(subset=["clean_correct", "confidence"])
+
+    def confidences(self, dataset: str, model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of the same answers their confidence, their grade and the number of their group."""
+        own = self.graded(dataset, model)
+        groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
+        return own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups

@@ -1,5 +1,6 @@
 """Numbers and names in plain English."""
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -49,6 +50,12 @@ def bracketed(low: float | None, high: float | None, digits: int, scale: float =
 def count(value: int) -> str:
     """4377 -> `4,377`."""
     return f"{value:,}"
+
+
+def roughly(value: float) -> str:
+    """3,037 -> `About 3,100`: two digits, rounded up."""
+    step = 10 ** max(int(math.log10(max(value, 1))) - 1, 0)
+    return f"About {count(math.ceil(value / step) * step)}"
 
 
 def plural(value: int, one: str, many: str = "") -> str:

@@ -42,7 +42,7 @@ class Claim(NamedTuple):
         return max(0.0, self.low - self.null if self.above else self.null - self.high)
 
 
-def of_share(value: float, low: float | None, high: float | None, groups: int, null: float) -> Claim:
+def share_claim(value: float, low: float | None, high: float | None, groups: int, null: float) -> Claim:
     """About a share in 0 ... 1.
 
     p: the exact binomial tail of as many independent answers as the interval is worth, as Korn and Graubard
@@ -60,7 +60,9 @@ def of_share(value: float, low: float | None, high: float | None, groups: int, n
     return Claim(value, null, low, high, groups, min(1.0, 2 * float(tail)))
 
 
-def of_gap(value: float, low: float | None, high: float | None, groups: int, null: float = 0.0) -> Claim:
+def difference_claim(
+    value: float, low: float | None, high: float | None, groups: int, null: float = 0.0
+) -> Claim:
     """About a difference. p: of a t-test."""
     if low is None or high is None:
         return Claim(value, null, value, value, groups, None)
@@ -71,18 +73,20 @@ def of_gap(value: float, low: float | None, high: float | None, groups: int, nul
     return Claim(value, null, low, high, groups, p)
 
 
-def of_paired(value: float, low: float | None, high: float | None, groups: int, null: float = 0.0) -> Claim:
+def paired_claim(
+    value: float, low: float | None, high: float | None, groups: int, null: float = 0.0
+) -> Claim:
     """About a difference of answers to the same questions.
 
     p: never below 2^(1-D) for the D groups that must differ if all do so in one direction, the least that
     flipping their signs can give: t is too sure of a few.
     """
-    found = of_gap(value, low, high, groups, null)
+    found = difference_claim(value, low, high, groups, null)
     least = min(1.0, 2 ** (1 - abs(value - null) * groups))
     return found if found.p is None else found._replace(p=max(found.p, least))
 
 
-def held(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
+def significant(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
     """The claims of one kind that may be made; those on too few groups do not count as tried."""
     tried = {key: claim for key, claim in claims.items() if claim.groups >= MINIMUM}
     corrected = holm([claim.p for claim in tried.values()])
@@ -93,7 +97,7 @@ def held(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
     }
 
 
-def found_by(questions: int, groups: int, effect: float, room: float) -> str:
+def effect_in_words(questions: int, groups: int, effect: float, room: float) -> str:
     """`24 questions find 28 points`: the least effect that four of five such studies would name.
 
     room: the largest effect there can be.
@@ -107,6 +111,6 @@ def found_by(questions: int, groups: int, effect: float, room: float) -> str:
     return f"{which} {verb} {formatting.number(100 * effect, 0)} points"
 
 
-def least_over(null: float, groups: int, claims: int) -> float:
+def detectable_difference(null: float, groups: int, claims: int) -> float:
     """Distance from a share that so many groups find, corrected for so many claims."""
     return detectable(sqrt(null * (1 - null) / max(groups, 1)), SIGNIFICANCE, claims)

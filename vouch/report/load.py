@@ -99,16 +99,6 @@ def load(
     Raises UserError where a table is missing or damaged, or where nothing was scored.
     """
     paths = sorted(inputs)
-    for _, path in COMPARED.values():
-        if path not in paths:
-            raise UserError(
-                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
-            )
-    compared = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
-    if compared["leaderboard"].empty:
-        raise UserError(
-            f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
-        )
     outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
     items, rejects, defects, rewrites = (
         [path for path in paths if path == of(path.stem)]
@@ -119,7 +109,7 @@ def load(
     every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
     every += [*published, *responses]
     return Evidence(
-        **compared,
+        **_compared(paths),
         outcomes=_all(OUTCOMES, outcomes, OF_OUTCOMES),
         items=_by_dataset(ITEMS, items, OF_ITEMS),
         rejects=_all(REJECTS, rejects, REJECTS.schema.names),
@@ -132,3 +122,18 @@ def load(
         printed=read_printed(published),
         facts=known or {},
     )
+
+
+def _compared(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    """The tables of `compare`, by field of `Evidence`."""
+    for _, path in COMPARED.values():
+        if path not in paths:
+            raise UserError(
+                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
+            )
+    found = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
+    if found["leaderboard"].empty:
+        raise UserError(
+            f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
+        )
+    return found

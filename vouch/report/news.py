@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vouch.report import formatting
-from vouch.report.claims import LEAST, effects, once, overconfident, preferred, unsaid
+from vouch.report.claims import NEGLIGIBLE, effects, low_letter_mass, once, overconfident
 from vouch.report.costs import ACCURACY, costs, named
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import preferred
 
 
 class News(NamedTuple):
@@ -30,7 +31,7 @@ def news(evidence: Evidence) -> tuple[News, ...]:
     if model is None:
         return ()
     every = [*_overconfidence(evidence, model), *_letters(evidence, model), *_variations(evidence, model)]
-    found = [one for one in every if one.points >= LEAST]
+    found = [one for one in every if one.points >= NEGLIGIBLE]
     return tuple(sorted(found, key=lambda one: (one.variation != "", -one.points, one.dataset)))
 
 
@@ -49,7 +50,7 @@ def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
             claim.surely,
             dataset,
             "",
-            f"Says {said}, is right {right} ({dataset})",
+            f"Overconfident: {said} sure, {right} right ({dataset})",
             f"The mean confidence of {model} in {which} {formatting.count(every)} answers on {dataset} is "
             f"{said}; {formatting.percent(claim.estimate)} of them are right"
             f"{formatting.bracketed(claim.low, claim.high, 1, 100)}.",
@@ -57,7 +58,7 @@ def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
 
 
 def _letters(evidence: Evidence, model: str) -> Iterator[News]:
-    for dataset, claim in unsaid(evidence, model).items():
+    for dataset, claim in low_letter_mass(evidence, model).items():
         share = formatting.percent(claim.estimate, 0)
         yield News(
             claim.low,

@@ -29,6 +29,11 @@ class Number(NamedTuple):
         """Of its interval; its value where there is none."""
         return self.value if self.low is None else self.low, self.value if self.high is None else self.high
 
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether it has an interval, and 0 is outside."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
 
 class Pair(NamedTuple):
     """Accuracy of one model minus that of another, on the same items.

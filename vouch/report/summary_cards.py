@@ -7,18 +7,17 @@ from vouch.metrics.conformal.selective import SURE
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import (
-    FEW,
+    TOLERATED,
     Guarantee,
     answers_alone,
     guarantee,
-    leaders,
     picture_claims,
     without_picture,
-    worth,
 )
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
+from vouch.report.leaders import detectable_effect, leaders, questions_needed
 from vouch.report.news import News, news
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.tables.prompts import TEXT
@@ -62,12 +61,12 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     """What it would take to say something, where no model is better than a guess."""
     if not evidence.candidates(dataset):
         return ()
-    now, more = worth(evidence, dataset)
+    now = detectable_effect(evidence, dataset)
     if evidence.is_small(dataset):
         groups, once = evidence.groups(dataset), " (copies and those about one image count once)"
         why = (
             f"With fewer than {MINIMUM} independent questions no model is named, however well it does; "
-            f"{dataset} has {groups}{once if groups < evidence.asked(dataset) else ''}."
+            f"{dataset} has {groups}{once if groups < evidence.questions(dataset) else ''}."
         )
     else:
         why = (
@@ -77,7 +76,7 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     told = Card(FIRST, "No model is recommended", why)
     why = f"On {dataset}, {now}"
     why += " over a guess; a smaller lead is often missed." if now.endswith("points") else "."
-    return (told, Card(ENOUGH, more, why, "datasets"))
+    return (told, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"))
 
 
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
@@ -85,8 +84,8 @@ def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
         page = "variations" if worst.variation else "calibration"
         return Card(FIRST, worst.answer, worst.why + _shift(evidence, model, worst), page)
     looked = {
-        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.judged),
-        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.judged),
+        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.large),
+        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.large),
         "a variation that costs accuracy": bool(_tried(evidence, model)),
     }
     found, missing = ([what for what, done in looked.items() if done == which] for which in (True, False))
@@ -115,7 +114,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     )
     found = Counter(
         guarantee(evidence, name, each)
-        for name in evidence.judged
+        for name in evidence.large
         for each in evidence.numbers(name, "coverage", "lac")
         if each in evidence.candidates(name) and evidence.calibrated(name, each)
     )
@@ -179,7 +178,7 @@ def _tried(evidence: Evidence, model: str) -> set[str]:
     """The variations that were asked of a model where it leads."""
     return {
         change
-        for name in evidence.judged
+        for name in evidence.large
         for found in [costs(evidence, name)]
         for change in real_changes(found)
         if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
@@ -203,7 +202,7 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
         return ()
     answer = f"{formatting.percent(found.answered, 0)} of the questions ({dataset})"
     why = (
-        f"{model} may answer them alone with at most {formatting.percent(FEW, 0)} wrong, at "
+        f"{model} may answer them alone with at most {formatting.percent(TOLERATED, 0)} wrong, at "
         f"{formatting.percent(SURE, 0)} confidence for all models and datasets together. Those that it is "
         f"less sure of than {formatting.percent(found.threshold)} go to a person."
     )
@@ -223,7 +222,7 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
     )
     alike = {
         name: [other for other in leaders(evidence, name) if other != model]
-        for name in evidence.judged
+        for name in evidence.large
         if model in leaders(evidence, name)
     }
     told = [f"{formatting.listed(others)} on {name}" for name, others in alike.items() if others]

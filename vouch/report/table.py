@@ -1,7 +1,7 @@
 """Tables as a page shows them, and the columns that hold numbers of the leaderboard."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
 from vouch.metrics import registry
@@ -105,7 +105,8 @@ class Unit(NamedTuple):
 SETS = ("lac", "aps")
 OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
 """How the names of metrics begin that rest on prediction sets."""
-UNITS = {registry.SHARE: Unit(1, 100), registry.OPTIONS: Unit(2), "": Unit(2)}
+POINTS = Unit(1, 100)
+UNITS = {registry.SHARE: POINTS, registry.OPTIONS: Unit(2), "": Unit(2)}
 OTHER = Unit(3)
 
 
@@ -113,7 +114,8 @@ OTHER = Unit(3)
 class Measured:
     """A column with one metric of the leaderboard, as the registry of metrics declares it.
 
-    label, help: in place of the declared ones. interval: in small print.
+    label, help: in place of the declared ones. interval: in small print. variation: the same in all rows.
+    points: of per cent. tone: of a number.
     """
 
     metric: str
@@ -122,6 +124,9 @@ class Measured:
     help: str = ""
     protocol: str = "clean"
     interval: bool = True
+    variation: str = ""
+    points: bool = False
+    tone: Callable[[Evidence, Number], Tone] = lambda evidence, number: ""
 
     @property
     def declared(self) -> registry.Metric:
@@ -131,7 +136,7 @@ class Measured:
     @property
     def unit(self) -> Unit:
         """How its numbers are written: shares in per cent."""
-        return UNITS.get(self.declared.unit, OTHER)
+        return POINTS if self.points else UNITS.get(self.declared.unit, OTHER)
 
     @property
     def column(self) -> Column:
@@ -144,7 +149,8 @@ class Measured:
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
         """Its number. where: keywords of `Evidence.number`, which go before the column's own."""
         own = {"score": self.score, "protocol": self.protocol}
-        return evidence.number(dataset, model, self.metric, **{**own, **where})
+        fixed = {"variation": self.variation} if self.variation else {}
+        return evidence.number(dataset, model, self.metric, **own | where | fixed)
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
         """The same as a cell; a dash for what rests on sets that hold every option in some of the splits."""
@@ -152,10 +158,13 @@ class Measured:
         if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **place):
             return MISSING
         found = self.number(evidence, dataset, model, **where)
-        return figure(found if self.interval or not found else found._replace(low=None), *self.unit)
+        if found is None:
+            return MISSING
+        tone, ends = self.tone(evidence, found), found[1:3] if self.interval else (None, None)
+        return interval(found.value, *ends, *self.unit, tone)
 
 
-ITEMS = Column("Items", "that the numbers rest on", True)
+ITEMS = Column("Items", "questions that the numbers rest on", True)
 Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
 """The cells that name a row, and where its numbers stand: `model` and other keywords of `Evidence.number`."""
 
@@ -165,7 +174,7 @@ class TableSpec:
     """A table of numbers of the leaderboard, the same for every dataset.
 
     name: of its files. caption: what follows `DATASET: `. keys: columns that name a row; after these stands
-    the number of items that the first number of the row rests on.
+    the number of items that the first number of the row (of its own variation) rests on.
     """
 
     name: str
@@ -188,14 +197,15 @@ class TableSpec:
         return Grid(self.name, f"{dataset}: {self.caption}", columns, body)
 
     def _items(self, evidence: Evidence, dataset: str, where: Mapping[str, str]) -> Cell:
-        found = (each.number(evidence, dataset, **where) for each in self.measures)
+        own = [each for each in self.measures if not each.variation] or self.measures
+        found = (each.number(evidence, dataset, **where) for each in own)
         return next((whole(number.items) for number in found if number), MISSING)
 
     def known(self, evidence: Evidence, dataset: str) -> "TableSpec":
         """The same without the columns in which no model has a number."""
         models = evidence.models(dataset)
         found = [m for m in self.measures if any(m.number(evidence, dataset, model) for model in models)]
-        return TableSpec(self.name, self.caption, self.keys, found)
+        return replace(self, measures=found)
 
 
 def ranges(numbers: Sequence[Number | None]) -> list[Range | None]:

@@ -16,6 +16,7 @@ from vouch.report.table import Column
 
 METHOD = "pages/method.html"
 # Tags and entities hold no words; what a link or code holds is left as it is.
+_CODE = re.compile("`([^`]+)`")
 _APART = re.compile(r"(<a\b.*?</a>|<code>.*?</code>|<[^>]*>|&[^;\s]+;)", re.DOTALL)
 
 
@@ -63,7 +64,7 @@ class Marker:
         return f'<a class="term" href="{place}" title="{escape(text)}">{words}</a>'
 
     def prose(self, text: str) -> Markup:
-        """The text, escaped unless it is markup; each term is marked where the page first says it."""
+        """The text, escaped unless it is markup; a term is marked where the page first says it."""
 
         def marked(match: re.Match[str]) -> str:
             term = terms()[match[0].lower()]
@@ -72,8 +73,9 @@ class Marker:
             self._seen.add(term.name)
             return self._link(match[0], term, f"{term.name}: {term.text}.")
 
-        safe = text if isinstance(text, Markup) else escape(visible(text))
-        parts = _APART.split(str(safe))  # every second one is markup
+        plain = str(text if isinstance(text, Markup) else escape(visible(text)))
+        safe = plain if isinstance(text, Markup) else _CODE.sub(r"<code>\1</code>", plain)
+        parts = _APART.split(safe)  # every second one is markup
         parts[::2] = [_words().sub(marked, part) for part in parts[::2]]
         return Markup("".join(parts))
 

@@ -20,6 +20,8 @@ from vouch.report import palette
 Part = dict[str, Any]
 
 _TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
+_COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
+_SHAPES = ["circle", "diamond", "square", "triangle-up"]
 _SECOND = ("x2", "y2")  # channels that share the type of another
 
 Axis: type[Part] = dict
@@ -183,6 +185,27 @@ def tips(numbers: str = "", **titles: str) -> list[Part]:
 def target(value: float) -> Any:
     """A dashed line at `value`, to be placed by `encode`."""
     return Chart(pd.DataFrame({"value": [value]})).mark_rule(strokeDash=[4, 3], color=palette.INK)
+
+
+def model_lines(
+    data: pd.DataFrame, models: Sequence[str], x: Part, y: Part, low: Part, tips: Sequence[Part]
+) -> list[Chart]:
+    """A line with points and intervals for each model. data: model, value, low, high and `at`, a place on x.
+
+    x, y: how the axes show it. low: as y, of the lower ends.
+    """
+    base = Chart(data).encode(
+        x=X("at:Q", **x), color=Color("model:N", scale=Scale(domain=models, range=_COLOURS[: len(models)]))
+    )
+    up = Y("value:Q", **y)
+    shape = Shape("model:N", scale=Scale(domain=models, range=_SHAPES[: len(models)]))
+    return [
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=1.5, opacity=0.4)
+        .encode(y=Y("low:Q", **low), y2="high:Q"),
+        base.mark_line(strokeWidth=1.2, opacity=0.7).encode(y=up),
+        base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=shape, tooltip=tips),
+    ]
 
 
 def whiskers(base: Chart) -> Chart:

@@ -3,7 +3,7 @@
 TITLE                                       heading of the figure
 draw(evidence, dataset) -> chart or None    None where there is nothing to draw
 describe(evidence, dataset) -> str          what it shows, for people who cannot see it
-narrow(evidence, dataset) -> chart or None  the same for narrow screens, where it is shown there
+NARROW                                      keywords of draw for narrow screens, where another drawing helps
 """
 
 import sys
@@ -39,7 +39,7 @@ def of_dataset(name: str, evidence: Evidence, dataset: str) -> Iterator[FigureSp
     module = import_module(f"{__name__}.{name}")
     chart = module.draw(evidence, dataset)
     if chart is not None:
-        narrow = module.narrow(evidence, dataset) if hasattr(module, "narrow") else None
+        narrow = module.draw(evidence, dataset, **module.NARROW) if hasattr(module, "NARROW") else None
         said = module.describe(evidence, dataset)
         yield FigureSpec(name, f"{name}-{dataset}", module.TITLE, dataset, said, chart, narrow)
 

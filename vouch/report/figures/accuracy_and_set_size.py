@@ -1,21 +1,24 @@
 """Accuracy against the size of the prediction sets: the best models stand at the top left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders
 
 TITLE = "Accuracy against set size"
 SIZE = (520.0, 430.0)
-NARROW = (270.0, 270.0)  # with its axes it fits a phone held upright
+NARROW = {"size": (270.0, 270.0)}  # with its axes it fits a phone held upright
 FONT = 11
 CHARACTER = 0.56  # mean width of a character, in font sizes
 POINT = 5.0  # half the side of the square that a point keeps free, pixels
+Axis = Callable[[str], Any]
+"""A channel of a column, `x:Q`, on an axis of the chart."""
 TIPS = [
     *alt.tips(".1%", model_n="Model", y="Accuracy", y_low="from", y_high="to"),
     *alt.tips(".2f", x="Options in a set"),
@@ -113,64 +116,58 @@ def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[fl
     return found
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, size: tuple[float, float] = SIZE) -> Any:
     """Points with 95 % intervals in both directions, the leaders in colour, and the accuracy of a guess.
 
     None where there is no model.
     """
-    return _drawn(evidence, dataset, SIZE)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, NARROW)
-
-
-def _drawn(evidence: Evidence, dataset: str, size: tuple[float, float]) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None
     chance = evidence.chance(dataset)
     x, y = _domain(data, "x"), _domain(data, "y", chance)
-
-    def across(column: str) -> Any:
-        scale, steps = alt.Scale(domain=x, nice=False, zero=False), alt.Axis(tickCount=size[0] // 65)
-        return alt.X(f"{column}:Q", title="Mean set size, options (LAC)", scale=scale, axis=steps)
-
-    def up(column: str) -> Any:
-        scale = alt.Scale(domain=y, nice=False, zero=False)
-        return alt.Y(
-            f"{column}:Q", title="Accuracy", scale=scale, axis=alt.Axis(format=".0%", tickMinStep=0.01)
-        )
-
+    fixed = {"nice": False, "zero": False}
+    across: Axis = partial(
+        alt.X,
+        title="Mean set size, options (LAC)",
+        scale=alt.Scale(domain=x, **fixed),
+        axis=alt.Axis(tickCount=size[0] // 65),
+    )
+    up: Axis = partial(
+        alt.Y,
+        title="Accuracy",
+        scale=alt.Scale(domain=y, **fixed),
+        axis=alt.Axis(format=".0%", tickMinStep=0.01),
+    )
     colour = alt.condition("datum.leads", alt.value(palette.BLUE), alt.value(palette.FAINT))
-    base = alt.Chart(data).encode(x=across("x"), y=up("y"), color=colour)
-    names = _labelled(data, x, y, size)
-    guess = alt.Chart(pd.DataFrame({"x": x[1:], "y": [chance], "text": ["guess"]})).encode(y=up("y"))
-    layers = [
+    base = alt.Chart(data).encode(x=across("x:Q"), y=up("y:Q"), color=colour)
+    guess = alt.Chart(pd.DataFrame({"x": x[1:], "y": [chance], "text": ["guess"]})).encode(y=up("y:Q"))
+    style = {"align": "right", "baseline": "bottom", "dy": -3, "fontSize": FONT, "color": palette.MUTED}
+    links, *names = _names(_labelled(data, x, y, size), across, up)
+    return alt.layer(
         guess.mark_rule(color=palette.MUTED, strokeDash=[4, 3]),
-        guess.mark_text(align="right", baseline="bottom", dy=-3, fontSize=FONT, color=palette.MUTED).encode(
-            x=across("x"), text="text:N"
-        ),
-        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low"), x2="x_high:Q"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low"), y2="y_high:Q"),
-        alt.Chart(names[names["linked"]])
-        .mark_rule(color=palette.FAINT, strokeWidth=0.7)
-        .encode(x=across("x"), y=up("y"), x2="label_x:Q", y2="label_y:Q"),
+        guess.mark_text(**style).encode(x=across("x:Q"), text="text:N"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low:Q"), x2="x_high:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low:Q"), y2="y_high:Q"),
+        links,
         base.mark_circle(size=60, opacity=1).encode(tooltip=TIPS),
-    ]
+        *names,
+    ).properties(width=size[0], height=size[1])
+
+
+def _names(labels: pd.DataFrame, across: Axis, up: Axis) -> Iterator[Any]:
+    """Lines from labels that stand off to their points, then the labels."""
+    links = alt.Chart(labels[labels["linked"]]).mark_rule(color=palette.FAINT, strokeWidth=0.7)
+    yield links.encode(x=across("x:Q"), y=up("y:Q"), x2="label_x:Q", y2="label_y:Q")
     ink = alt.condition("datum.leads", alt.value(palette.INK), alt.value(palette.MUTED))
     for align in ("left", "right"):
-        text = alt.Chart(names[names["align"] == align]).encode(
-            x=across("label_x"), y=up("label_y"), text="model:N"
+        text = alt.Chart(labels[labels["align"] == align]).encode(
+            x=across("label_x:Q"), y=up("label_y:Q"), text="model:N"
         )
         style = {"align": align, "baseline": "middle", "fontSize": FONT}
         # A wide stroke in the colour of the paper keeps the name readable over lines.
-        layers.append(
-            text.mark_text(**style, color=palette.PAPER, stroke=palette.PAPER, strokeWidth=3, opacity=0.85)
-        )
-        layers.append(text.mark_text(**style).encode(color=ink))
-    return alt.layer(*layers).properties(width=size[0], height=size[1])
+        yield text.mark_text(**style, color=palette.PAPER, stroke=palette.PAPER, strokeWidth=3, opacity=0.85)
+        yield text.mark_text(**style).encode(color=ink)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

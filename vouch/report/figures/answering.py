@@ -1,9 +1,7 @@
 """Answer, or hand to a person: wrong answers, and their bound, by the share of the questions answered."""
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from vouch.metrics.conformal.selective import curve
@@ -13,6 +11,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import SPACING, chosen
 
 TITLE = "Answer, or hand to a person"
+NARROW = {"columns": 1, "width": 250}
 FOUND, BOUND = "wrong among the answers", "bound, 90 % confidence"
 TIPS = [
     *alt.tips(kind_n="Shown"),
@@ -22,30 +21,17 @@ TIPS = [
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """A row for each model, threshold and kind: answered, value. Nothing where a dataset is too small."""
-    outcomes = evidence.plain_outcomes(dataset).dropna(subset=["clean_correct", "confidence"])
     parts = []
     for model in () if evidence.is_small(dataset) else chosen(evidence, dataset):
-        own = outcomes[outcomes["model"] == model]
-        groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
-        rows = own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups
-        found = curve(*rows, seed=evidence.scoring.seed)
+        found = curve(*evidence.confidences(dataset, model), seed=evidence.scoring.seed)
         for kind, values in ((FOUND, found.wrong), (BOUND, found.bound)):
             columns = {"answered": found.answered, "value": values, "threshold": found.thresholds}
             parts.append(pd.DataFrame(columns).assign(model=model, kind=kind))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, columns: int = 2, width: int = 300) -> Any:
     """A panel for each model; None where nothing may be said."""
-    return _drawn(evidence, dataset, alt.concat, 2, 300)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, alt.concat, 1, 250)
-
-
-def _drawn(evidence: Evidence, dataset: str, join: Callable[..., Any], columns: int, width: int) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None
@@ -69,7 +55,7 @@ def _drawn(evidence: Evidence, dataset: str, join: Callable[..., Any], columns: 
                 base.mark_circle(size=30, opacity=1).encode(tooltip=TIPS),
             ).properties(width=width, height=170, title=str(model))
         )
-    return join(*panels, columns=columns, spacing=SPACING)
+    return alt.concat(*panels, columns=columns, spacing=SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

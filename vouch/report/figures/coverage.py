@@ -9,6 +9,7 @@ from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 
 TITLE = "Does coverage reach the target?"
+NARROW = {"width": 230, "ticks": 4}
 SCORES = {"lac": "LAC", "aps": "APS"}
 STEP = 17
 TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
@@ -26,17 +27,8 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "score", "value", "low", "high"])
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, width: int = 420, ticks: int = 7) -> Any:
     """A point with its interval per model and score; None where nothing has coverage."""
-    return _drawn(evidence, dataset, 420, 7)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, 230, 4)
-
-
-def _drawn(evidence: Evidence, dataset: str, width: int, ticks: int) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None

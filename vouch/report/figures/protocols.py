@@ -10,6 +10,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import SPACING
 
 TITLE = "Faithful against clean"
+NARROW = {"beside": False}
 # heading, metric, score, format and least distance of the ticks
 PANELS = {
     "accuracy": ("Accuracy", "accuracy", "", ".0%", 0.01),
@@ -64,20 +65,15 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
     return alt.layer(*layers).properties(width=205, height=alt.Step(STEP))
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
-    """Three panels side by side, one line per model; None where one of them would be empty."""
-    panels = [_panel(evidence, dataset, panel, index == 0) for index, panel in enumerate(PANELS)]
-    return alt.hconcat(*panels, spacing=SPACING, bounds="flush") if _whole(evidence, dataset) else None
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen, one below the other."""
-    panels = [_panel(evidence, dataset, panel, True) for panel in PANELS]
-    return alt.vconcat(*panels, spacing=SPACING) if _whole(evidence, dataset) else None
-
-
-def _whole(evidence: Evidence, dataset: str) -> bool:
-    return not any(frame(evidence, dataset, panel).empty for panel in PANELS)
+def draw(evidence: Evidence, dataset: str, beside: bool = True) -> Any:
+    """Three panels, one line per model; None where one of them would be empty. beside: or below another."""
+    if any(frame(evidence, dataset, panel).empty for panel in PANELS):
+        return None
+    first = next(iter(PANELS))
+    panels = [_panel(evidence, dataset, panel, panel == first or not beside) for panel in PANELS]
+    if beside:
+        return alt.hconcat(*panels, spacing=SPACING, bounds="flush")
+    return alt.vconcat(*panels, spacing=SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

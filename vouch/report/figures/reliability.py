@@ -11,6 +11,7 @@ from vouch.report.evidence import Evidence
 
 TITLE = "Reliability diagram"
 MOST = 4
+NARROW = {"columns": 2, "side": 120}
 SPACING = 34  # so that the ticks of two panels stay apart
 Z = 1.959963984540054  # 97.5 % point of the normal distribution
 TIPS = [*alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"), *alt.tips(",", answers="Answers")]
@@ -56,18 +57,14 @@ def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per model and bin, with a heading for the model's panel."""
-    outcomes = evidence.plain_outcomes(dataset).dropna(subset=["clean_correct", "confidence"])
     parts = []
     for model in chosen(evidence, dataset):
-        own = outcomes[outcomes["model"] == model]
-        if own.empty:
-            continue
-        error = evidence.number(dataset, model, "ece")
-        note = f"{model} (ECE {formatting.number(100 * error.value, 1)} %)" if error else model
-        table = bins(
-            own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), evidence.scoring.bins
-        )
-        parts.append(table.assign(model=model, panel=note))
+        confidence, correct, _ = evidence.confidences(dataset, model)
+        if len(confidence):
+            error = evidence.number(dataset, model, "ece")
+            note = f"{model} (ECE {formatting.number(100 * error.value, 1)} %)" if error else model
+            table = bins(confidence, correct, evidence.scoring.bins)
+            parts.append(table.assign(model=model, panel=note))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
@@ -89,17 +86,8 @@ def _panel(data: pd.DataFrame, heading: str, named: bool, side: int) -> Any:
     ).properties(width=side, height=side, title=heading)
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, columns: int = MOST, side: int = 210) -> Any:
     """One panel per model: points under the dashed line are over-confident. None without outcomes."""
-    return _drawn(evidence, dataset, MOST, 210)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, 2, 120)
-
-
-def _drawn(evidence: Evidence, dataset: str, columns: int, side: int) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None

@@ -11,7 +11,6 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import MEANING
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import SPACING, chosen
-from vouch.report.figures.sweep import COLOURS, SHAPES
 from vouch.tables.prompts import ORIGINAL
 
 TITLE = "Accuracy by severity"
@@ -53,29 +52,17 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     models = list(dict.fromkeys(data["model"]))
     edges = data[["value", "low", "high"]].astype(float)
     domain = [max(0.0, float(edges.min().min()) - 0.02), min(1.0, float(edges.max().max()) + 0.02)]
-    up = {"scale": alt.Scale(domain=domain, nice=False, zero=False), "axis": alt.Axis(format=".0%")}
-    panels = []
-    for kind in dict.fromkeys(data["kind"]):
-        own = data[data["kind"] == kind]
-        base = alt.Chart(own).encode(
-            x=alt.X(
-                "at:Q",
-                title="Severity",
-                scale=alt.Scale(domain=[-0.2, 5.2], nice=False),
-                axis=alt.Axis(values=list(range(6)), format="d", grid=False),
-            ),
-            color=alt.Color("model:N", scale=alt.Scale(domain=models, range=COLOURS[: len(models)])),
-        )
-        value = alt.Y("value:Q", title="Accuracy", **up)
-        shape = alt.Shape("model:N", scale=alt.Scale(domain=models, range=SHAPES[: len(models)]))
-        layers = [
-            base.transform_filter("isValid(datum.low)")
-            .mark_rule(strokeWidth=1.5, opacity=0.4)
-            .encode(y=alt.Y("low:Q", title="Accuracy", **up), y2="high:Q"),
-            base.mark_line(strokeWidth=1.2, opacity=0.7).encode(y=value),
-            base.mark_point(filled=True, size=45, opacity=1).encode(y=value, shape=shape, tooltip=TIPS),
-        ]
-        panels.append(alt.layer(*layers).properties(width=250, height=170, title=kind))
+    x = {
+        "title": "Severity",
+        "scale": alt.Scale(domain=[-0.2, 5.2], nice=False),
+        "axis": alt.Axis(values=list(range(6)), format="d", grid=False),
+    }
+    scale = alt.Scale(domain=domain, nice=False, zero=False)
+    y = {"title": "Accuracy", "scale": scale, "axis": alt.Axis(format=".0%")}
+    panels = [
+        alt.layer(*alt.model_lines(own, models, x, y, y, TIPS)).properties(width=250, height=170, title=kind)
+        for kind, own in data.groupby("kind", sort=False)
+    ]
     return alt.concat(*panels, columns=2, spacing=SPACING)
 
 

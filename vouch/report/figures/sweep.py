@@ -6,16 +6,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from vouch.report import formatting, palette
+from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
 
 TITLE = "Coverage and set size by calibration share"
+NARROW = {"join": alt.vconcat, "width": 270}
 PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}
-COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
-SHAPES = ["circle", "diamond", "square", "triangle-up"]
 TIPS = [
     *alt.tips(model_n="Model", share="Share %"),
     *alt.tips(".3f", value="Value", low="from", high="to"),
@@ -63,43 +62,23 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "share", "at", "value", "low", "high"])
 
 
-def draw(evidence: Evidence, dataset: str) -> Any:
+def draw(evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconcat, width: int = 440) -> Any:
     """Two panels, a line per model; None where but one share was tried."""
-    return _drawn(evidence, dataset, alt.hconcat, 440)
-
-
-def narrow(evidence: Evidence, dataset: str) -> Any:
-    """The same for a narrow screen."""
-    return _drawn(evidence, dataset, alt.vconcat, 270)
-
-
-def _drawn(evidence: Evidence, dataset: str, join: Callable[..., Any], width: int) -> Any:
     data = {panel: frame(evidence, dataset, panel) for panel in PANELS}
     if data["size"].empty:
         return None
     panels = []
     for panel, (title, form) in PANELS.items():
+        x = {
+            "title": "Questions that calibrate, %",
+            "scale": alt.Scale(nice=False, padding=12, zero=False),
+            "axis": alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
+        }
+        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form)}
         models = list(dict.fromkeys(data[panel]["model"]))
-        base = alt.Chart(data[panel]).encode(
-            x=alt.X(
-                "at:Q",
-                title="Questions that calibrate, %",
-                scale=alt.Scale(nice=False, padding=12, zero=False),
-                axis=alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
-            ),
-            color=alt.Color("model:N", scale=alt.Scale(domain=models, range=COLOURS[: len(models)])),
-        )
-        up = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(format=form))
-        shape = alt.Shape("model:N", scale=alt.Scale(domain=models, range=SHAPES[: len(models)]))
-        layers = [
-            base.transform_filter("isValid(datum.low)")
-            .mark_rule(strokeWidth=1.5, opacity=0.4)
-            .encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
-            base.mark_line(strokeWidth=1.2, opacity=0.7).encode(y=up),
-            base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=shape, tooltip=TIPS),
-        ]
+        layers = alt.model_lines(data[panel], models, x, y, {"title": title}, TIPS)
         if panel == "coverage":
-            layers.insert(0, alt.target(evidence.target).encode(y=up))
+            layers.insert(0, alt.target(evidence.target).encode(y=alt.Y("value:Q", **y)))
         panels.append(alt.layer(*layers).properties(width=width, height=190))
     return join(*panels, spacing=SPACING)
 

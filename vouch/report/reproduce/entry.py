@@ -1,7 +1,9 @@
 """A table or figure of a paper, and what became of it here."""
 
+import csv
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from importlib.resources import files
 
 from vouch.report.figures import FigureSpec
 from vouch.report.reproduce.lookup import Absent, Lookup
@@ -27,6 +29,12 @@ def figure(title: str, description: str, chart: Chart, part: str = "") -> Built:
     """One figure. description: the picture in words. part: `(a)` of a figure that has several."""
     title = f"{part and ' ' + part}: {title}"
     return Built(figures=(FigureSpec("of-paper", "", title, "", description, chart),))
+
+
+def models(paper: str) -> dict[str, str]:
+    """The models that a paper has, in its order: our name to its label (papers/models.csv)."""
+    with files("vouch.report.papers").joinpath("models.csv").open(encoding="utf-8") as file:
+        return {row["model"]: row["label"] for row in csv.DictReader(file) if row["paper"] == paper}
 
 
 def listing(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], reason: str) -> Built:

@@ -5,7 +5,7 @@ from functools import partial
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import misjudged
+from vouch.report.claims import miscalibrated
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
@@ -14,8 +14,8 @@ from vouch.report.table import Column, Measured, TableSpec
 TITLE = "Confidence"
 TEXT = Markup("""\
 A model is calibrated if answers given with 80&#8239;% confidence are right 80&#8239;% of the time. A single
-temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. Judge its
-effect by the NLL: ECE grows as questions get fewer, and only the test half is left after the fit. AUROC and
+temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. See its
+effect in the NLL: ECE grows as questions get fewer, and only the test half is left after the fit. AUROC and
 AURC measure something else: whether more confident answers are more often right.""")
 TABLE = TableSpec(
     "calibration",
@@ -70,7 +70,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _counted(evidence: Evidence, dataset: str) -> str:
     """How many models one temperature corrects, where not all of them get a sentence."""
-    models, found = evidence.models(dataset), misjudged(evidence)
+    models, found = evidence.models(dataset), miscalibrated(evidence)
     above = [found[dataset, model].above for model in models if (dataset, model) in found]
     if len(models) == len(chosen(evidence, dataset)) or not above:
         return ""
@@ -83,7 +83,7 @@ def _counted(evidence: Evidence, dataset: str) -> str:
 def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
     """What one temperature corrects, where it surely is not 1."""
     fitted = evidence.number(dataset, model, "temperature")
-    if fitted is None or (dataset, model) not in misjudged(evidence):
+    if fitted is None or (dataset, model) not in miscalibrated(evidence):
         return ""
     manner = "overconfident" if fitted.value > 1 else "underconfident"
     text = f"{model} is {manner}: temperature {formatting.number(fitted.value, 2)} fits best"

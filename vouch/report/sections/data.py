@@ -63,7 +63,7 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
                 _stray(evidence, groups),
             )
         )
-    return Grid("datasets", "Items, and what is wrong with them", columns, rows)
+    return Grid("datasets", "Items by dataset", columns, rows)
 
 
 def _stray(evidence: Evidence, groups: int) -> Cell:

@@ -6,15 +6,15 @@ from markupsafe import Markup
 
 from vouch.metrics.comparison.resampling import questions_for
 from vouch.report import formatting
-from vouch.report.claims import untold
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import why_no_leader
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.report.section import Beside, Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Differences"
 TEXT = Markup("""\
-Models are compared on the same items, which removes most of the chance variation: a difference can be
+Models are compared on the same items, which removes most of the noise: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
 WANTED = 0.05
 FEW = 8  # models whose table stands beside the figure
@@ -31,7 +31,8 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         f"(p < {SIGNIFICANCE} after Holm's correction over all datasets).{said_detectable(evidence, dataset)}"
     )
     if evidence.is_small(dataset):
-        summary = f"{untold(evidence, dataset)[:1].upper()}{untold(evidence, dataset)[1:]}."
+        why = why_no_leader(evidence, dataset)
+        summary = f"{why[:1].upper()}{why[1:]}."
     figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
     few = len(models.rows) <= FEW
     return [
@@ -48,7 +49,7 @@ def said_detectable(evidence: Evidence, dataset: str) -> str:
         return ""
     items = int(evidence.comparisons(dataset)["items"].max())
     more = (
-        f" About {formatting.count(questions_for(WANTED, items, least))} would find {100 * WANTED:g} points."
+        f" {formatting.roughly(questions_for(WANTED, items, least))} would find {100 * WANTED:g} points."
         if least > WANTED
         else ""
     )

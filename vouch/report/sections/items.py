@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 
-from vouch.report.claims import shown
 from vouch.report.costs import in_words
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import representative
 
 TITLE = "Items"
 
@@ -28,5 +28,5 @@ def build(evidence: Evidence) -> Items:
     names = sorted(set(evidence.costs["variation"]))
     meanings = {name: said for name in names if (said := in_words(name))}
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
-    leads = {name: shown(evidence, name) if name in evidence.datasets else "" for name in datasets}
+    leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
     return Items(datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False))

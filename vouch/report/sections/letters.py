@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from vouch.metrics.letter_mass import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
-from vouch.report.claims import CHOSEN, RIGHT, overused
+from vouch.report.claims import CHOSEN, RIGHT, overused_letters
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset, said
@@ -42,7 +42,7 @@ def _sentence(evidence: Evidence, dataset: str, model: str, letters: Sequence[st
     """Of the letters that are surely chosen more often than they are right, the one that is so most."""
     gaps = {
         letter: claim.estimate
-        for (where, who, letter), claim in overused(evidence).items()
+        for (where, who, letter), claim in overused_letters(evidence).items()
         if (where, who) == (dataset, model) and letter in letters
     }
     if not gaps:

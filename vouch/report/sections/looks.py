@@ -7,7 +7,8 @@ from vouch.report.claims import picture_claims
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, by_dataset, said
-from vouch.report.table import MISSING, Column, Grid, Measured, TableSpec, cells, interval
+from vouch.report.table import Column, Measured, TableSpec
+from vouch.tables.prompts import ORIGINAL
 
 TITLE = "With and without the picture"
 TEXT = Markup("""\
@@ -22,32 +23,29 @@ TABLE = TableSpec(
     f"with and without the picture, clean protocol, 95{formatting.NARROW}% intervals in small print",
     (Column("Picture"), Column("Model")),
     (
+        Measured("accuracy", label="Accuracy with %", help="with the picture", variation=ORIGINAL),
         Measured("accuracy", label="Accuracy without %", help="with the picture blank, left out or changed"),
         *map(Measured, SHOWN),
+        Measured(
+            "ece_gain",
+            label="ECE, change",
+            help="corrected minus plain confidence, in points; lower is better",
+            points=True,
+        ),
     ),
 )
-CHANGE = Column("ECE, change", "corrected minus plain confidence, in points; lower is better", True)
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where no picture was taken away or changed."""
-    places = [
-        (name, model)
+    rows = [
+        ((variation_cell(name), model), {"model": model, "variation": name})
         for name in evidence.variations(dataset)
         for model in evidence.numbers(dataset, "image_gain", variation=name)
     ]
-    if not places:
+    if not rows:
         return []
-    rows = [((variation_cell(name), model), {"model": model, "variation": name}) for name, model in places]
-    grid = TABLE.grid(evidence, dataset, rows)
-    with_it = Measured("accuracy", label="Accuracy with %", help="with the picture")
-    body = []
-    for row, (name, model) in zip(grid.rows, places, strict=True):
-        gain = evidence.number(dataset, model, "ece_gain", variation=name)
-        change = MISSING if gain is None else interval(gain.value, gain.low, gain.high, 1, 100)
-        body.append([*cells(*row[:3]), with_it.cell(evidence, dataset, model), *row[3:], change])
-    columns = [*grid.columns[:3], with_it.column, *grid.columns[3:], CHANGE]
-    return [*said(_sentences(evidence, dataset)), Grid(grid.name, grid.caption, columns, body)]
+    return [*said(_sentences(evidence, dataset)), TABLE.grid(evidence, dataset, rows)]
 
 
 def _sentences(evidence: Evidence, dataset: str) -> list[str]:

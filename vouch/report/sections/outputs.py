@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
-from vouch.report.claims import outputs_apart
+from vouch.report.claims import differing_outputs
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset, said
@@ -52,7 +52,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _sentence(evidence: Evidence, dataset: str, model: str, numbers: Mapping[str, Number]) -> str:
     """The best and the worst output of a model where they surely differ."""
-    if (dataset, model) not in outputs_apart(evidence):
+    if (dataset, model) not in differing_outputs(evidence):
         return ""
     ordered = sorted(numbers, key=lambda output: -numbers[output].value)
     best, worst = (

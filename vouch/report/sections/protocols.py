@@ -8,13 +8,14 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Beside, Block, Figures, Folded, by_dataset, said
-from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells
+from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec
 
 TITLE = "Two protocols"
 TEXT = Markup("""\
 <em>Faithful</em> repeats the published procedure, its defects included, so that published numbers are
 reproduced exactly. <em>Clean</em> repairs what can be repaired without asking a model anything. A
 difference between the two is an artefact of the procedure, not a property of a model.""")
+PROTOCOLS = ("faithful", "clean")
 COLUMNS = (
     Measured("accuracy"),
     Measured("coverage", "lac"),
@@ -22,12 +23,26 @@ COLUMNS = (
     Measured("set_size", "aps"),
     Measured("ece"),
 )
+TABLE = TableSpec(
+    "protocols",
+    "both protocols side by side",
+    (Column("Model"), *(Column(f"Rank, {protocol}", "by accuracy", True) for protocol in PROTOCOLS)),
+    tuple(
+        replace(each, label=f"{each.column.label}, {protocol}", protocol=protocol)
+        for each in COLUMNS
+        for protocol in PROTOCOLS
+    ),
+)
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    rows: list[Row] = [
+        ((model, *(_rank(evidence, dataset, model, protocol) for protocol in PROTOCOLS)), {"model": model})
+        for model in evidence.models(dataset)
+    ]
     return [
         Beside([*said(_sentences(evidence, dataset)), Figures([f"protocols-{dataset}"])]),
-        Folded("Both protocols as a table", [_grid(evidence, dataset)]),
+        Folded("Both protocols as a table", [TABLE.grid(evidence, dataset, rows)]),
     ]
 
 
@@ -88,34 +103,10 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
     if not widths:
         return ""
     reach = formatting.number(100 * sum(widths) / len(widths), 1)
-    text = f"The clean interval of an accuracy is ±{reach} points wide on average"
+    text = f"The clean interval of an accuracy is ±{reach} points on average"
     if len(spans) > 1 and not evidence.is_small(dataset):
         text += f", which leaves a model {formatting.number(sum(spans) / len(spans), 1)} possible ranks"
     return f"{text}; the faithful protocol has no intervals."
-
-
-def _grid(evidence: Evidence, dataset: str) -> Grid:
-    both = [
-        replace(each, label=f"{each.column.label}, {protocol}", protocol=protocol)
-        for each in COLUMNS
-        for protocol in ("faithful", "clean")
-    ]
-    columns = (
-        Column("Model"),
-        ITEMS,
-        Column("Rank, faithful", "by accuracy", True),
-        Column("Rank, clean", "by accuracy", True),
-        *(each.column for each in both),
-    )
-    rows = [
-        cells(
-            *(model, evidence.asked(dataset)),
-            *(_rank(evidence, dataset, model, protocol) for protocol in ("faithful", "clean")),
-            *(each.cell(evidence, dataset, model) for each in both),
-        )
-        for model in evidence.models(dataset)
-    ]
-    return Grid("protocols", f"{dataset}: both protocols side by side", columns, rows)
 
 
 def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:

@@ -65,7 +65,7 @@ def _chain() -> Grid:
         ("Rewritten questions", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
         ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
     )
-    return Grid("chain", "From a number back to its source", columns, [cells(*row) for row in rows])
+    return Grid("chain", "What each number rests on", columns, [cells(*row) for row in rows])
 
 
 def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:

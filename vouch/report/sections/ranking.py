@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from vouch.metrics.comparison.resampling import holm
 from vouch.report import formatting
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders
 from vouch.report.numbers import SIGNIFICANCE, columns
 from vouch.report.section import Block, Folded, Part, Section, Text
 from vouch.report.table import MISSING, Cell, Column, Grid, rounded

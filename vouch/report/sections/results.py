@@ -6,10 +6,10 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import leaders, untold
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.headline import HEADLINES, OPTIONAL
+from vouch.report.leaders import leaders, why_no_leader
 from vouch.report.left_out import MARK, left_out, undecided
 from vouch.report.numbers import Number
 from vouch.report.section import Beside, Block, Figures, Part, Section, Text, by_dataset
@@ -46,7 +46,7 @@ FIGURES = ("accuracy_and_set_size", "coverage")
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    why = untold(evidence, dataset)
+    why = why_no_leader(evidence, dataset)
     detectable = f"{why[:1].upper()}{why[1:]}." if why else said_detectable(evidence, dataset).strip()
     return [
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
@@ -114,16 +114,18 @@ def _warnings(evidence: Evidence, dataset: str) -> list[str]:
 
 def _overview(evidence: Evidence) -> Grid:
     """Accuracy on every dataset, and of models that answered all large enough ones its mean over them."""
-    datasets, judged, models = evidence.datasets, evidence.judged, evidence.all_models
+    datasets, large, models = evidence.datasets, evidence.large, evidence.all_models
     accuracy, uacc = (
-        {m: [_claimed(evidence, dataset, m, metric, score) for dataset in judged] for m in models}
+        {m: [_claimed(evidence, dataset, m, metric, score) for dataset in large] for m in models}
         for metric, score in (("accuracy", ""), ("uacc", "mean"))
     )
-    complete = bool(judged) and any(all(numbers) for numbers in uacc.values())
+    complete = bool(large) and any(all(numbers) for numbers in uacc.values())
     columns = [
         Column("Model"),
         *(
-            Column(name, f"accuracy in per cent of {formatting.plural(evidence.asked(name), 'item')}", True)
+            Column(
+                name, f"accuracy in per cent of {formatting.plural(evidence.questions(name), 'item')}", True
+            )
             for name in datasets
         ),
         Column(

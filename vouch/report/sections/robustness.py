@@ -6,8 +6,7 @@ from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, by_dataset
-from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec
-from vouch.tables.prompts import ORIGINAL
+from vouch.report.table import Cell, Column, Measured, TableSpec
 
 TITLE = "Reliability"
 TEXT = Markup("""\
@@ -15,7 +14,8 @@ Accuracy and consistency are relative to guessing, so that questions with two an
 compared, and variations that keep the answer with those that flip it. A <em>consistent</em> answer follows
 the one to the original prompt: the same where the variation keeps the correct answer, another one where it
 flips it. <em>Reliability</em> is certainty, negative where a model is right less often than a guess.""")
-EVERY = "every_prompt"
+EVERY = ("", "every_prompt")
+"""Variation and score of the mean over prompts."""
 TABLE = TableSpec(
     "robustness",
     f"relative to guessing, clean protocol, 95{formatting.NARROW}% intervals in small print",
@@ -29,33 +29,19 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     variations = evidence.variations(dataset)
     if not any(evidence.numbers(dataset, "consistency_calibrated", variation=name) for name in variations):
         return []
-    return [_grid(evidence, dataset)]
-
-
-def _grid(evidence: Evidence, dataset: str) -> Grid:
-    wanted = [(name, "", variation_cell(name)) for name in evidence.variations(dataset)]
-    wanted.append(
-        (
-            "",
-            EVERY,
-            Cell("all", "mean over the original and its language and vision variations, each counted once"),
-        )
+    names = {(name, ""): variation_cell(name) for name in variations}
+    names[EVERY] = Cell(
+        "all", "mean over the original and its language and vision variations, each counted once"
     )
     rows = [
         ((name, model), {"model": model, "variation": variation, "score": score})
-        for variation, score, name in wanted
+        for (variation, score), name in names.items()
         for model in evidence.models(dataset)
         if any(
             each.number(evidence, dataset, model, variation=variation, score=score) for each in TABLE.measures
         )
     ]
-    grid = TABLE.grid(evidence, dataset, rows)
-    # The original is consistent with itself.
-    body = [
-        [*row[:-1], MISSING] if where["variation"] == ORIGINAL else row
-        for row, (_, where) in zip(grid.rows, rows, strict=True)
-    ]
-    return Grid(grid.name, grid.caption, grid.columns, body)
+    return [TABLE.grid(evidence, dataset, rows)]
 
 
 build = by_dataset("Is it certain where it is right?", TEXT, _blocks, opened=0)

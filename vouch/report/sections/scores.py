@@ -1,16 +1,15 @@
 """Conformal scores side by side: what each way to rank options makes of the same answers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.numbers import Numbers
+from vouch.report.numbers import Number, Numbers
 from vouch.report.section import Block, Folded, by_dataset, said
-from vouch.report.table import Column, Grid, Measured, TableSpec, cells, figure
+from vouch.report.table import Column, Grid, Measured, TableSpec, Tone, cells, figure
 
 TITLE = "Scores"
 TEXT = Markup("""\
@@ -31,13 +30,20 @@ KINDS = {
     "category": "each category",
     "options": "each number of options",
 }
+
+
+def _below(evidence: Evidence, coverage: Number) -> Tone:
+    """Stands out where the interval stays below the target."""
+    return "bad" if coverage.high is not None and coverage.high < evidence.target else ""
+
+
 TABLE = TableSpec(
     "scores",
     "every score on the same splits, intervals over the splits in small print",
     (Column("Model"), Column("Score")),
     (
         Measured("set_size"),
-        Measured("coverage", help="share of sets that contain the answer"),
+        Measured("coverage", help="share of sets that contain the answer", tone=_below),
         Measured("worst_size_coverage"),
         Measured("singleton_rate"),
         Measured("empty_rate"),
@@ -52,7 +58,7 @@ UNCALIBRATED = Measured(
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where there are no prediction sets."""
-    here = evidence.leading(dataset)
+    here = evidence.headlines_of(dataset)
     found = set(here.loc[(here["metric"] == "set_size") & (here["protocol"] == "clean"), "score"])
     known = [name for name in NAMES if name in found]
     scores = [*known, *sorted(found - {*known, "mean", ""})]
@@ -85,14 +91,7 @@ def _grid(evidence: Evidence, dataset: str, scores: Sequence[str]) -> Grid:
         for score in scores
         if evidence.number(dataset, model, "set_size", score)
     ]
-    grid = TABLE.grid(evidence, dataset, rows)
-    body = []
-    for row, (_, where) in zip(grid.rows, rows, strict=True):
-        coverage = evidence.number(dataset, where["model"], "coverage", where["score"])
-        # Stands out where the interval stays below the target.
-        low = coverage is not None and coverage.high is not None and coverage.high < evidence.target
-        body.append([*row[:4], replace(row[4], tone="bad" if low else row[4].tone), *row[5:]])
-    return replace(grid, rows=body)
+    return TABLE.grid(evidence, dataset, rows)
 
 
 def _kinds(evidence: Evidence, dataset: str) -> Grid | None:

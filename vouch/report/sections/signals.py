@@ -45,9 +45,8 @@ def _cell(evidence: Evidence, dataset: str, model: str, output: str, signal: str
     if gain is None:
         return Cell(text, key=number.value)
     ends = formatting.bracketed(gain.low, gain.high, 1, 100)
-    apart = gain.low is not None and gain.high is not None and not gain.low <= 0 <= gain.high
     note = f"{formatting.number(100 * gain.value, 1)}{ends}"
-    return Cell(text, note, number.value, tone="strong" if apart else "")
+    return Cell(text, note, number.value, tone="strong" if gain.excludes_zero else "")
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:

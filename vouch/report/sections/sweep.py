@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.figures.sweep import Point, points
+from vouch.report.leaders import representative
 from vouch.report.section import Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import ITEMS, MISSING, Column, Grid, cells, figure
 
@@ -41,7 +41,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         size = (figure(at[share].size, 2) if share in at else MISSING for share in shares)
         rows.append(cells(model, items, *coverage, *size))
     grid = Grid("sweep", f"{dataset}: sets by the share of the questions that calibrate", columns, rows)
-    model = shown(evidence, dataset)
+    model = representative(evidence, dataset)
     return [
         *_sentence(model, of_models[model], evidence.is_small(dataset)),
         Figures([f"sweep-{dataset}"]),

@@ -1,16 +1,16 @@
 """Transfer: what thresholds of one dataset or model are worth on another."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import TRANSFER, transferred
+from vouch.report.claims import TRANSFER, transfer_coverages
 from vouch.report.evidence import Evidence
 from vouch.report.heat import shade
 from vouch.report.section import Beside, Block, Folded, Part, Section, said
-from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, cells, interval, percent, rounded
+from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Tone, cells, interval, percent, rounded
 from vouch.tables.prompts import TEXT as OF_TEXT
 from vouch.tables.transfer import NONE
 
@@ -25,37 +25,24 @@ away that few questions keep their weight, where sets hold every option.""")
 CLOSER = 0.01
 KINDS = {"images": "pictures", "questions": "words"}
 MOST = 4
-Make = Callable[[pd.Series], str]
 
 
 def build(evidence: Evidence) -> Section | None:
     """Nothing where there is no other dataset or model, or none of them is large enough."""
     frame = evidence.transfer
-    large = frame["dataset"].isin(evidence.judged) & frame["from_dataset"].isin(evidence.judged)
+    large = frame["dataset"].isin(evidence.large) & frame["from_dataset"].isin(evidence.large)
     frame = frame[large & (frame["output"] != OF_TEXT)].dropna(subset=["coverage"])
     if frame.empty:
         return None
     plain = frame[frame["weighting"] == NONE]
     between = plain[plain["model"] == plain["from_model"]]
-    models = [model for model in evidence.all_models if model in set(between["model"])]
-    first = [_heat(evidence, part, f"{model}: coverage %, thresholds of the dataset at the left",
-                   "from_dataset", "dataset") for model in models
-             for part in [between[between["model"] == model]]
-             if part["dataset"].nunique() > 1]  # fmt: skip
-    second = [_heat(evidence, part, f"{name}: coverage %, thresholds of the model at the left",
-                    "from_model", "model") for name in evidence.judged
-              for part in [plain[(plain["dataset"] == name) & (plain["from_dataset"] == name)]]
-              if part["model"].nunique() > 1]  # fmt: skip
+    home = plain[plain["dataset"] == plain["from_dataset"]]
+    away = said([*_broken(evidence, between), *_weighted(evidence, frame)])
     parts = [
         Part(title, [*told, *_beside(grids)], folds=True, opens=opens)
         for title, told, grids, opens in (
-            (
-                "To another dataset",
-                said([*_broken(evidence, between), *_weighted(evidence, frame)]),
-                first,
-                True,
-            ),
-            ("To another model", (), second, False),
+            ("To another dataset", away, _heats(evidence, between, "model", evidence.all_models), True),
+            ("To another model", [], _heats(evidence, home, "dataset", evidence.large), False),
         )
         if grids
     ]
@@ -68,16 +55,25 @@ def _beside(grids: list[Grid]) -> list[Block]:
     return [Beside(grids[:MOST]), *more]
 
 
-def _heat(evidence: Evidence, frame: pd.DataFrame, caption: str, source: str, place: str) -> Grid:
-    shown = transferred(evidence)
-    cell = {}
-    for row in frame.itertuples():
-        told = tuple(getattr(row, name) for name in TRANSFER) in shown
-        text = formatting.number(100 * row.coverage, 1)
-        colour = shade(row.coverage - evidence.target) if told else ""
-        cell[getattr(row, source), getattr(row, place)] = Cell(
-            text, key=row.coverage, tone="" if told else "quiet", shade=colour
-        )
+def _heats(evidence: Evidence, frame: pd.DataFrame, by: str, names: Sequence[str]) -> list[Grid]:
+    """A heat map of the other of model and dataset for each model or dataset (by) that has several of it."""
+    other = "dataset" if by == "model" else "model"
+    parts = {name: frame[frame[by] == name] for name in names}
+    return [
+        _heat(evidence, part, f"{name}: coverage %, thresholds of the {other} at the left", other)
+        for name, part in parts.items()
+        if part[other].nunique() > 1
+    ]
+
+
+def _heat(evidence: Evidence, frame: pd.DataFrame, caption: str, place: str) -> Grid:
+    shown, cell = transfer_coverages(evidence), {}
+    for _, row in frame.iterrows():
+        told = _key(row) in shown
+        text = formatting.number(100 * row["coverage"], 1)
+        colour = shade(row["coverage"] - evidence.target) if told else ""
+        tone: Tone = "" if told else "quiet"
+        cell[row[f"from_{place}"], row[place]] = Cell(text, key=row["coverage"], tone=tone, shade=colour)
     names = sorted({name for pair in cell for name in pair})
     rows = [cells(one, *(cell.get((one, other), MISSING) for other in names)) for one in names]
     heads = (Column("From"), *(Column(name, "", True) for name in names))
@@ -87,7 +83,7 @@ def _heat(evidence: Evidence, frame: pd.DataFrame, caption: str, source: str, pl
 def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
     """How often coverage is lost elsewhere, where most of all, and what the answers given alone come to."""
     away = between[between["dataset"] != between["from_dataset"]]
-    shown = transferred(evidence)
+    shown = transfer_coverages(evidence)
     lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
     target = formatting.percent(evidence.target, 0)
     if lost.empty:
@@ -125,13 +121,13 @@ def _weighted(evidence: Evidence, frame: pd.DataFrame) -> Iterator[str]:
         before, after = ((both[name] - evidence.target).abs() for name in ("coverage", "coverage_weighted"))
         nearer, further = (before - after > CLOSER).sum(), (after - before > CLOSER).sum()
         full = both.loc[before - after > CLOSER, "infinite_weighted"]
-        yield (
+        said = (
             f"Weights by {KINDS[str(kind)]} bring coverage nearer to the target in {nearer} of "
             f"{formatting.plural(len(both), 'transfer')}, and further from it in {further}"
-            + (f"; of the nearer ones {formatting.percent(full.mean(), 0)} of the sets hold every option"
-               if len(full) else "")
-            + "."
-        )  # fmt: skip
+        )
+        if len(full):
+            said += f"; of the nearer ones {formatting.percent(full.mean(), 0)} of the sets hold every option"
+        yield f"{said}."
 
 
 def _grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
@@ -150,14 +146,8 @@ def _grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
         coverage = interval(row["coverage"], row["low"], row["high"], 1, 100)
         rows.append(
             cells(
-                *(
-                    row["model"],
-                    row["from_dataset"],
-                    row["dataset"],
-                    row["weighting"],
-                    row["items"],
-                    coverage,
-                ),
+                *(row[name] for name in ("model", "from_dataset", "dataset", "weighting", "items")),
+                coverage,
                 *(rounded(row["set_size"], 2), percent(row["infinite"]), rounded(row["effective"], 0)),
                 *(percent(row["answered"]), percent(row["wrong"])),
             )

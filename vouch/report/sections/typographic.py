@@ -4,8 +4,9 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset
-from vouch.report.table import MISSING, Column, Grid, cells, figure, interval
+from vouch.report.table import Column, Measured, TableSpec, Tone
 from vouch.tables.prompts import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 
 TITLE = "Typographic attack"
@@ -16,33 +17,43 @@ often under attack than with the control: the last column, in bold where its int
 SHOWN = {ORIGINAL: "as it is", TYPOGRAPHIC_CONTROL: "a harmless word", TYPOGRAPHIC: "the wrong option"}
 
 
+def _apart(_: Evidence, gain: Number) -> Tone:
+    return "strong" if gain.excludes_zero else ""
+
+
+TABLE = TableSpec(
+    "typographic",
+    f"words painted into the picture, 95{formatting.NARROW}% intervals in small print",
+    (Column("Model"),),
+    (
+        *(
+            Measured(metric, label=label.format(what), help=help, variation=name)
+            for metric, label, help in (
+                ("accuracy", "Accuracy %, {}", "painted into the picture"),
+                (
+                    "painted_chosen",
+                    "Painted option chosen %, {}",
+                    "share of the answers that are the attack's option",
+                ),
+            )
+            for name, what in SHOWN.items()
+        ),
+        Measured(
+            "painted_gain",
+            label="Effect of the attack, points",
+            help="chosen under attack minus with the control",
+            variation=TYPOGRAPHIC,
+            points=True,
+            tone=_apart,
+        ),
+    ),
+)
+
+
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where no attack was asked."""
-    if not evidence.numbers(dataset, "painted_chosen", variation=TYPOGRAPHIC):
-        return []
-    columns = [Column("Model"), Column("Items", "", True)]
-    columns += [Column(f"Accuracy %, {what}", "painted into the picture", True) for what in SHOWN.values()]
-    columns += [
-        Column(f"Painted option chosen %, {what}", "share of the answers that are the attack's option", True)
-        for what in SHOWN.values()
-    ]
-    columns.append(Column("Falls for it, points", "chosen under attack minus with the control", True))
-    rows = []
-    for model in evidence.models(dataset):
-        numbers = [
-            evidence.number(dataset, model, metric, variation=name)
-            for metric in ("accuracy", "painted_chosen")
-            for name in SHOWN
-        ]
-        gain = evidence.number(dataset, model, "painted_gain", variation=TYPOGRAPHIC)
-        last = MISSING
-        if gain is not None:
-            apart = gain.low is not None and gain.high is not None and not gain.low <= 0 <= gain.high
-            last = interval(gain.value, gain.low, gain.high, 1, 100, "strong" if apart else "")
-        items = next((number.items for number in reversed(numbers) if number), 0)
-        rows.append(cells(model, items, *(figure(number, 1, 100) for number in numbers), last))
-    caption = f"{dataset}: words painted into the picture, 95{formatting.NARROW}% intervals in small print"
-    return [Grid("typographic", caption, columns, rows)]
+    asked = evidence.numbers(dataset, "painted_chosen", variation=TYPOGRAPHIC)
+    return [TABLE.grid(evidence, dataset)] if asked else []
 
 
 build = by_dataset("Do the models read a wrong answer out of the picture?", TEXT, _blocks, opened=1)

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import able, effects, losses
+from vouch.report.claims import effects, losses
 from vouch.report.costs import (
     ACCURACY,
     CONFIDENCE,
@@ -24,6 +24,7 @@ from vouch.report.costs import (
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.heat import heat_map, shade
+from vouch.report.leaders import above_chance
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
@@ -92,7 +93,7 @@ def _sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
 
 def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     """The variations that surely cost a model accuracy, the costliest first."""
-    if model not in able(evidence, dataset):
+    if model not in above_chance(evidence, dataset):
         return f"{model} is not shown to be better than a guess: nothing is said of its variations."
     lost = losses(evidence, dataset, model)
     if not lost:

@@ -1,11 +1,19 @@
 """The verdict in words: which model is best and where, what to know of it first, and what nobody can tell."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
+from vouch.report.leaders import (
+    detectable_effect,
+    is_sole_leader,
+    leaders,
+    preferred,
+    significantly_worse,
+    why_no_leader,
+)
 from vouch.report.left_out import left_out
 from vouch.report.news import worst_first
 from vouch.report.summary_cards import Card, summary_cards
@@ -22,10 +30,12 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """headline: one sentence. because: its grounds. grid: the same per dataset. dataset: of the figure."""
+    """headline: one sentence. because: its grounds. warnings: models that it leaves out. grid: the same per
+    dataset. dataset: of the figure."""
 
     headline: str
     because: str
+    warnings: Sequence[str]
     cards: tuple[Card, ...]
     grid: Grid
     scope: str
@@ -44,10 +54,10 @@ def build(evidence: Evidence) -> Verdict:
         scope.append(formatting.plural(answers, "answer"))
     model = preferred(evidence)
     where = next((name for name in datasets if model in leaders(evidence, name)), datasets[0])
-    because = [_because(evidence, where), *left_out(evidence, datasets)]
     return Verdict(
         headline=_headline(evidence, model),
-        because=" ".join(filter(None, because)),
+        because=_because(evidence, where),
+        warnings=left_out(evidence, datasets),
         cards=summary_cards(evidence, model, where),
         grid=_grid(evidence),
         scope=" · ".join(scope),
@@ -60,8 +70,8 @@ def _headline(evidence: Evidence, model: str | None) -> str:
     names = evidence.all_models
     mute = [name for name in evidence.datasets if not evidence.candidates(name)]
     small = [name for name in evidence.datasets if evidence.is_small(name) and name not in mute]
-    led = [name for name in evidence.judged if leaders(evidence, name)]
-    guessing = [name for name in evidence.judged if name not in led]
+    led = [name for name in evidence.large if leaders(evidence, name)]
+    guessing = [name for name in evidence.large if name not in led]
     who = "no model" if len(names) > 1 else names[0]
     said = []
     if mute:
@@ -73,7 +83,7 @@ def _headline(evidence: Evidence, model: str | None) -> str:
         is_shown = "is shown" if len(names) > 1 else "is not shown"
         said.append(f"{who} {is_shown} to be better than a guess{_on(guessing)}")
     if small:
-        why = f": {over_a_guess(evidence, small[0])}" if len(small) == 1 else ""
+        why = f": {detectable_effect(evidence, small[0])}" if len(small) == 1 else ""
         said.append(
             f"{formatting.listed(small, 3)} {'is' if len(small) == 1 else 'are'} too small to tell{why}"
         )
@@ -87,7 +97,7 @@ def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
         return []
     mine = [name for name in led if model in leaders(evidence, name)]
     lone = [name for name in mine if len(evidence.candidates(name)) == 1]
-    best = [name for name in mine if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    best = [name for name in mine if is_sole_leader(evidence, model, name)]
     found = {
         "best": [name for name in best if name not in lone],
         "tied for best": [name for name in mine if name not in best],
@@ -129,7 +139,7 @@ def _because(evidence: Evidence, dataset: str) -> str:
 
 def _follower(evidence: Evidence, dataset: str) -> str:
     """How far behind the best of the worse models is; what two models must differ by where all are alike."""
-    first, worse = leaders(evidence, dataset)[0], behind(evidence, dataset)
+    first, worse = leaders(evidence, dataset)[0], significantly_worse(evidence, dataset)
     pair = evidence.pair(dataset, first, worse[0]) if worse else None
     if pair is not None:
         gap = f"{formatting.number(100 * pair.difference, 1)} points"
@@ -165,7 +175,13 @@ def _grid(evidence: Evidence) -> Grid:
         )
         rows.append(
             cells(
-                dataset, _best(evidence, dataset), accuracy, chance, *of_sets, evidence.asked(dataset), effect
+                dataset,
+                _best(evidence, dataset),
+                accuracy,
+                chance,
+                *of_sets,
+                evidence.questions(dataset),
+                effect,
             )
         )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)
@@ -175,6 +191,6 @@ def _best(evidence: Evidence, dataset: str) -> Cell:
     """The leaders, and how many others are not shown to be worse; else why there are none."""
     names = leaders(evidence, dataset)
     if not names:
-        return Cell(untold(evidence, dataset), tone="quiet")
-    rest = len(evidence.candidates(dataset)) - len(names) - len(behind(evidence, dataset))
+        return Cell(why_no_leader(evidence, dataset), tone="quiet")
+    rest = len(evidence.candidates(dataset)) - len(names) - len(significantly_worse(evidence, dataset))
     return Cell(formatting.listed(names), f"and {rest} that may be no worse" if rest else "")

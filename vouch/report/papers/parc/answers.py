@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from vouch.report.reproduce.entry import models
 from vouch.report.reproduce.lookup import Absent, Lookup, Measure
 from vouch.tables.prompts import LETTERS, ORIGINAL, TEXT
 
@@ -19,30 +20,7 @@ DATASETS = {
 }
 # Which of the paper's columns is State and which Attribute is open: those four are never compared.
 CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
-MODELS = {
-    "llava_v1_5_7b": "LLaVA-1.5 7B",
-    "llava_v1_5_13b": "LLaVA-1.5 13B",
-    "llava_v1_6_vicuna_7b": "LLaVA-1.6 7B vic",
-    "llava_v1_6_mistral_7b": "LLaVA-1.6 7B mis",
-    "llava_v1_6_vicuna_13b": "LLaVA-1.6 13B vic",
-    "llava_v1_6_34b": "LLaVA-1.6 34B",
-    "qwen_vl": "Qwen-VL",
-    "qwen_vl_chat": "Qwen-VL Chat",
-    "cogvlm_chat_hf": "CogVLM Chat",
-    "cogagent_vqa_hf": "CogAgent",
-    "cogvlm_grounding_generalist_hf": "CogVLM GG",
-    "cogvlm2_llama3_chat_19b": "CogVLM2 19B",
-    "internvl2_1b": "InternVL2 1B",
-    "internvl2_2b": "InternVL2 2B",
-    "internvl2_4b": "InternVL2 4B",
-    "internvl2_8b": "InternVL2 8B",
-    "internvl2_26b": "InternVL2 26B",
-    "internvl2_40b": "InternVL2 40B",
-    "cambrian_phi3_3b": "Cambrian 3B",
-    "cambrian_8b": "Cambrian 8B",
-    "cambrian_13b": "Cambrian 13B",
-    "cambrian_34b": "Cambrian 34B",
-}
+MODELS = models("parc")
 KINDS = {
     ORIGINAL: "O",
     "lr_i": "LR-I",

@@ -1,5 +1,6 @@
 """The datasets of ReForm-Eval by dimension, and its models, as it names them."""
 
+from vouch.report.reproduce.entry import models
 from vouch.tables.prompts import LIKELIHOOD, TEXT
 
 COARSE = (
@@ -34,24 +35,7 @@ SETS = {
 """How many sets each dimension has."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
-MODELS = {
-    "blip2_flan_t5_xl": "BLIP-2_F",
-    "instructblip_flan_t5_xl": "InstructBLIP_F",
-    "instructblip_vicuna_7b": "InstructBLIP_V",
-    "llava_vicuna_7b": "LLaVA_V",
-    "llava_llama2_7b": "LLaVA_L2",
-    "minigpt4": "MiniGPT4",
-    "mplug_owl": "mPLUG-Owl",
-    "pandagpt": "PandaGPT",
-    "imagebind_llm": "IB-LLM",
-    "llama_adapter_v2": "LA-V2",
-    "mmgpt": "mmGPT",
-    "shikra": "Shikra",
-    "lynx": "Lynx",
-    "cheetor_vicuna": "Cheetor_V",
-    "cheetor_llama2": "Cheetor_L2",
-    "bliva": "BLIVA",
-}
+MODELS = models("reform")
 COCO = {
     "Pre-training with COCO": ("blip2_flan_t5_xl", "mplug_owl", "lynx"),
     "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),
