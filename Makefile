@@ -94,6 +94,7 @@ lint: everything
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
+	@$(RUN) lint-imports --no-logo --no-cache
 
 bench: everything
 	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done
