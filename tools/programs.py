@@ -1,4 +1,4 @@
-"""Gets what some tests need beside Python: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish).
+"""Gets what tests need beside Python: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish).
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
