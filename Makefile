@@ -38,7 +38,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers \
+.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells \
 	flips bench docs lint lock clean
 
 demo: install
@@ -51,7 +51,7 @@ demo: install
 train: install
 	@$(RUN) dvc repro --force train
 
-test: everything lint browser servers
+test: everything lint browser servers shells
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 screenshots: everything browser
@@ -84,8 +84,8 @@ docs:
 browser:
 	@$(PYTHON) tools/programs.py browser
 
-servers:
-	@$(PYTHON) tools/programs.py servers
+servers shells:
+	@$(PYTHON) tools/programs.py $@
 
 flips: everything
 	@$(RUN) python -m tools.flips
@@ -94,6 +94,7 @@ lint: everything
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
+	@$(RUN) lint-imports --no-logo --no-cache
 
 bench: everything
 	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done

@@ -1,4 +1,4 @@
-"""Gets what some tests need beside Python: `browser` (chromium, axe-core) or `servers` (Debian's sshd).
+"""Gets what tests need beside Python: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish).
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
@@ -16,7 +16,12 @@ from pathlib import Path
 HERE = Path("tests/browser")
 LOCK = HERE / "package-lock.json"
 MARK = HERE / "node_modules/.package-lock.json"  # npm writes it last
-PACKAGES = {"browser": {"chromium": "chromium", "npm": "npm"}, "servers": {"sshd": "openssh-server"}}
+PACKAGES = {
+    "browser": {"chromium": "chromium", "npm": "npm"},
+    "servers": {"sshd": "openssh-server"},
+    "shells": {"zsh": "zsh", "fish": "fish"},
+}
+NEEDED_BY = {"browser": "tests/browser", "servers": "tests/remotes", "shells": "tests/cli/test_completion.py"}
 PLACES = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
 POLICY = Path("/usr/sbin/policy-rc.d")  # Debian asks it before a package starts a server; 101 is no
 LONGEST = 400  # characters of a message that are passed on
@@ -72,10 +77,7 @@ def main() -> None:
     kind = sys.argv[1]
     problems = [programs(kind), axe() if kind == "browser" else ""]
     for problem in filter(None, problems):
-        print(
-            f"{kind}: {problem}; the tests of tests/{'browser' if kind == 'browser' else 'remotes'} need it",
-            file=sys.stderr,
-        )
+        print(f"{kind}: {problem}; {NEEDED_BY[kind]} skips without", file=sys.stderr)
 
 
 if __name__ == "__main__":

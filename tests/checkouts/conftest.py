@@ -13,10 +13,9 @@ from tests.checkouts.small import begun
 def finished(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, tiny: Path
 ) -> Checkout:
-    """The small profile with a trained and a borrowed model, known to both runners and committed.
+    """The small profile with a trained and a borrowed model, made by `dvc repro` from nothing and committed.
 
-    Its stages ran in one process, a quarter of what they cost a runner. The first worker that asks makes it, the
-    others wait; it lies in the folder of this run of pytest.
+    The first worker that asks makes it, the others wait; it lies in the folder of this run of pytest.
     """
     root: Path = tmp_path_factory.getbasetemp()
     if hasattr(request.config, "workerinput"):  # a worker of xdist: its folder lies in the one of the run
@@ -25,8 +24,7 @@ def finished(
     with FileLock(root / "finished.lock"):
         if not done.exists():
             made = begun(root / "finished/one", tiny)
-            made.stages()
-            made.store("sync")
+            assert made.repro() == set(made.names().values())
             made.commit("results")
             done.touch()
     return Checkout.at(root / "finished/one")

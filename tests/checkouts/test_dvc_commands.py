@@ -7,7 +7,7 @@ import pytest
 
 from tests.checkouts.checkout import ROOT, ran
 from tests.checkouts.edits import REVISION, REWRITE
-from tests.checkouts.small import BROWSE, DATASETS, END, EXTRACT, MODELS, SCORE, TEXTS, begun
+from tests.checkouts.small import BROWSE, DATASETS, END, EXTRACT, MODELS, SCORE, TEXTS
 
 pytestmark = pytest.mark.slow
 README = (ROOT / "README.md").read_text("utf-8")
@@ -18,11 +18,7 @@ def checkout(finished, tmp_path_factory):
     return finished.copy(tmp_path_factory.mktemp("commands") / "one")
 
 
-def test_dvc_makes_everything_from_nothing(finished, tiny, tmp_path):
-    """The bytes of stages run in one process, and nothing left for Snakemake."""
-    checkout = begun(tmp_path / "dvc", tiny)
-    assert checkout.repro() == set(checkout.names().values())
-    assert checkout.digests() == finished.digests()
+def test_what_dvc_made_leaves_nothing_for_snakemake(checkout):
     assert checkout.planned() == set() and checkout.dvc_status() == {}
 
 

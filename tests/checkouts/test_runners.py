@@ -1,9 +1,9 @@
-"""Snakemake from an empty checkout: the bytes of stages run by hand, the hand-over to DVC, what an edit runs."""
+"""Snakemake from an empty checkout: the bytes of DVC, the hand-over to DVC, what an edit runs."""
 
 import pytest
 
 from tests.checkouts.checkout import SECOND, SECOND_PATH, Checkout
-from tests.checkouts.edits import REVISION, VARIATIONS
+from tests.checkouts.edits import VARIATIONS
 from tests.checkouts.small import begun
 
 pytestmark = pytest.mark.slow
@@ -45,17 +45,15 @@ def test_a_report_of_snakemake_carries_every_figure(by_snakemake):
 
 
 def test_snakemake_runs_exactly_this(finished, by_snakemake, tmp_path):
-    """Two edits at once; what comes of them is what the same stages make in one process."""
+    """What comes of an edit is what the same stages make in one process."""
     other = finished.copy(tmp_path / "one")
     for checkout in (by_snakemake, other):
-        REVISION.make(checkout)
         VARIATIONS.make(checkout)
-    below = REVISION.below | VARIATIONS.below
     began, items = receipts(by_snakemake), by_snakemake.digests()["data/items/right.parquet"]
     by_snakemake.snakemake()
     ended = receipts(by_snakemake)
-    assert {name for name in ended if began.get(name) != ended[name]} == below
+    assert {name for name in ended if began.get(name) != ended[name]} == VARIATIONS.below
     assert by_snakemake.dvc_status() == {} and by_snakemake.repro() == set()
     assert by_snakemake.digests()["data/items/right.parquet"] == items, "where DVC stops"
-    other.stages(*below)
+    other.stages(*VARIATIONS.below)
     assert by_snakemake.digests() == other.digests()

@@ -17,7 +17,7 @@ BASH = """source {script}; COMP_WORDS=({words} ""); COMP_CWORD={count}; _shtab_v
 printf '%s\\n' "${{COMPREPLY[@]}}" """
 ZSH = """zmodload zsh/zpty; zpty z zsh -f -i
 zpty -w z "autoload -Uz compinit; compinit -u -d {folder}/dump; source {script}; compdef _shtab_vouch vouch"
-zpty -w z "bindkey '^T' list-choices; unsetopt zle_bracketed_paste; echo REA''DY"
+zpty -w z "bindkey '^T' list-choices; unsetopt zle_bracketed_paste; PS1=REA''DY"
 zpty -r z out '*READY*'; zpty -w -n z $'{words} \\t\\t'; zpty -w -n z $'\\x15echo E''ND\\n'
 zpty -r z out '*END*'; print -r -- "$out" """
 FISH = "source {script}; complete -C '{words} '"

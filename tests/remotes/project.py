@@ -1,6 +1,5 @@
 """A small DVC repository: real contracts and a model folder, recorded as `vouch store sync` records them."""
 
-import os
 import random
 import shutil
 import signal
@@ -9,13 +8,12 @@ import sys
 from hashlib import md5
 from pathlib import Path
 
+from tests.checkouts.checkout import ROOT, Checkout, User
 from tests.remotes.servers import WAIT, Remote
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.pins import Pin, Source, folder_digests, pin_path, write_pin
 
-ROOT = Path(__file__).parents[2]
-LIMIT = 120  # seconds for one command
 MODEL = "kite"
 WEIGHTS = 3_000_000  # bytes, the most of all that is transferred
 DEFINITION = """
@@ -40,18 +38,15 @@ stages:
 PARAMS = f"datasets: {{left: 1, right: 1}}\ntrain: {{{MODEL}: 1}}\n"
 
 
-class Repository:
+class Repository(Checkout):
     """One repository, and how its user works with it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.env = {
-            **os.environ,
-            "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
-            "DVC_SITE_CACHE_DIR": str(path.parent / f"{path.name}-site"),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-        }
+    limit = 120
+
+    @property
+    def env(self) -> dict[str, str]:
+        site = str(self.path.parent / f"{self.path.name}-site")
+        return {**super().env, "PYTHONPATH": str(ROOT), "DVC_SITE_CACHE_DIR": site}
 
     @classmethod
     def make(cls, path: Path) -> "Repository":
@@ -60,14 +55,10 @@ class Repository:
         (path / "dvc.yaml").write_text(DEFINITION, "utf-8")
         (path / "params.yaml").write_text(PARAMS, "utf-8")
         write_results(path)
-        made = cls(path)
+        made = cls.at(path)
         made.dvc("init", "--no-scm", "-q")
         made.dvc("commit", "--force", "-q")
         return made
-
-    def copy(self, path: Path) -> "Repository":
-        shutil.copytree(self.path, path, symlinks=True)
-        return Repository(path)
 
     def use(self, remote: Remote) -> None:
         """Names a remote as docs/remotes.md says; what is secret comes from the environment."""
@@ -80,25 +71,7 @@ class Repository:
         ]
         lines += ["    verify = true", *(f"    {key} = {value}" for key, value in remote.options.items())]
         (self.path / ".dvc/config").write_text("\n".join(lines) + "\n", "utf-8")
-        self.env |= remote.env
-
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            command, cwd=self.path, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-
-    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            command, cwd=self.path, env=self.env, capture_output=True, text=True, timeout=LIMIT, check=False
-        )
-        assert not check or not done.returncode, f"{command}: {done.stdout}\n{done.stderr}"
-        return done
-
-    def dvc(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        return self.run("dvc", *arguments, check=check)
-
-    def vouch(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        return self.run(sys.executable, "-m", "vouch.cli.main", *arguments, check=check)
+        self.user = User(env=remote.env)
 
     def killed(self, remote: Remote, *arguments: str) -> None:
         """`dvc ...`, killed by SIGKILL while the weights are on their way."""
@@ -107,11 +80,11 @@ class Repository:
             assert done.returncode == -signal.SIGXFSZ, done
             return
         remote.gate.hold_after(WEIGHTS // 2)
-        process = self.start("dvc", *arguments)
-        assert remote.gate.held.wait(WAIT), process.communicate(timeout=LIMIT)[0]
+        process = subprocess.Popen(["dvc", *arguments], cwd=self.path, env=self.env)
+        assert remote.gate.held.wait(WAIT)
         assert process.poll() is None
         process.kill()
-        process.communicate(timeout=LIMIT)
+        process.wait(self.limit)
         remote.gate.release()
 
     @property
