@@ -109,7 +109,7 @@ def _chance(evidence: Evidence, dataset: str) -> float:
 
 
 def _least(evidence: Evidence, dataset: str) -> float:
-    tried = {dataset, *evidence.judged}
+    tried = {dataset, *evidence.large}
     claims = sum(len(evidence.candidates(name)) for name in tried)
     return least_over(_chance(evidence, dataset), evidence.groups(dataset), claims)
 
@@ -160,7 +160,7 @@ def transferred(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
     tried = {}
     for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
         home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
-        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.judged):
+        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.large):
             groups = min(evidence.groups(row["dataset"]), row["items"])
             claim = of_share(row["coverage"], row["low"], row["high"], groups, evidence.target)
             tried[tuple(str(row[name]) for name in TRANSFER)] = claim
@@ -179,7 +179,7 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
 
     All hold together with probability SURE: each is shown at the level that Bonferroni leaves of it.
     """
-    places = [(name, model) for name in evidence.judged for model in evidence.candidates(name)]
+    places = [(name, model) for name in evidence.large for model in evidence.candidates(name)]
     sure, found = 1 - (1 - SURE) / max(len(places), 1), {}
     for name, model in places:
         frame = evidence.plain_outcomes(name).dropna(subset=["clean_correct", "confidence"])
@@ -217,7 +217,7 @@ def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]
 def unsaid(evidence: Evidence, model: str) -> dict[str, Claim]:
     """By dataset: the share of a model's answers that would begin with no letter, where it is over LEAST."""
     tried = {}
-    for name in evidence.judged:
+    for name in evidence.large:
         rate = evidence.number(name, model, LOW_MASS_RATE)
         if rate is not None and model in evidence.candidates(name):
             groups = min(evidence.groups(name), rate.items)

@@ -96,7 +96,7 @@ class Evidence:
         return tuple(sorted(map(str, most.index), key=lambda name: (self.is_small(name), -most[name], name)))
 
     @cached_property
-    def judged(self) -> tuple[str, ...]:
+    def large(self) -> tuple[str, ...]:
         """Datasets that claims may rest on: large enough, with models that claims may name."""
         return tuple(name for name in self.datasets if self.candidates(name) and not self.is_small(name))
 

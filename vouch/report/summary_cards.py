@@ -85,8 +85,8 @@ def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
         page = "variations" if worst.variation else "calibration"
         return Card(FIRST, worst.answer, worst.why + _shift(evidence, model, worst), page)
     looked = {
-        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.judged),
-        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.judged),
+        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.large),
+        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.large),
         "a variation that costs accuracy": bool(_tried(evidence, model)),
     }
     found, missing = ([what for what, done in looked.items() if done == which] for which in (True, False))
@@ -115,7 +115,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     )
     found = Counter(
         guarantee(evidence, name, each)
-        for name in evidence.judged
+        for name in evidence.large
         for each in evidence.numbers(name, "coverage", "lac")
         if each in evidence.candidates(name) and evidence.calibrated(name, each)
     )
@@ -179,7 +179,7 @@ def _tried(evidence: Evidence, model: str) -> set[str]:
     """The variations that were asked of a model where it leads."""
     return {
         change
-        for name in evidence.judged
+        for name in evidence.large
         for found in [costs(evidence, name)]
         for change in real_changes(found)
         if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
@@ -223,7 +223,7 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
     )
     alike = {
         name: [other for other in leaders(evidence, name) if other != model]
-        for name in evidence.judged
+        for name in evidence.large
         if model in leaders(evidence, name)
     }
     told = [f"{formatting.listed(others)} on {name}" for name, others in alike.items() if others]

@@ -18,8 +18,8 @@ from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools
 from vouch.metrics.robustness.samples import sampled_agreement, sampled_instability
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
+from vouch.metrics.text.grading import SAID, Graded, grade_texts
 from vouch.metrics.text.judge import Verdicts
-from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
 from vouch.metrics.text.sampled import sampled_figures
 from vouch.metrics.text.stated import VERBALISED
@@ -40,10 +40,10 @@ def score_texts(
     verdicts: of a model as judge; None where there is none.
     """
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
-    judged, graded = judge(block.questions, block.texts, config, names, verdicts)
-    measures = _measures(block, judged, graded)
+    graded, measured = grade_texts(block.questions, block.texts, config, names, verdicts)
+    measures = _measures(block, graded, measured)
     if verdicts is not None:
-        measures |= _of_judge(judged, measures["", "accuracy"])
+        measures |= _of_judge(graded, measures["", "accuracy"])
     for temperature, samples in block.samples.items():
         drawn = sampled_instability(block.questions, samples, config, names)
         measures[f"t{temperature:g}", "instability"] = drawn
@@ -58,34 +58,34 @@ def score_texts(
             of_bins += _guarantees(block, grades, {"": confidence} | sure, kept, config, names)
         for score, values in sure.items():
             of_bins += _calibration(protocol, block, grades, values, kept, config, score)
-            of_bins += _judgement(protocol, block, grades, values, kept, config, score)
+            of_bins += _ranking(protocol, block, grades, values, kept, config, score)
         return _figures(protocol, block, measures, kept) + of_bins
 
     known = ~np.isnan(grades)
-    columns = {name: [getattr(one, name) for one in judged] for name in SAID} | {
+    columns = {name: [getattr(one, name) for one in graded] for name in SAID} | {
         "correct": Column(grades >= 0.5, known),
         "confidence": Column(confidence, ~np.isnan(confidence)),
         "clean_correct": Column(grades, known & ~block.defective),
     }
-    predicted = [-1 if one.predicted is None else one.predicted for one in judged]
+    predicted = [-1 if one.predicted is None else one.predicted for one in graded]
     rows = metric_rows(model, dataset, block, predicted, figures)
     return rows, outcome_table(model, dataset, block, columns)
 
 
 def _measures(
-    block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, Numbers]
+    block: TextBlock, graded: Sequence[Graded], measured: Mapping[str, Numbers]
 ) -> dict[tuple[str, str], Numbers]:
-    parsers = np.array([one.parser for one in judged])
+    parsers = np.array([one.parser for one in graded])
     unparsed, several = parsers == UNPARSED, parsers == SEVERAL
     found = {
-        ("", "accuracy"): np.array([one.grade for one in judged]),
+        ("", "accuracy"): np.array([one.grade for one in graded]),
         ("", "unparsed_rate"): unparsed.astype(float),
         ("", "refusal_rate"): (parsers == REFUSAL).astype(float),
         ("", "several_rate"): several.astype(float),
         ("", UNDECIDED_RATE): (unparsed | several).astype(float),
         ("", "format_hit_rate"): _format_hits(block),
     }
-    found |= {("", name): values for name, values in graded.items()}
+    found |= {("", name): values for name, values in measured.items()}
     for name in sorted(PER_TEXT | PER_SAMPLE):
         if name in PER_TEXT:
             found["", name] = PER_TEXT[name](block.tokens)
@@ -97,9 +97,9 @@ def _measures(
     return found
 
 
-def _of_judge(judged: Sequence[Judged], grades: Numbers) -> Measures:
+def _of_judge(graded: Sequence[Graded], grades: Numbers) -> Measures:
     """What rests on a judge, and what the accuracy is without it: all that the rules left undecided wrong."""
-    by_judge = np.array([one.parser == JUDGE for one in judged])
+    by_judge = np.array([one.parser == JUDGE for one in graded])
     return {
         ("", JUDGED_RATE): by_judge.astype(float),
         ("", ACCURACY_RULES): np.where(by_judge, 0.0, grades),
@@ -144,7 +144,7 @@ def _known(protocol: str, block: TextBlock, grades: Numbers, confidence: Numbers
     return known & ~block.defective if protocol == CLEAN else known
 
 
-def _judgement(
+def _ranking(
     protocol: str,
     block: TextBlock,
     grades: Numbers,

@@ -114,12 +114,12 @@ def _warnings(evidence: Evidence, dataset: str) -> list[str]:
 
 def _overview(evidence: Evidence) -> Grid:
     """Accuracy on every dataset, and of models that answered all large enough ones its mean over them."""
-    datasets, judged, models = evidence.datasets, evidence.judged, evidence.all_models
+    datasets, large, models = evidence.datasets, evidence.large, evidence.all_models
     accuracy, uacc = (
-        {m: [_claimed(evidence, dataset, m, metric, score) for dataset in judged] for m in models}
+        {m: [_claimed(evidence, dataset, m, metric, score) for dataset in large] for m in models}
         for metric, score in (("accuracy", ""), ("uacc", "mean"))
     )
-    complete = bool(judged) and any(all(numbers) for numbers in uacc.values())
+    complete = bool(large) and any(all(numbers) for numbers in uacc.values())
     columns = [
         Column("Model"),
         *(

@@ -31,7 +31,7 @@ Make = Callable[[pd.Series], str]
 def build(evidence: Evidence) -> Section | None:
     """Nothing where there is no other dataset or model, or none of them is large enough."""
     frame = evidence.transfer
-    large = frame["dataset"].isin(evidence.judged) & frame["from_dataset"].isin(evidence.judged)
+    large = frame["dataset"].isin(evidence.large) & frame["from_dataset"].isin(evidence.large)
     frame = frame[large & (frame["output"] != OF_TEXT)].dropna(subset=["coverage"])
     if frame.empty:
         return None
@@ -43,7 +43,7 @@ def build(evidence: Evidence) -> Section | None:
              for part in [between[between["model"] == model]]
              if part["dataset"].nunique() > 1]  # fmt: skip
     second = [_heat(evidence, part, f"{name}: coverage %, thresholds of the model at the left",
-                    "from_model", "model") for name in evidence.judged
+                    "from_model", "model") for name in evidence.large
               for part in [plain[(plain["dataset"] == name) & (plain["from_dataset"] == name)]]
               if part["model"].nunique() > 1]  # fmt: skip
     parts = [

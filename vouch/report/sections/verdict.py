@@ -60,8 +60,8 @@ def _headline(evidence: Evidence, model: str | None) -> str:
     names = evidence.all_models
     mute = [name for name in evidence.datasets if not evidence.candidates(name)]
     small = [name for name in evidence.datasets if evidence.is_small(name) and name not in mute]
-    led = [name for name in evidence.judged if leaders(evidence, name)]
-    guessing = [name for name in evidence.judged if name not in led]
+    led = [name for name in evidence.large if leaders(evidence, name)]
+    guessing = [name for name in evidence.large if name not in led]
     who = "no model" if len(names) > 1 else names[0]
     said = []
     if mute:
