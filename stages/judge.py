@@ -15,11 +15,9 @@ from vouch.metrics.text.judge import OF_ITEMS, OF_PROMPTS, OF_TEXTS, answers, ke
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
+from vouch.prompts.asking.cached import CachedModel
+from vouch.prompts.asking.engine import Reply, Text
 from vouch.prompts.judge.choice import prompt, template, verdict
-from vouch.prompts.rewrites.cache import Remembered
-from vouch.prompts.rewrites.config import Config as Writing
-from vouch.prompts.rewrites.engine import Proposal, Task
-from vouch.prompts.rewrites.instruction import VERDICT
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.judged import JUDGED, judged_path
 from vouch.tables.pins import pin_path, read_pin
@@ -51,14 +49,13 @@ def main(run: Run) -> None:
         JUDGED.write(judged_path(dataset), [])
         return
     asked = to_judge(dataset, [path for path in run.inputs if path.name.endswith(SUFFIX)], config)
-    tasks = defaultdict(list)
+    prompts = defaultdict[Text, list[str]](list)
     for name, (text, choices) in asked.items():
-        tasks[Task(prompt(text, choices), VERDICT)].append(name)
-    writing = Writing.model_validate(config.judge.model_dump(exclude={"model"}))
-    judge = Remembered(read_pin(pin_path(config.judge.model)), writing, dataset)
-    replies: dict[str, Proposal] = {}
-    for task, said in run.progress(judge.propose(list(tasks)), len(tasks), f"judge {dataset}"):
-        replies |= dict.fromkeys(tasks[task], said)
+        prompts[Text(prompt(text, choices), start_is_enough=True)].append(name)
+    judge: CachedModel[Text] = CachedModel(read_pin(pin_path(config.judge.model)), config.judge, dataset)
+    replies: dict[str, Reply] = {}
+    for one, said in run.progress(judge.ask(list(prompts)), len(prompts), f"judge {dataset}"):
+        replies |= dict.fromkeys(prompts[one], said)
     rows = []
     for name, (_, choices) in asked.items():
         said = replies[name]

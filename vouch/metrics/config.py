@@ -1,7 +1,7 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -57,6 +57,7 @@ class Judge(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    where: ClassVar[str] = "score.judge"
     model: str | None = None
     device: Literal["auto", "cpu", "cuda", "split"] = "auto"
     threads: int = Field(default=1, ge=1, le=1024)

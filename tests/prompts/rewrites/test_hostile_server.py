@@ -15,7 +15,7 @@ from tests.prompts.rewrites.conftest import KEY, Project, completion, item, word
 from vouch.models.server.asking import ENOUGH
 from vouch.models.server.client import MAX_BODY
 from vouch.pipeline.errors import UserError
-from vouch.prompts.rewrites.cache import LISTED
+from vouch.prompts.asking.cached import LISTED
 from vouch.tables.rewrites import rewrites_path
 
 
