@@ -27,6 +27,7 @@ from vouch.cli.counts import (
     count_items,
     count_prompts,
     estimate,
+    kinds_of_questions,
     prompt_sets,
     sizes,
     variations_of,
@@ -44,7 +45,7 @@ from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.tables.prompts import prompts_path
+from vouch.tables.prompts import ORIGINAL, TEXT, prompts_path
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,14 +107,20 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         named = _named(project, items, counts) | _cells(project, counts, stale, places) | {"models": models}
         waits = {state.stage.name: state.why for state in waiting}
-        named |= {"power": found, "stages": waits, "following_stages": following, "strays": strays}
+        named |= {
+            "judge": judged(project, items, counts),
+            "power": found,
+            "stages": waits,
+            "following_stages": following,
+            "strays": strays,
+        }
         print(as_json(named), end="")
         return 0
     print(_head(project) + _datasets(project, items, counts), end="")
     print(_asked(project, _cells(project, counts, stale, places)), end="")
     told = power_table(found, project, items, options.discordant, options.design) if found else ""
     print(hours_table(models) + told + prices_table(models), end="")
-    print(_rewrites(project, items, stale), end="")
+    print(_rewrites(project, items, stale) + _judged(judged(project, items, counts)), end="")
     print(_away(project, items) + _absent(project), end="")
     if strays:
         print(
@@ -122,6 +129,32 @@ def run(options: argparse.Namespace) -> int:
         )
     print(_stages(waiting, following), end="")
     return 0
+
+
+def judged(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> dict[str, int]:
+    """Most prompts of the judge: `open`, each answer to an open question as asked at first; `options`, texts
+    for questions with options, of which it gets those that no rule decides. Nothing without a judge."""
+    judge = project.score.judge
+    found = {"open": 0, "options": 0} if judge.model else {}
+    for name, entry in project.datasets.items() if judge.model else ():
+        kinds, models = (
+            kinds_of_questions(entry),
+            sum(project.extract.asks(one, name) for one in project.models),
+        )
+        if "text" in kinds and judge.open and ORIGINAL in variations_of(project, name):
+            found["open"] += models * (items[name].count or 0)
+        if "choice" in kinds:
+            found["options"] += models * counts[name].outputs.get(TEXT, 0)
+    return found
+
+
+def _judged(most: Mapping[str, int]) -> str:
+    return (
+        f"the judge: at most {most['open']} prompts for open answers, and of {most['options']} texts for "
+        "questions with options those that no rule decides\n"
+        if most
+        else ""
+    )
 
 
 def _head(project: Project) -> str:

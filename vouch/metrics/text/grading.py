@@ -9,7 +9,7 @@ from vouch.metrics.config import Config
 from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.answers.reading import numeric
-from vouch.metrics.text.judge import Verdicts, decided
+from vouch.metrics.text.judge import Places, decided
 from vouch.metrics.text.parsers import READER, marks
 from vouch.metrics.text.parsers.marks import Reading
 from vouch.metrics.text.parsers.reader.open import declined, value
@@ -42,7 +42,7 @@ def grade_texts(
     texts: Sequence[str],
     config: Config,
     metrics: Sequence[str],
-    verdicts: Verdicts | None = None,
+    verdicts: Places | None = None,
 ) -> tuple[list[Graded], dict[str, Numbers]]:
     """Every text graded, and [n] values of each answer metric, NaN where it does not apply.
 
@@ -66,7 +66,7 @@ def grade_texts(
     return graded, {name: values for name, values in measured.items() if not np.isnan(values).all()}
 
 
-def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Verdicts) -> Graded:
+def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
     """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
     several of which it chooses none."""
     assert question.choices is not None

@@ -20,6 +20,7 @@ from vouch.metrics.robustness.samples import sampled_agreement, sampled_instabil
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.grading import SAID, Graded, grade_texts
 from vouch.metrics.text.judge import Verdicts
+from vouch.metrics.text.judged import judged_rows
 from vouch.metrics.text.parsers.published import first_mark
 from vouch.metrics.text.sampled import sampled_figures
 from vouch.metrics.text.stated import VERBALISED
@@ -40,10 +41,13 @@ def score_texts(
     verdicts: of a model as judge; None where there is none.
     """
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
-    graded, measured = grade_texts(block.questions, block.texts, config, names, verdicts)
+    graded, measured = grade_texts(
+        block.questions, block.texts, config, names, verdicts.places if verdicts else None
+    )
     measures = _measures(block, graded, measured)
     if verdicts is not None:
         measures |= _of_judge(graded, measures["", "accuracy"])
+    by_judge = judged_rows(block, graded, measures["", "accuracy"], verdicts) if verdicts else {}
     for temperature, samples in block.samples.items():
         drawn = sampled_instability(block.questions, samples, config, names)
         measures[f"t{temperature:g}", "instability"] = drawn
@@ -56,6 +60,7 @@ def score_texts(
         of_bins = _calibration(protocol, block, grades, confidence, kept, config)
         if protocol == CLEAN:
             of_bins += _guarantees(block, grades, {"": confidence} | sure, kept, config, names)
+            of_bins += [figure for score, rows in by_judge.items() for figure in rows.figures(kept, score)]
         for score, values in sure.items():
             of_bins += _calibration(protocol, block, grades, values, kept, config, score)
             of_bins += _ranking(protocol, block, grades, values, kept, config, score)
