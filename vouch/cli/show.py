@@ -16,6 +16,7 @@ import argparse
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -196,9 +197,15 @@ def undecided(now: Cells) -> str:
         where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
         values = {name: now[key].get((name, ""), {}).get("value") for name in OF_READING}
         found = {column: SimpleNamespace(**row) for column, row in now[key].items()}
-        said = [*bounds(values), *of_judge(lambda metric, score, of=found: of.get((metric, score)))]
+        said = [*bounds(values), *of_judge(partial(_figure, found))]
         lines += [f"{where}: {model}: {one}." for one in said]
     return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def _figure(
+    found: Mapping[tuple[str, str], SimpleNamespace], metric: str, score: str
+) -> SimpleNamespace | None:
+    return found.get((metric, score))
 
 
 def compared(now: Cells, then: Cells, every: bool = False) -> str:

@@ -12,10 +12,25 @@ FEW = 30
 class Figure(Protocol):
     """A number with its interval, and the rows behind it."""
 
-    value: Any
-    low: Any
-    high: Any
-    items: Any
+    @property
+    def value(self) -> Any:
+        """The number."""
+        ...
+
+    @property
+    def low(self) -> Any:
+        """Its interval's lower end, None or NaN where there is none."""
+        ...
+
+    @property
+    def high(self) -> Any:
+        """The upper end."""
+        ...
+
+    @property
+    def items(self) -> Any:
+        """Rows behind it."""
+        ...
 
 
 Find = Callable[[str, str], Figure | None]

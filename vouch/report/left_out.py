@@ -4,8 +4,19 @@ vouch/metrics/unranked.py has the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, LIMITS, UNDECIDED_RATE, WORTH_SAYING
+from vouch.metrics.unranked import (
+    ACCURACY_RULES,
+    JUDGED_RATE,
+    LIMITS,
+    OPTIONS,
+    SENSITIVITY,
+    SPECIFICITY,
+    UNDECIDED_RATE,
+    WORTH_SAYING,
+    proven,
+)
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.judged import of_judge
@@ -52,7 +63,8 @@ def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
 
 def _rate(evidence: Evidence, dataset: str, model: str, output: str) -> float:
     found = [evidence.number(dataset, model, LIMITS[output][0])]
-    if output == TEXT:
+    proof = {name: evidence.number(dataset, model, name, OPTIONS) for name in (SENSITIVITY, SPECIFICITY)}
+    if output == TEXT and not proven({name: {"low": one.low} for name, one in proof.items() if one}):
         found.append(evidence.number(dataset, model, JUDGED_RATE))
     return sum(one.value for one in found if one is not None)
 
@@ -65,9 +77,7 @@ def undecided(evidence: Evidence, dataset: str) -> list[str]:
         for model in known["accuracy"]
         for said in (
             *bounds({metric: of[model].value for metric, of in known.items() if model in of}),
-            *of_judge(
-                lambda metric, score, who=model: evidence.number(dataset, who, metric, score, output=TEXT)
-            ),
+            *of_judge(partial(evidence.number, dataset, model, output=TEXT)),
         )
     ]
 

@@ -2,8 +2,9 @@
 
 Without an option it counts what is judged, drawn and decided. With --export the answers to the questions
 that were drawn (by a digest, `score.judge.sample` of each model) become a CSV file with a column `decision`
-to fill in: correct or incorrect. It shows neither the judge's verdict nor the model. With --import such a file goes
-into decisions/judgements, which the next run scores. Decide in the order of the file, as far as you get.
+to fill in: correct or incorrect. It shows neither the judge's verdict nor the model. With --import such a
+file goes into decisions/judgements, which the next run scores. Decide in the order of the file, as far as you
+get.
 
 Examples:
   vouch review judge shapes_text --export review.csv
