@@ -74,7 +74,7 @@ def undecided(evidence: Evidence, dataset: str) -> list[str]:
     known = {metric: evidence.numbers(dataset, metric, output=TEXT) for metric in OF_READING}
     return [
         f"{model}: {said}."
-        for model in known["accuracy"]
+        for model in evidence.models(dataset)
         for said in (
             *bounds({metric: of[model].value for metric, of in known.items() if model in of}),
             *of_judge(partial(evidence.number, dataset, model, output=TEXT)),

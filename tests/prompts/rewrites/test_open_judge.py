@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from vouch.metrics.text.judge import OpenAnswer, sampled
 from vouch.pipeline.errors import UserError
 from vouch.prompts.judge.open import prompt, verdict
 from vouch.prompts.judge.quoting import words
+from vouch.report.judged import of_judge
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.judged import JUDGED, judged_path
 from vouch.tables.judgements import judgements_path, read_judgements
@@ -83,6 +85,12 @@ def figures() -> dict[str, dict[str, Any]]:
     }
 
 
+def sentences() -> list[str]:
+    """What `vouch show` and the report say of these."""
+    found = {name: SimpleNamespace(**row) for name, row in figures().items()}
+    return list(of_judge(lambda metric, score: found.get(metric) if score == "" else None))
+
+
 def review(vouch: Vouch, *words: object, status: int = 0) -> str:
     """`vouch review judge left`, in a project whose params name the server."""
     set_params(helpers={"writer": "models.lock"})
@@ -121,7 +129,7 @@ def test_judged_decided_and_corrected(
     before = figures()
     assert before["judge_accuracy"]["value"] == pytest.approx(84 / 120), "an empty answer is wrong"
     assert "accuracy_powered" not in before and before["accuracy"]["value"] == 0, "that is exact match"
-    assert before["decided_rate"]["items"] == 80
+    assert before["decided_rate"]["items"] == 80 and "no person decided any" in sentences()[0]
 
     file = tmp_path / "review.csv"
     assert "0 of them decided" in review(vouch)
@@ -143,6 +151,9 @@ def test_judged_decided_and_corrected(
     assert people["value"] == pytest.approx(right / 80)
     assert after["judge_sensitivity"]["value"] == 1 and after["judge_sensitivity"]["items"] == right
     assert after["judge_specificity"]["value"] == pytest.approx(1 - lenient / (count - right))
+    first, second = sentences()
+    assert "The judge calls 70.0 % [" in first and "corrected by people's decisions" in first
+    assert second.startswith("Of 80 open answers that were drawn people decided 80; the judge's kappa 0.")
     assert 0.4 < after["judge_kappa"]["value"] < 0.9 and 0 < after["judge_weight"]["value"] < 1
 
 
@@ -157,6 +168,7 @@ def test_decisions_outside_the_sample_do_not_count(
     open_project.judge["sample"] = 10
     open_project.scored()
     assert figures()["decided_rate"]["items"] == 10 >= figures()["judge_weight"]["items"]
+    assert "decided 10: too few to say how good the judge is" in sentences()[1]
 
 
 def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path: Path) -> None:
