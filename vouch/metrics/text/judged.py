@@ -15,15 +15,6 @@ from vouch.metrics.unranked import OPTIONS, SENSITIVITY, SPECIFICITY
 from vouch.tables.prompts import ORIGINAL
 
 POWERED, DECIDED_RATE = "accuracy_powered", "decided_rate"
-OF_JUDGE = (
-    POWERED,
-    "judge_accuracy",
-    "people_accuracy",
-    "judge_kappa",
-    SENSITIVITY,
-    SPECIFICITY,
-    DECIDED_RATE,
-)
 
 
 class Rows:
