@@ -1,6 +1,7 @@
 """judge: `python -m stages.judge DATASET` lets a model read the answers that no rule could decide.
 
-Inputs   data/responses/DATASET, what prompts and items show (never what is right), the pin of the judge
+Inputs   data/responses/DATASET, what prompts and items show (never which option is right), the pin of the
+         judge; with `score.judge.open` also the references of open questions
 Output   data/judged/DATASET.parquet: a row for each distinct answer, in the order of their digests; schema-
          only where no judge is named
 
@@ -11,15 +12,24 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from vouch.metrics.config import Config
-from vouch.metrics.text.judge import OF_ITEMS, OF_PROMPTS, OF_TEXTS, answers, key, undecided
+from vouch.metrics.text.judge import (
+    OF_ITEMS,
+    OF_OPEN,
+    OF_PROMPTS,
+    OF_TEXTS,
+    OpenAnswer,
+    answers,
+    key,
+    open_answers,
+    undecided,
+)
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
-from vouch.prompts.judge.choice import prompt, template, verdict
-from vouch.prompts.rewrites.cache import Remembered
-from vouch.prompts.rewrites.config import Config as Writing
-from vouch.prompts.rewrites.engine import Proposal, Task
-from vouch.prompts.rewrites.instruction import VERDICT
+from vouch.prompts.asking.cached import CachedModel
+from vouch.prompts.asking.engine import Reply, Text
+from vouch.prompts.judge import choice, open
+from vouch.prompts.judge.quoting import words
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.judged import JUDGED, judged_path
 from vouch.tables.pins import pin_path, read_pin
@@ -28,19 +38,36 @@ from vouch.tables.responses import TEXT
 
 SUFFIX = ".text.parquet"
 _LONGEST_REPLY = 120
+Answers = dict[str, tuple[str, Choices] | OpenAnswer]
 
 
-def to_judge(dataset: str, responses: list[Path], config: Config) -> dict[str, tuple[str, Choices]]:
-    """By their digests, the distinct answers of all models that the rules leave undecided."""
+def to_judge(dataset: str, responses: list[Path], config: Config) -> Answers:
+    """By their digests, the distinct answers of all models that the judge reads."""
     prompts = PROMPTS.read(prompts_path(dataset), OF_PROMPTS)
     items = ITEMS.read(items_path(dataset), OF_ITEMS)
-    found = {
-        key(text, choices): (text, choices)
-        for path in responses
-        for text, choices in answers(TEXT.read(path, OF_TEXTS), prompts, items)
-        if undecided(text, choices, config.parsers)
-    }
+    known = ITEMS.read(items_path(dataset), OF_OPEN) if config.judge.open else None
+    found: Answers = {}
+    for path in responses:
+        texts = TEXT.read(path, OF_TEXTS)
+        for _, text, choices in answers(texts, prompts, items):
+            if undecided(text, choices, config.parsers):
+                found[key(text, choices)] = text, choices
+        if known is not None:
+            found |= {one.key: one for _, one in open_answers(texts, prompts, known) if one.key}
     return dict(sorted(found.items()))
+
+
+def told(answer: tuple[str, Choices] | OpenAnswer) -> str:
+    """The prompt."""
+    return open.prompt(answer) if isinstance(answer, OpenAnswer) else choice.prompt(*answer)
+
+
+def found_in(reply: str | None, answer: tuple[str, Choices] | OpenAnswer) -> dict[str, str | int | None]:
+    """Columns of the verdict."""
+    if isinstance(answer, OpenAnswer):
+        return {"verdict": open.verdict(reply), "place": None}
+    reading = choice.verdict(reply, answer[1])
+    return {"verdict": reading.verdict, "place": next(iter(reading.places), None)}
 
 
 def main(run: Run) -> None:
@@ -51,23 +78,22 @@ def main(run: Run) -> None:
         JUDGED.write(judged_path(dataset), [])
         return
     asked = to_judge(dataset, [path for path in run.inputs if path.name.endswith(SUFFIX)], config)
-    tasks = defaultdict(list)
-    for name, (text, choices) in asked.items():
-        tasks[Task(prompt(text, choices), VERDICT)].append(name)
-    writing = Writing.model_validate(config.judge.model_dump(exclude={"model"}))
-    judge = Remembered(read_pin(pin_path(config.judge.model)), writing, dataset)
-    replies: dict[str, Proposal] = {}
-    for task, said in run.progress(judge.propose(list(tasks)), len(tasks), f"judge {dataset}"):
-        replies |= dict.fromkeys(tasks[task], said)
+    prompts = defaultdict[Text, list[str]](list)
+    for name, answer in asked.items():
+        prompts[Text(told(answer), start_is_enough=True)].append(name)
+    judge: CachedModel[Text] = CachedModel(read_pin(pin_path(config.judge.model)), config.judge, dataset)
+    replies: dict[str, Reply] = {}
+    for one, said in run.progress(judge.ask(list(prompts)), len(prompts), f"judge {dataset}"):
+        replies |= dict.fromkeys(prompts[one], said)
     rows = []
-    for name, (_, choices) in asked.items():
+    for name, answer in asked.items():
         said = replies[name]
-        reading = verdict(said.text, choices)
-        row = {"key": name, "verdict": reading.verdict, "place": next(iter(reading.places), None)}
+        kind = open.WORDS if isinstance(answer, OpenAnswer) else choice.WORDS
+        row = {"key": name, **found_in(said.text, answer)}
         row["reply"] = " ".join((said.text or said.reason).split())[:_LONGEST_REPLY]
-        rows.append(row | {"judge": f"{judge.name} prompt {template().version}"})
+        rows.append(row | {"judge": f"{judge.name} prompt {words(kind).version}"})
     JUDGED.write(judged_path(dataset), rows)
-    run.note("judge", f"{judge.name} prompt {template().version}")
+    run.note("judge", f"{judge.name} prompt {words(choice.WORDS).version}, open {words(open.WORDS).version}")
     run.note("verdicts", dict(sorted(Counter(row["verdict"] for row in rows).items())))
     run.measure("judge", judge.notes)
 

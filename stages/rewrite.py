@@ -11,10 +11,12 @@ from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
-from vouch.prompts.rewrites.cache import Remembered
+from vouch.prompts.asking.cached import CachedModel
+from vouch.prompts.asking.engine import Engine, Reply
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.decisions import check_known, decisions_path, read_decisions
-from vouch.prompts.rewrites.engine import Engine, Proposal, Task, engine_file
+from vouch.prompts.rewrites.engines import rules
+from vouch.prompts.rewrites.instruction import Task
 from vouch.prompts.rewrites.table import clean_rows, cleaned, kinds_of, variation_rows
 from vouch.tables.decisions import are_there
 from vouch.tables.items import ITEMS, items_path
@@ -31,13 +33,12 @@ def read_questions(path: Path) -> dict[str, bool]:
     return found
 
 
-def rewriter_of(config: Config, dataset: str) -> tuple[Engine, str]:
+def rewriter_of(config: Config, dataset: str) -> tuple[Engine[Task], str]:
     """The rewriter of a profile and what it is called in the table. Raises UserError."""
     if config.model is None:
-        rules = engine_file("rules")
-        return rules.load(None, config), f"rules/{rules.REVISION}"
-    remembered = Remembered(read_pin(Path(config.rewriter)), config, dataset)
-    return remembered, remembered.name
+        return rules.Rules(), f"rules/{rules.REVISION}"
+    model: CachedModel[Task] = CachedModel(read_pin(Path(config.rewriter)), config, dataset)
+    return model, model.name
 
 
 def main(run: Run) -> None:
@@ -52,10 +53,10 @@ def main(run: Run) -> None:
     decided = {one.task: one for one in decisions}
     engine, rewriter = rewriter_of(config, name)
 
-    def propose(tasks: Sequence[Task]) -> Mapping[Task, Proposal]:
+    def propose(tasks: Sequence[Task]) -> Mapping[Task, Reply]:
         if not tasks:
             return {}
-        return dict(run.progress(engine.propose(tasks), total=len(tasks), label=f"rewrite {name}"))
+        return dict(run.progress(engine.ask(tasks), total=len(tasks), label=f"rewrite {name}"))
 
     rows = clean_rows(questions, name in config.clean, decided, propose, rewriter)
     left = cleaned(questions, rows)

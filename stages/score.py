@@ -13,11 +13,13 @@ import pyarrow as pa
 from vouch.metrics.config import Config
 from vouch.metrics.model_scores import Tables, model_scores, silent
 from vouch.metrics.tables import UNANSWERED
+from vouch.metrics.text.judge import Verdicts
 from vouch.params.start import run_stage
 from vouch.pipeline.result_cache import ResultCache
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import JUDGED, judged_path
+from vouch.tables.judged import CORRECT, JUDGED, judged_path
+from vouch.tables.judgements import judgements_path, read_judgements
 from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
@@ -63,9 +65,18 @@ class Scoring:
         self._prompts = PROMPTS.read(prompts_path(self.dataset), OF_PROMPTS)
         self._items = ITEMS.read(items_path(self.dataset), OF_ITEMS)
         self._verdicts = None
+        self._decided: list[str] = []
         if self._config.judge.model is not None:
-            found = JUDGED.read(judged_path(self.dataset), ("key", "place")).to_pylist()
-            self._verdicts = {row["key"]: row["place"] for row in found}
+            judge, decided = self._config.judge, read_judgements(judgements_path(self.dataset))
+            found = JUDGED.read(judged_path(self.dataset), ("key", "verdict", "place")).to_pylist()
+            self._verdicts = Verdicts(
+                {row["key"]: row["place"] for row in found},
+                {row["key"]: row["verdict"] == CORRECT for row in found},
+                {name: row["decision"] == CORRECT for name, row in decided.items()},
+                judge.open,
+                judge.sample,
+            )
+            self._decided = sorted(f"{name} {row['decision']}" for name, row in decided.items())
         asked = self._prompts.select(["variation", "outputs"]).to_pylist()
         # Released answers were asked for nothing here: they have letters.
         self.parts = 1 + len(
@@ -88,7 +99,7 @@ class Scoring:
         answered = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)
         released = read_pin(pin_path(model)).source.kind == "released" or not answered
         inputs = [path(self.dataset) for path in (prompts_path, items_path, judged_path)]
-        name = self._run.rests_on([*inputs, *answers], released)
+        name = self._run.rests_on([*inputs, *answers], released, self._decided)
         known, found = self.cache.get(name), list[Tables]()
         if known is not None:
             yield from repeat(None, self.parts)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vouch.library.calibration import calibration_error, temperature
     from vouch.library.certainty import image_information, semantic_entropy
     from vouch.library.comparison import compare, power, regressions
+    from vouch.library.judging import prediction_powered
     from vouch.library.pictures import corrupt
     from vouch.library.ranking import rank_without_labels
     from vouch.library.reading import read_answer
@@ -28,6 +29,7 @@ _HOME = {
     "coverage": "sets",
     "image_information": "certainty",
     "power": "comparison",
+    "prediction_powered": "judging",
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
     "read_answer": "reading",
@@ -47,6 +49,7 @@ __all__ = [
     "coverage",
     "image_information",
     "power",
+    "prediction_powered",
     "prediction_sets",
     "rank_without_labels",
     "read_answer",

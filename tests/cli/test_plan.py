@@ -243,3 +243,20 @@ def test_a_plan_for_programs_has_the_numbers_of_the_screen(bare: Path, vouch: Vo
     for one in found["datasets"]:
         assert f"{one['dataset']} " in said and str(one["prompts"]) in said
     assert [one["model"] for one in found["models"]] == ["tiny_a", "tiny_b"]
+
+
+def test_the_prompts_of_a_judge_are_counted(bare: Path, vouch: Vouch) -> None:
+    shapes = {"loader": "shapes_text", "source": "vouch/demo/scenes", "template": "plain"}
+    asked = {
+        "words": shapes | {"settings": {"seed": 1, "items": 12}},
+        **load(Path("params.yaml"))["datasets"],
+    }
+    judge = {"model": "tiny_a", "open": True}
+    set_params(datasets=asked, variations=["original", "lr_i"])
+    assert "the judge" not in vouch("plan") and json.loads(vouch("plan", "--json"))["judge"] == {}
+    set_params(score={**load(Path("params.yaml"))["score"], "judge": judge})
+    found = json.loads(vouch("plan", "--json"))
+    texts = sum(each["outputs"].get(TEXT, 0) for each in found["datasets"] if each["dataset"] != "words")
+    models = len(load(Path("params.yaml"))["models"])
+    assert found["judge"] == {"open": 12 * models, "options": texts * models}, "of the original prompts"
+    assert f"the judge: at most {12 * models} prompts for open answers" in vouch("plan")

@@ -11,7 +11,11 @@ from vouch.tables.metrics import METRICS
 
 def row(value: float, **changes: Any) -> dict[str, Any]:
     found = {"model": "m", "dataset": "d", "variation": "original", "output": "letters", "protocol": "clean"}
-    return found | {"category": "all", "metric": "low_mass_rate", "value": value} | changes
+    return (
+        found
+        | {"category": "all", "metric": "low_mass_rate", "score": "", "value": value, "low": None}
+        | changes
+    )
 
 
 def text(value: float, **changes: Any) -> dict[str, Any]:
@@ -39,6 +43,19 @@ def test_more_than_a_tenth_of_undecided_texts() -> None:
     assert not unranked([text(0.1)])
     assert not unranked([text(0.9, metric="refusal_rate")])
     assert unranked([text(0.2), row(0.1)]) == {("m", "d", "text")}
+
+
+def test_what_a_judge_decided_counts_as_undecided_until_people_prove_it() -> None:
+    judged = [text(0.06), text(0.05, metric="judged_rate")]
+    assert unranked(judged) == {("m", "d", "text")}, "six and five of a hundred"
+    proof = [
+        text(0.95, metric=f"judge_{name}", score="options", low=0.81)
+        for name in ("sensitivity", "specificity")
+    ]
+    assert not unranked([*judged, *proof])
+    assert unranked([*judged, proof[0]]) and unranked([*judged, proof[0], proof[1] | {"low": 0.79}])
+    assert unranked([*judged, *(one | {"score": ""} for one in proof)]), "that is of open questions"
+    assert unranked([text(0.11), *judged[1:], *proof]), "what nobody decided stays"
 
 
 def test_only_the_rows_of_that_output_are_not_compared() -> None:

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import variation_rows
 from vouch.report.section import Text
@@ -17,10 +16,8 @@ def test_the_page_says_that_rules_are_english() -> None:
         "Describe la imagen": True,
         "Where is the bike?": True,
     }
-    engine = rules.load(None, Config())
-    rows = variation_rows(
-        questions, ["lr_i", "lr_c"], {}, lambda tasks: dict(engine.propose(tasks)), "rules/3"
-    )
+    engine = rules.Rules()
+    rows = variation_rows(questions, ["lr_i", "lr_c"], {}, lambda tasks: dict(engine.ask(tasks)), "rules/3")
     assert {row["reason"] for row in rows[:4]} == {rules.NOT_ENGLISH} and rows[4]["status"] == "accepted"
     frame = pd.DataFrame([{**row, "dataset": "kites"} for row in rows])
     section = build(SimpleNamespace(rewrites=frame))  # type: ignore[arg-type]

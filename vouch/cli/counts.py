@@ -129,7 +129,7 @@ def times(output: str, config: Config) -> int:
 def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
     """Before there are prompts, by the kinds of questions that the loader can have. Raises UserError."""
     template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
-    kinds = _kinds(entry)
+    kinds = kinds_of_questions(entry)
     probes = [probe for probe in _PROBES if probe.kind in kinds]
     each = [max((_drafts(one, probe, template) for probe in probes), default=0) for one in loaded]
     circular = [any(part.name == CIRCULAR for part in one.parts) for one in loaded]
@@ -145,7 +145,7 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
     )
 
 
-def _kinds(entry: DatasetEntry) -> Collection[str]:
+def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     built = entry.options is not None and entry.options.scheme in SCHEMES

@@ -41,6 +41,7 @@ GROUPS = {
         {
             "rewrites": "the reworded questions: accept, reject or replace them",
             "exchange": "which of two pictures wins, so that one can be exchanged to change the answer",
+            "judge": "answers that a model judged: say yourself which are correct",
             "distract": "let the rewriter model write wrong options for open questions",
             "render": "write the pictures of a variation as files, to look at",
         },

@@ -27,6 +27,7 @@ from vouch.cli.counts import (
     count_items,
     count_prompts,
     estimate,
+    kinds_of_questions,
     prompt_sets,
     sizes,
     variations_of,
@@ -44,7 +45,7 @@ from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.tables.prompts import prompts_path
+from vouch.tables.prompts import ORIGINAL, TEXT, prompts_path
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,21 +100,55 @@ def run(options: argparse.Namespace) -> int:
         if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
     ]
     models, asked = model_costs(project, counts, places), _cells(project, counts, stale, places)
+    judges = judged(project, items, counts)
     if options.json:
         named = _named(project, items, counts) | asked | {"models": models}
         waits = {state.stage.name: state.why for state in waiting}
-        named |= {"power": found, "stages": waits, "following_stages": following, "strays": strays}
+        named |= {
+            "judge": judges,
+            "power": found,
+            "stages": waits,
+            "following_stages": following,
+            "strays": strays,
+        }
         print(as_json(named), end="")
         return 0
     told = power_table(found, project, items, options.discordant, options.design)
     print(
         *(_head(project), _datasets(project, items, counts), _asked(project, asked)),
         *(hours_table(models), told, prices_table(models), _rewrites(project, items, stale)),
+        _judged(judges),
         *(_away(project, items), _absent(project), _strays(strays), _stages(waiting, following)),
         sep="",
         end="",
     )
     return 0
+
+
+def judged(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> dict[str, int]:
+    """Most prompts of the judge: `open`, each answer to an open question as asked at first; `options`, texts
+    for questions with options, of which it gets those that no rule decides. Nothing without a judge."""
+    judge = project.score.judge
+    found = {"open": 0, "options": 0} if judge.model else {}
+    for name, entry in project.datasets.items() if judge.model else ():
+        kinds, models = (
+            kinds_of_questions(entry),
+            sum(project.extract.asks(one, name) for one in project.models),
+        )
+        if "text" in kinds and judge.open and ORIGINAL in variations_of(project, name):
+            found["open"] += models * (items[name].count or 0)
+        if "choice" in kinds:
+            found["options"] += models * counts[name].outputs.get(TEXT, 0)
+    return found
+
+
+def _judged(most: Mapping[str, int]) -> str:
+    return (
+        f"the judge: at most {most['open']} prompts for open answers, and of {most['options']} texts for "
+        "questions with options those that no rule decides\n"
+        if most
+        else ""
+    )
 
 
 def _strays(strays: list[str]) -> str:

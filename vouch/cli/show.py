@@ -14,7 +14,9 @@ Examples:
 
 import argparse
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from vouch.cli.leaderboard import Cells, cells, compared, headline, named, ordered
@@ -77,6 +79,7 @@ def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def undecided(now: Cells) -> str:
     """Lines on the texts that are undecided or that a judge read: what that does to the accuracy."""
+    from vouch.report.judged import of_judge
     from vouch.report.left_out import OF_READING, bounds
 
     lines = []
@@ -84,5 +87,13 @@ def undecided(now: Cells) -> str:
         dataset, variation, _, model = key
         where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
         values = {name: now[key].get((name, ""), {}).get("value") for name in OF_READING}
-        lines += [f"{where}: {model}: {said}." for said in bounds(values)]
+        found = {column: SimpleNamespace(**row) for column, row in now[key].items()}
+        said = [*bounds(values), *of_judge(partial(_figure, found))]
+        lines += [f"{where}: {model}: {one}." for one in said]
     return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def _figure(
+    found: Mapping[tuple[str, str], SimpleNamespace], metric: str, score: str
+) -> SimpleNamespace | None:
+    return found.get((metric, score))

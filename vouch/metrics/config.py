@@ -1,7 +1,7 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -51,13 +51,18 @@ class Saps(BaseModel):
 class Judge(BaseModel):
     """A model that reads the generated answers to questions with options that no parser can decide.
 
-    model: NAME of models or helpers, with weights or a server; none by default. device, threads,
-    max_tokens (most tokens of a reply): for the model.
+    model: NAME of models or helpers, with weights or a server; none by default. open: whether it also judges
+    every answer to an open question by the references. sample: of how many questions of a model and dataset
+    people decide, too (`vouch review judge`). device, threads, max_tokens (most tokens of a reply): for the
+    model.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    where: ClassVar[str] = "score.judge"
     model: str | None = None
+    open: bool = False
+    sample: int = Field(default=100, ge=1, le=100_000)
     device: Literal["auto", "cpu", "cuda", "split"] = "auto"
     threads: int = Field(default=1, ge=1, le=1024)
     max_tokens: int = Field(default=16, ge=1, le=4096)

@@ -1,7 +1,9 @@
 """Who has no rank on a dataset, for what was scored is not what the model answers: the gate of all claims.
 
 letters   most of the prompts have low letter mass: it answers in another form (letter_mass.py)
-text      more than a tenth of the texts are undecided: no parser reads them, or they name several options
+text      more than a tenth of the texts are undecided: no parser reads them, or they name several options.
+          What a judge decided counts as undecided until people's decisions show that it reads well: the
+          lower ends of its sensitivity and specificity are both at least PROVEN
 
 An undecided text counts as wrong, so the true accuracy lies between `accuracy` and that plus
 `undecided_rate`. Above a tenth that span is wider than most differences between models.
@@ -22,12 +24,18 @@ from vouch.tables.prompts import LETTERS, ORIGINAL, TEXT
 UNDECIDED_RATE = "undecided_rate"
 JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
 """Of a model as judge: the share of the texts that it decided, and the accuracy without it."""
+SENSITIVITY, SPECIFICITY, OPTIONS = "judge_sensitivity", "judge_specificity", "options"
+"""Of a judge by people's decisions; OPTIONS: their score where it read answers to questions with options."""
+PROVEN = 0.8
 READING = ("unparsed_rate", "refusal_rate", "several_rate")
 """What became of the texts without one answer; the first and the last of them are undecided."""
 WORTH_SAYING = 0.02
 """Share of undecided texts above which their accuracy is given with its bounds."""
+_OF_JUDGE = {(JUDGED_RATE, ""), (SENSITIVITY, OPTIONS), (SPECIFICITY, OPTIONS)}
 LIMITS = {LETTERS: (LOW_MASS_RATE, MOSTLY), TEXT: (UNDECIDED_RATE, 0.1)}
 """By output the metric that must not be larger."""
+OF_GATE = frozenset([metric for metric, _ in (*LIMITS.values(), *_OF_JUDGE)])
+"""Metrics that `unranked` needs."""
 
 Place = tuple[str, str, str]
 """Model, dataset and output."""
@@ -38,21 +46,36 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
     Of a dataset without original prompts the first variation by name stands for them.
     """
-    rates: dict[Place, tuple[bool, str, float]] = {}
+    found: dict[Place, dict[tuple[bool, str], dict[str, Mapping[str, Any]]]] = {}
     for row in metrics:
-        output = row["output"]
-        if output in LIMITS and (row["metric"], row["protocol"], row["category"]) == (
-            *(LIMITS[output][0], CLEAN, "all"),
-        ):
-            found = (row["variation"] != ORIGINAL, row["variation"], row["value"])
-            place = (row["model"], row["dataset"], output)
-            rates[place] = min(found, rates.get(place, found))
-    return frozenset(place for place, (*_, rate) in rates.items() if rate > LIMITS[place[2]][1])
+        output, metric = row["output"], row["metric"]
+        of_judge = output == TEXT and (metric, row["score"]) in _OF_JUDGE
+        limited = output in LIMITS and metric == LIMITS[output][0]
+        if (of_judge or limited) and (row["protocol"], row["category"]) == (CLEAN, "all"):
+            place, variation = (row["model"], row["dataset"], output), row["variation"]
+            rows = found.setdefault(place, {}).setdefault((variation != ORIGINAL, variation), {})
+            rows[metric] = row
+    firsts = {place: of[min(of)] for place, of in found.items()}
+    return frozenset(place for place, rows in firsts.items() if _passed(rows, *LIMITS[place[2]]))
+
+
+def _passed(rows: Mapping[str, Mapping[str, Any]], metric: str, limit: float) -> bool:
+    """Whether a rate is above its limit, with what an unproven judge decided."""
+    rate = rows[metric]["value"] if metric in rows else 0.0
+    if JUDGED_RATE in rows and not proven(rows):
+        rate += rows[JUDGED_RATE]["value"]
+    return bool(rate > limit)
+
+
+def proven(rows: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether people's decisions show that the judge reads well. rows: of METRICS by metric."""
+    lows = [rows[name]["low"] if name in rows else None for name in (SENSITIVITY, SPECIFICITY)]
+    return all(low is not None and low >= PROVEN for low in lows)
 
 
 def unranked_in(metrics: pa.Table) -> frozenset[Place]:
     """The same of a whole table."""
-    rates = pa.array([metric for metric, _ in LIMITS.values()])
+    rates = pa.array(sorted(OF_GATE))
     return unranked(metrics.filter(pc.is_in(metrics["metric"], rates)).to_pylist())
 
 

@@ -199,7 +199,7 @@ def _check_rewriter(project: Project, locked: Models) -> Problems:
 
 def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
     yield from _known([name], project.sources, key)
-    engines = [engine for engine in plugins("vouch/prompts/rewrites/engines") if engine != "rules"]
+    engines = plugins("vouch/prompts/asking/engines")
     entry = locked.models.get(name)
     engine = entry.engine if entry else "transformers"
     yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to write")

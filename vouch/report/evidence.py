@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.resampling import holm
-from vouch.metrics.unranked import LIMITS, Place, unranked
+from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import MINIMUM
 from vouch.report.numbers import Number, Numbers, Pair, columns, minimum_detectable_effect, pairs
@@ -123,7 +123,7 @@ class Evidence:
 
     @cached_property
     def _away(self) -> frozenset[Place]:
-        rates = self.leaderboard["metric"].isin([metric for metric, _ in LIMITS.values()])
+        rates = self.leaderboard["metric"].isin(OF_GATE)
         return unranked(self.leaderboard[rates].to_dict("records"))
 
     def candidates(self, dataset: str) -> tuple[str, ...]:

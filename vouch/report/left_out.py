@@ -4,10 +4,22 @@ vouch/metrics/unranked.py has the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, LIMITS, UNDECIDED_RATE, WORTH_SAYING
+from vouch.metrics.unranked import (
+    ACCURACY_RULES,
+    JUDGED_RATE,
+    LIMITS,
+    OPTIONS,
+    SENSITIVITY,
+    SPECIFICITY,
+    UNDECIDED_RATE,
+    WORTH_SAYING,
+    proven,
+)
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.judged import of_judge
 from vouch.tables.prompts import LETTERS, TEXT
 
 MARK = {
@@ -17,15 +29,15 @@ MARK = {
 REMEDY = {
     LETTERS: "Ask for text: add `text` to the outputs of the dataset's prompt template.",
     TEXT: "Read such texts on the page Items; name the parsers that fit them in score.parsers, or a judge in "
-    "score.judge.",
+    "score.judge that people's decisions prove (`vouch review judge`).",
 }
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked as well: read that output."
 _WHY = {
     LETTERS: "Verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the first "
     "token's probability is not on option letters, so its prediction sets say little. {}",
-    TEXT: "Verdict, ranks and comparisons leave out {}: that share of its texts is unparsed or names several "
-    "options. {}",
+    TEXT: "Verdict, ranks and comparisons leave out {}: that share of its texts is unparsed, names several "
+    "options or was read by an unproven judge. {}",
 }
 
 
@@ -41,11 +53,20 @@ def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
         return ""
     found = []
     for name, models in away.items():
-        rates = evidence.numbers(name, LIMITS[output][0])
-        said = [f"{model} ({formatting.percent(rates[model].value, 0)})" for model in models]
+        said = [
+            f"{model} ({formatting.percent(_rate(evidence, name, model, output), 0)})" for model in models
+        ]
         found.append(f"{formatting.listed(said)} on {name}")
     asked = output == LETTERS and all(TEXT in evidence.outputs(name) for name in away)
     return _WHY[output].format(formatting.listed(found, 3), ASKED if asked else REMEDY[output])
+
+
+def _rate(evidence: Evidence, dataset: str, model: str, output: str) -> float:
+    found = [evidence.number(dataset, model, LIMITS[output][0])]
+    proof = {name: evidence.number(dataset, model, name, OPTIONS) for name in (SENSITIVITY, SPECIFICITY)}
+    if output == TEXT and not proven({name: {"low": one.low} for name, one in proof.items() if one}):
+        found.append(evidence.number(dataset, model, JUDGED_RATE))
+    return sum(one.value for one in found if one is not None)
 
 
 def undecided(evidence: Evidence, dataset: str) -> list[str]:
@@ -53,8 +74,11 @@ def undecided(evidence: Evidence, dataset: str) -> list[str]:
     known = {metric: evidence.numbers(dataset, metric, output=TEXT) for metric in OF_READING}
     return [
         f"{model}: {said}."
-        for model in known["accuracy"]
-        for said in bounds({metric: of[model].value for metric, of in known.items() if model in of})
+        for model in evidence.models(dataset)
+        for said in (
+            *bounds({metric: of[model].value for metric, of in known.items() if model in of}),
+            *of_judge(partial(evidence.number, dataset, model, output=TEXT)),
+        )
     ]
 
 

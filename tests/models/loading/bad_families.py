@@ -26,9 +26,9 @@ from tests.models.tiny import save_blip, save_llava_next
 from tests.prompts.rewrites.test_transformers import save as save_writer
 from vouch.models.engines import transformers
 from vouch.models.requests.engine import Decoding, Pack
+from vouch.prompts.asking.engines import transformers as rewriting
 from vouch.prompts.rewrites.config import Config as Rewriting
-from vouch.prompts.rewrites.engine import Task
-from vouch.prompts.rewrites.engines import transformers as rewriting
+from vouch.prompts.rewrites.instruction import Task
 from vouch.tables.pins import Pin
 
 TEXT = {"max_tokens": 3, "marks": (), "decodings": (Decoding(),)}
@@ -75,7 +75,7 @@ def compared(pin: Pin) -> int:
 
 def rewritten(pin: Pin) -> int:
     engine = rewriting.load(pin, Rewriting(rewriter="data/models/one.json", device="cpu", max_tokens=4))
-    return len(list(engine.propose([Task("What colour is the circle?", "lr_i")])))
+    return len(list(engine.ask([Task("What colour is the circle?", "lr_i")])))
 
 
 USES: dict[str, tuple[Callable[[Path], Any], Callable[[Pin], int]]] = {

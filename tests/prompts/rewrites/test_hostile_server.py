@@ -13,7 +13,7 @@ from tests.models.raw_server import http, raw
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from tests.refusals import refused
 from vouch.models.server.asking import ENOUGH
-from vouch.prompts.rewrites.cache import LISTED
+from vouch.prompts.asking.cached import LISTED
 from vouch.tables.rewrites import rewrites_path
 
 

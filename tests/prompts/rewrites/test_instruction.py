@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from vouch.prompts.rewrites.engine import Task
-from vouch.prompts.rewrites.instruction import VERDICT, instruction, prompt, reply
+from vouch.prompts.asking.engine import Text
+from vouch.prompts.rewrites.instruction import Task, instruction
 from vouch.tables.rewrites import KINDS
 
 TEXTS = {
@@ -27,11 +27,11 @@ CLOSING = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_whole_text_is_the_papers(kind: str) -> None:
-    assert sha256(prompt(Task("<Prompt to alter>", kind)).encode()).hexdigest()[:16] == TEXTS[kind]
+    assert sha256(Task("<Prompt to alter>", kind).prompt.encode()).hexdigest()[:16] == TEXTS[kind]
 
 
 def test_a_whole_text_in_plain_sight() -> None:
-    assert prompt(Task("Which cat is longer?", "ls_n")) == (
+    assert Task("Which cat is longer?", "ls_n").prompt == (
         "Change the following questions to ask for the opposite by negating them with ‘not’. "
         + CLOSING
         + "\n"
@@ -42,7 +42,7 @@ def test_a_whole_text_in_plain_sight() -> None:
         'Q: "Which fence is burnter?"\nA: "Which fence is not more burnt?"\n'
         'Q: "Which cat is longer?"\nA:'
     )
-    assert prompt(Task("Which?", "lr_v")) == (
+    assert Task("Which?", "lr_v").prompt == (
         "Rephrase the following question to make it more verbose. Make sure the meaning of the question stays the "
         "same, do NOT invent additional details. For your context, the question is about an image that is not "
         "provided here. Ensure correct grammar. Only return a single new question, do NOT give additional "
@@ -92,5 +92,5 @@ def test_what_copies_lose() -> None:
     ],
 )
 def test_a_reply_without_the_form_of_the_examples(said: str, text: str) -> None:
-    assert reply(said, "lr_i") == text
-    assert reply(said, VERDICT) == said.strip(), "a judge's `A: ...` is its letter"
+    assert Task("Which?", "lr_i").read(said) == text
+    assert Text("Which?").read(said) == said.strip(), "a judge's `A: ...` is its letter"

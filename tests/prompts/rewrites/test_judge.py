@@ -18,15 +18,8 @@ from vouch.metrics.text.parsers.marks import Choices
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.judge.choice import (
-    FIRST,
-    LAST,
-    LONGEST_OPTION,
-    LONGEST_QUESTION,
-    prompt,
-    template,
-    verdict,
-)
+from vouch.prompts.judge.choice import prompt, verdict
+from vouch.prompts.judge.quoting import FIRST, LAST, LONGEST_OPTION, LONGEST_QUESTION, words
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.judged import JUDGED, judged_path
 from vouch.tables.metrics import METRICS, metrics_path
@@ -138,7 +131,7 @@ def test_what_rules_leave_undecided_is_asked_once_and_counted(asking: Project, s
         SAID["q3"]: ("none", None, "NONE"),
     }
     assert all(row["judge"].startswith("openai/1 writer ") for row in rows.values())
-    assert all(row["judge"].endswith(f"prompt {template().version}") for row in rows.values())
+    assert all(row["judge"].endswith(f"prompt {words('choice').version}") for row in rows.values())
     outcomes, metrics = asking.scored()
     names = ("parser", "answer", "chosen", "correct")
     assert {item: tuple(row[name] for name in names) for item, row in outcomes.items()} == {

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from vouch.prompts.rewrites.checks import failures
-from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.engine import Task
 from vouch.prompts.rewrites.engines import rules
+from vouch.prompts.rewrites.instruction import Task
 from vouch.prompts.rewrites.rules.language import is_english
 from vouch.prompts.rewrites.rules.sentence import Cannot
 
@@ -73,7 +72,7 @@ def rewritable(text: str) -> bool:
 )
 def test_what_is_not_taken_for_english_is_refused_in_every_kind(text: str) -> None:
     tasks = [Task(text, kind) for kind in rules.RULES]
-    found = [proposal for _, proposal in rules.load(None, Config()).propose(tasks)]
+    found = [proposal for _, proposal in rules.Rules().ask(tasks)]
     assert {proposal.text for proposal in found} == {None}
     assert {proposal.reason for proposal in found} == {
         "the rules refuse: rules are English, and this does not read as English"
@@ -133,7 +132,7 @@ def test_580_negations_of_real_sentences_and_not_stands_where_english_has_it() -
     tasks = [Task(text, "ls_n") for text in sorted(every) if len(text) < 400]
     made = {
         task.question: proposal.text
-        for task, proposal in rules.load(None, Config()).propose(tasks)
+        for task, proposal in rules.Rules().ask(tasks)
         if proposal.text and not failures("ls_n", task.question, proposal.text)
     }
     odd = re.compile(

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
+from vouch.prompts.asking.engine import Reply
 from vouch.prompts.rewrites.checks import NEGATION, failures, words
-from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.engine import Proposal, Task
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.instruction import instruction
+from vouch.prompts.rewrites.instruction import Task, instruction
 from vouch.tables.rewrites import CLEAN, KINDS, NEGATIONS
 
 SUBJECTS = {
@@ -23,8 +22,8 @@ SUBJECTS = {
 TURNED = ("exist_not", "more_not", "has_not")  # tasks that negate already
 
 
-def propose(question: str, kind: str) -> Proposal:
-    ((_, proposal),) = rules.load(None, Config()).propose([Task(question, kind)])
+def propose(question: str, kind: str) -> Reply:
+    ((_, proposal),) = rules.Rules().ask([Task(question, kind)])
     return proposal
 
 

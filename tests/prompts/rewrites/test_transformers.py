@@ -7,10 +7,9 @@ import pytest
 
 from tests.prompts.rewrites.conftest import Project, item
 from tests.refusals import refused
+from vouch.prompts.asking.engines import transformers as engine
 from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.engine import Task
-from vouch.prompts.rewrites.engines import transformers as engine
-from vouch.prompts.rewrites.instruction import prompt
+from vouch.prompts.rewrites.instruction import Task
 from vouch.tables.pins import Pin, Source, folder_digests, write_pin
 
 TASK = Task("What colour is the circle?", "lr_i")
@@ -81,31 +80,29 @@ def greedy(folder: Path, text: str, count: int) -> list[int]:
 
 @pytest.mark.parametrize("template", [None, TEMPLATE])
 def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, template: str | None) -> None:
-    text = prompt(TASK) if template is None else f"USER {prompt(TASK)}"
+    text = TASK.prompt if template is None else f"USER {TASK.prompt}"
     said = greedy(save(tmp_path / "probe", [1]), text, 8)
     folder = save(tmp_path / "model", [said[5]], template)
-    ((task, found),) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).propose([TASK])
+    ((task, found),) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).ask([TASK])
     expected = said[: said.index(said[5]) + 1]
     assert (
         task == TASK
         and found.text == " ".join(WORDS[n] for n in expected if n > 1).removeprefix("A:").strip()
     )
-    ((_, cut),) = engine.load(pin(folder), Config(max_tokens=len(expected) - 1, device="cpu")).propose([TASK])
+    ((_, cut),) = engine.load(pin(folder), Config(max_tokens=len(expected) - 1, device="cpu")).ask([TASK])
     assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
 
 
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), "{{ raise_exception('own') }}")
-    ((_, found),) = engine.load(pin(folder, template=TEMPLATE), Config(device="cpu")).propose([TASK])
+    ((_, found),) = engine.load(pin(folder, template=TEMPLATE), Config(device="cpu")).ask([TASK])
     assert found.text is not None
 
 
 def test_a_prompt_that_is_too_long_is_refused_alone(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), context=330)
     longer = Task("What colour is the circle? " * 60, "lr_v")
-    (_, first), (_, second) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).propose(
-        [longer, TASK]
-    )
+    (_, first), (_, second) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).ask([longer, TASK])
     assert first.text is None and "leave too little of the model's 330" in first.reason
     assert second.text is not None
 

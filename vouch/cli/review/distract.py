@@ -22,9 +22,8 @@ from vouch.datasets.options.reform import COLUMNS, FILE, WRONG, Asked, is_yes_no
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.rewrites.cache import Remembered
-from vouch.prompts.rewrites.engine import Engine, Task
-from vouch.prompts.rewrites.instruction import VERBATIM
+from vouch.prompts.asking.cached import CachedModel
+from vouch.prompts.asking.engine import Engine, Text
 from vouch.tables.decisions import csv_text
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.pins import pin_path, read_pin
@@ -80,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
         for row in _open_questions(name)
         if row["id"] not in written
     }
-    found = ask(Remembered(read_pin(intact(pin_path(model))), project.rewrite, name), asked)
+    writer: CachedModel[Text] = CachedModel(read_pin(intact(pin_path(model))), project.rewrite, name)
+    found = ask(writer, asked)
     written |= {key: wrong for key, wrong in found.items() if wrong}
     write_text(path, csv_text(COLUMNS, ([name, *wrong] for name, wrong in written.items())))
     print(
@@ -103,10 +103,10 @@ def _open_questions(name: str) -> Iterator[dict[str, str]]:
                     yield {"id": row["id"], **told}
 
 
-def ask(engine: Engine, asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
+def ask(engine: Engine[Text], asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
     """Wrong options by id, none where an answer cannot be read. asked: prompt and right answer by id."""
-    tasks = [Task(text, VERBATIM) for text in dict.fromkeys(text for text, _ in asked.values())]
-    said = {task.question: proposal.text for task, proposal in engine.propose(tasks)} if tasks else {}
+    prompts = [Text(text) for text in dict.fromkeys(text for text, _ in asked.values())]
+    said = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}
     return {name: read_options(said[text] or "", answer) for name, (text, answer) in asked.items()}
 
 

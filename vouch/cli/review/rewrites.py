@@ -30,7 +30,7 @@ from vouch.prompts.rewrites.decisions import (
     decisions_text,
     read_decisions,
 )
-from vouch.prompts.rewrites.engine import Task
+from vouch.prompts.rewrites.instruction import Task
 from vouch.tables.decisions import are_there, csv_text
 from vouch.tables.rewrites import KINDS, REJECTED, REWRITES, rewrites_path
 

@@ -1,6 +1,6 @@
 """What several texts sampled for a prompt say: how they differ, and the first of each numbered prompt.
 
-Li et al. 2023 (ReForm-Eval) judge one text for every test of a question, drawn at temperature 0.2 from models
+Li et al. 2023 (ReForm-Eval) grade one text for every test of a question, drawn at temperature 0.2 from models
 that sample. Figures of greedy texts have an empty score, those of several samples of the same prompt
 `tTEMPERATURE`, those of first samples `first_tTEMPERATURE`.
 """
@@ -16,7 +16,7 @@ from vouch.metrics.protocols import CLEAN, Figure, mean_figure
 from vouch.metrics.robustness.metrics import instability
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
 from vouch.metrics.robustness.repeated_prompts import number_figures
-from vouch.metrics.text.judging import SAID, judge
+from vouch.metrics.text.grading import SAID, grade_texts
 from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.text.tokens import Numbers
 from vouch.tables.outcomes import OUTCOMES, UNREAD
@@ -30,7 +30,7 @@ def sampled_instability(
     Instability by instruction, order or mark (Li et al. 2023) is of sampled texts, so it holds this much that
     has nothing to do with the prompt.
 
-    names: of answer metrics, as for `judge`.
+    names: of answer metrics, as for `grade_texts`.
     """
     several = [said if len(said) > 1 else () for said in samples]
     rows, answers = read_samples(questions, several, config, names)
@@ -51,7 +51,7 @@ def sampled_agreement(
     """[n] share of the samples that give the answer of the greedy text; NaN without samples, or where that
     text was not read.
 
-    Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `judge`.
+    Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `grade_texts`.
     """
     _, greedy = read_samples(questions, [[text] for text in texts], config, names)
     rows, answers = read_samples(questions, samples, config, names)
@@ -68,10 +68,10 @@ def read_samples(
     """Of every sample its row and its answer, `=` before one that was read, `?` before another text."""
     rows = [row for row, texts in enumerate(samples) for _ in texts]
     texts = [text for said in samples for text in said]
-    judged = judge([questions[row] for row in rows], texts, config, names)[0] if texts else []
+    graded = grade_texts([questions[row] for row in rows], texts, config, names)[0] if texts else []
     return rows, [
         f"?{text}" if one.parser in UNREAD else f"={one.answer}"
-        for one, text in zip(judged, texts, strict=True)
+        for one, text in zip(graded, texts, strict=True)
     ]
 
 
@@ -97,15 +97,15 @@ def first_samples(
     for temperature, samples in block.samples.items():
         rows = [row for row, drawn in enumerate(samples) if drawn]
         texts = [samples[row][0] for row in rows]
-        judged, graded = judge([block.questions[row] for row in rows], texts, config, names)
-        grades = np.array([one.grade for one in judged])
+        graded, measured = grade_texts([block.questions[row] for row in rows], texts, config, names)
+        grades = np.array([one.grade for one in graded])
         unknown = np.isnan(grades)
-        columns = {name: [getattr(one, name) for one in judged] for name in SAID}
+        columns = {name: [getattr(one, name) for one in graded] for name in SAID}
         columns["correct"] = pa.array(grades >= 0.5, mask=unknown)
         columns["clean_correct"] = pa.array(grades, mask=unknown | block.defective[rows])
         predictions = index.predictions(_replaced(outcomes.take(rows), columns), texts)
         if predictions is not None:
-            yield FirstSamples(f"first_t{temperature:g}", predictions, {"accuracy": grades} | graded)
+            yield FirstSamples(f"first_t{temperature:g}", predictions, {"accuracy": grades} | measured)
 
 
 def first_figures(firsts: FirstSamples, protocol: str, seed: int) -> Iterator[Figure]:

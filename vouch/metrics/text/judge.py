@@ -1,11 +1,14 @@
 """A model as judge: which answers it reads, and what its verdicts are to the scores. `score.judge` names it.
 
 The judge reads what the rules leave undecided, so no explicit answer ever gets to it. What is decided here is
-made of columns that do not know the right answer.
+made of columns that do not know the right answer. Open questions are judged whole, where `open` is set, by
+their references, with the original prompts alone.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -16,34 +19,92 @@ from vouch.metrics.text.stated import asks_confidence, stated
 from vouch.metrics.text.texts import choices_of
 from vouch.pipeline.files import canonical_json
 from vouch.tables.outcomes import JUDGE
+from vouch.tables.prompts import ORIGINAL
 
 OF_TEXTS = ("prompt", "temperature", "text")
-OF_PROMPTS = ("id", "item", "options", "marks", "effect", "template")
+OF_PROMPTS = ("id", "item", "variation", "options", "marks", "effect", "template")
 OF_ITEMS = ("id", "kind", "question")
+OF_OPEN = ("id", "kind", "question", "references")
 UNDECIDED = (NONE, SEVERAL)
 
-Verdicts = Mapping[str, int | None]
+Places = Mapping[str, int | None]
 """By `key`, the place of the one option that an answer chooses, as the judge says; None where it says none or
 several."""
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """What a judge found, by key. correct: of open answers, whether they are. decided: the same by people.
+
+    open: whether open questions were judged. sample: how many questions of a model people decide on.
+    """
+
+    places: Places
+    correct: Mapping[str, bool]
+    decided: Mapping[str, bool]
+    open: bool
+    sample: int
+
+
+class OpenAnswer(NamedTuple):
+    """What the judge sees of an open question."""
+
+    question: str
+    references: tuple[str, ...]
+    text: str
+
+    @property
+    def key(self) -> str:
+        """The digest under which the verdict is found; empty where there is nothing to read."""
+        return _digest([self.question, self.references, self.text]) if shortened(self.text) else ""
+
+
 def key(text: str, choices: Choices) -> str:
     """The digest under which the verdict on an answer is found."""
-    asked = [choices.question, choices.marks, choices.texts, text]
+    return _digest([choices.question, choices.marks, choices.texts, text])
+
+
+def _digest(asked: object) -> str:
     return hashlib.sha256(canonical_json(asked).encode()).hexdigest()
 
 
-def answers(texts: pa.Table, prompts: pa.Table, items: pa.Table) -> Iterator[tuple[str, Choices]]:
-    """The greedy texts that answer questions with options, each as the parsers read it."""
+def sampled(items: Sequence[str], count: int) -> set[str]:
+    """Of these items, so many for people to decide on: the first by a digest, so that nobody chooses them."""
+    return set(sorted(set(items), key=drawn_order)[:count])
+
+
+def drawn_order(item: str) -> bytes:
+    """By what items are ordered to be drawn."""
+    return hashlib.sha256(f"judgement\0{item}".encode()).digest()
+
+
+def open_answers(texts: pa.Table, prompts: pa.Table, items: pa.Table) -> Iterator[tuple[str, OpenAnswer]]:
+    """The greedy texts that answer open questions with references, as asked at first; each with its item."""
+    rows = {row["id"]: row for row in items.to_pylist() if row["kind"] != "choice" and row["references"]}
+    for prompt, text in _greedy(texts, prompts):
+        if prompt["item"] in rows and prompt["variation"] == ORIGINAL:
+            row = rows[prompt["item"]]
+            yield prompt["item"], OpenAnswer(row["question"] or "", tuple(row["references"]), text)
+
+
+def answers(
+    texts: pa.Table, prompts: pa.Table, items: pa.Table
+) -> Iterator[tuple[Mapping[str, Any], str, Choices]]:
+    """The greedy texts that answer questions with options, each as the parsers read it; with its prompt."""
     rows = {row["id"]: row for row in items.to_pylist() if row["kind"] == "choice"}
-    asked = {row["id"]: row for row in prompts.to_pylist() if row["item"] in rows and row["options"]}
-    for answer in texts.to_pylist():
-        prompt = asked.get(answer["prompt"])
-        if prompt is not None and answer["temperature"] == 0 and answer["text"] is not None:
-            text = answer["text"]
-            text = stated(text)[0] if asks_confidence(prompt["template"]) else text
+    for prompt, text in _greedy(texts, prompts):
+        if prompt["item"] in rows and prompt["options"]:
             question = rows[prompt["item"]]["question"]
-            yield text, choices_of(prompt["marks"], prompt["options"], prompt["effect"], question)
+            yield prompt, text, choices_of(prompt["marks"], prompt["options"], prompt["effect"], question)
+
+
+def _greedy(texts: pa.Table, prompts: pa.Table) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Prompts and what they got, without the confidence that a text states."""
+    asked = {row["id"]: row for row in prompts.to_pylist()}
+    for answer in texts.to_pylist():
+        prompt, text = asked.get(answer["prompt"]), answer["text"]
+        if prompt is not None and answer["temperature"] == 0 and text is not None:
+            yield prompt, stated(text)[0] if asks_confidence(prompt["template"]) else text
 
 
 def undecided(text: str, choices: Choices, parsers: Sequence[str]) -> bool:
@@ -51,7 +112,7 @@ def undecided(text: str, choices: Choices, parsers: Sequence[str]) -> bool:
     return read(text, choices, parsers)[1].verdict in UNDECIDED and bool(shortened(text))
 
 
-def decided(text: str, choices: Choices, parsers: Sequence[str], verdicts: Verdicts) -> tuple[str, Reading]:
+def decided(text: str, choices: Choices, parsers: Sequence[str], verdicts: Places) -> tuple[str, Reading]:
     """What the parsers find, or the judge where they cannot decide; and the name of who found it."""
     name, reading = read(text, choices, parsers)
     if verdicts and reading.verdict in UNDECIDED:

@@ -9,7 +9,7 @@ from vouch.metrics.conformal.sampled import numbered, sampled_sets
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure, split_figure
 from vouch.metrics.responses import Ints
-from vouch.metrics.text.judging import judge
+from vouch.metrics.text.grading import grade_texts
 from vouch.metrics.text.texts import Question
 from vouch.tables.outcomes import UNREAD
 
@@ -26,19 +26,19 @@ def sampled_figures(
 
     tron_unreached  share of the questions without a right sample: no sets if over half of alpha in a split
     tron_samples, tron_coverage, tron_set_size  as SampledSets
-    names: as for `judge`.
+    names: as for `grade_texts`.
     """
     most = max(map(len, samples), default=0)
     rows = [row for row, texts in enumerate(samples) if most and len(texts) == most]
     if not rows:
         return []
     texts = [text for row in rows for text in samples[row]]
-    judged = judge([questions[row] for row in rows for _ in range(most)], texts, config, names)[0]
+    graded = grade_texts([questions[row] for row in rows for _ in range(most)], texts, config, names)[0]
     said = [
         f"?{text}" if one.parser in UNREAD else f"={one.answer}"
-        for one, text in zip(judged, texts, strict=True)
+        for one, text in zip(graded, texts, strict=True)
     ]
-    grades = [one.grade >= 1 for one in judged]
+    grades = [one.grade >= 1 for one in graded]
     parts = [slice(at, at + most) for at in range(0, len(texts), most)]
     drawn = numbered([said[part] for part in parts], [grades[part] for part in parts])
     own = groups[rows]

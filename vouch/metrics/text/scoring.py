@@ -19,8 +19,9 @@ from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.robustness.samples import sampled_agreement, sampled_instability
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
+from vouch.metrics.text.grading import SAID, Graded, grade_texts
 from vouch.metrics.text.judge import Verdicts
-from vouch.metrics.text.judging import SAID, Judged, judge
+from vouch.metrics.text.judged import judged_rows
 from vouch.metrics.text.parsers.published import first_mark
 from vouch.metrics.text.sampled import sampled_figures
 from vouch.metrics.text.stated import VERBALISED
@@ -41,10 +42,13 @@ def score_texts(
     verdicts: of a model as judge; None where there is none.
     """
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
-    judged, graded = judge(block.questions, block.texts, config, names, verdicts)
-    measures = _measures(block, judged, graded)
+    graded, measured = grade_texts(
+        block.questions, block.texts, config, names, verdicts.places if verdicts else None
+    )
+    measures = _measures(block, graded, measured)
     if verdicts is not None:
-        measures |= _of_judge(judged, measures["", "accuracy"])
+        measures |= _of_judge(graded, measures["", "accuracy"])
+    by_judge = judged_rows(block, graded, measures["", "accuracy"], verdicts) if verdicts else {}
     for temperature, samples in block.samples.items():
         drawn = sampled_instability(block.questions, samples, config, names)
         measures[f"t{temperature:g}", "instability"] = drawn
@@ -60,6 +64,7 @@ def score_texts(
         if protocol == CLEAN:
             for rows in of:
                 found += selective_figures(rows.confidence, rows.right, rows.groups, config.seed, rows.score)
+            found += [each for score, rows in by_judge.items() for each in rows.figures(kept, score)]
             found += _sampled(
                 block, np.flatnonzero(kept & ~block.defective & ~np.isnan(grades)), config, names
             )
@@ -69,30 +74,30 @@ def score_texts(
         return found
 
     known = ~np.isnan(grades)
-    columns = {name: [getattr(one, name) for one in judged] for name in SAID} | {
+    columns = {name: [getattr(one, name) for one in graded] for name in SAID} | {
         "correct": Column(grades >= 0.5, known),
         "confidence": Column(confidence, ~np.isnan(confidence)),
         "clean_correct": Column(grades, known & ~block.defective),
     }
-    predicted = [-1 if one.predicted is None else one.predicted for one in judged]
+    predicted = [-1 if one.predicted is None else one.predicted for one in graded]
     rows = metric_rows(model, dataset, block, predicted, figures)
     return rows, outcome_table(model, dataset, block, columns)
 
 
 def _measures(
-    block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, Numbers]
+    block: TextBlock, graded: Sequence[Graded], measured: Mapping[str, Numbers]
 ) -> dict[tuple[str, str], Numbers]:
-    parsers = np.array([one.parser for one in judged])
+    parsers = np.array([one.parser for one in graded])
     unparsed, several = parsers == UNPARSED, parsers == SEVERAL
     found = {
-        ("", "accuracy"): np.array([one.grade for one in judged]),
+        ("", "accuracy"): np.array([one.grade for one in graded]),
         ("", "unparsed_rate"): unparsed.astype(float),
         ("", "refusal_rate"): (parsers == REFUSAL).astype(float),
         ("", "several_rate"): several.astype(float),
         ("", UNDECIDED_RATE): (unparsed | several).astype(float),
         ("", "format_hit_rate"): _format_hits(block),
     }
-    found |= {("", name): values for name, values in graded.items()}
+    found |= {("", name): values for name, values in measured.items()}
     for name in sorted(PER_TEXT | PER_SAMPLE):
         if name in PER_TEXT:
             found["", name] = PER_TEXT[name](block.tokens)
@@ -104,9 +109,9 @@ def _measures(
     return found
 
 
-def _of_judge(judged: Sequence[Judged], grades: Numbers) -> Measures:
+def _of_judge(graded: Sequence[Graded], grades: Numbers) -> Measures:
     """What rests on a judge, and what the accuracy is without it: all that the rules left undecided wrong."""
-    by_judge = np.array([one.parser == JUDGE for one in judged])
+    by_judge = np.array([one.parser == JUDGE for one in graded])
     return {
         ("", JUDGED_RATE): by_judge.astype(float),
         ("", ACCURACY_RULES): np.where(by_judge, 0.0, grades),

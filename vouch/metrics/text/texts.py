@@ -24,7 +24,7 @@ class Question:
 
     choices: the options as shown, None for an open question. order: for each its index among the item's
     options. answers: places of the correct ones; native: of the item's own, which a variation may have
-    flipped into wrong ones. references: correct texts of an open question.
+    flipped into wrong ones. references: correct texts of an open question, asked: that question.
     """
 
     choices: Choices | None
@@ -32,6 +32,7 @@ class Question:
     answers: frozenset[int]
     native: frozenset[int]
     references: tuple[str, ...]
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
         *columns, strict=True
     ):
         if kind != "choice":
-            questions.append(Question(None, (), frozenset(), frozenset(), tuple(references or ())))
+            known = tuple(references or ())
+            questions.append(Question(None, (), frozenset(), frozenset(), known, asked or ""))
             continue
         if not options or not answers:
             raise UserError(

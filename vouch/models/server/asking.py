@@ -52,7 +52,7 @@ async def _stop(client: Client, running: set[asyncio.Future[T]]) -> None:
     await client.close()
 
 
-class Judge(Generic[T]):
+class Refusals(Generic[T]):
     """Passes answers on, and raises UserError once it must be the server that is at fault.
 
     While it has not answered a single question, it is not known whether a request was turned down for its

@@ -17,7 +17,7 @@ from vouch.models.requests.engine import (
     letter_flags,
 )
 from vouch.models.server import completions
-from vouch.models.server.asking import NO_LOGPROBS, TURNED_DOWN, Judge, each_done
+from vouch.models.server.asking import NO_LOGPROBS, TURNED_DOWN, Refusals, each_done
 from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.requests import Asking, Job, jobs
 from vouch.models.server.settings import OPENAI, Settings
@@ -48,7 +48,7 @@ class ServerEngine:
         self._asking = Asking(name, reasoning.tokens if reasoning else 0, template_kwargs)
         self.notes: dict[str, Any] = {}
         self._tally = Tally()
-        self._judge = Judge[Answered](url, self._tally)
+        self._refusals = Refusals[Answered](url, self._tally)
         self._top: int | None = TOP_LOGPROBS  # None where the server takes no wish for any
         self._told = self._silent = False  # whether it ever gave log-probabilities, or never does
         self._scores = url != OPENAI
@@ -58,8 +58,8 @@ class ServerEngine:
         try:
             for one in each_done(self._url, self._settings, self._tally, jobs(packs), self._do):
                 refusal = one.answer if isinstance(one.answer, Refusal) else None
-                yield from self._judge.passed_on(one, refusal)
-            for one in self._judge.held:
+                yield from self._refusals.passed_on(one, refusal)
+            for one in self._refusals.held:
                 assert isinstance(one.answer, Refusal)
                 yield replace(one, answer=replace(one.answer, transient=True))
         finally:

@@ -1,7 +1,7 @@
 """Parameters of `rewrite`: `rewrite:` in params.yaml."""
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -19,6 +19,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    where: ClassVar[str] = "rewrite"
     rewriter: str = RULES
     clean: list[str] = []
     device: Literal["auto", "cpu", "cuda", "split"] = "auto"

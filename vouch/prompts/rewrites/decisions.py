@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.prompts.rewrites.engine import Task
+from vouch.prompts.rewrites.instruction import Task
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
 from vouch.tables.rewrites import CLEAN, KINDS
 

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from vouch.pipeline.errors import UserError
+from vouch.prompts.asking.engine import Reply
 from vouch.prompts.rewrites.checks import failures
 from vouch.prompts.rewrites.decisions import ACCEPT, DROP, REJECT, Decision
-from vouch.prompts.rewrites.engine import Proposal, Task
+from vouch.prompts.rewrites.instruction import Task
 from vouch.tables.rewrites import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
 
 HAND = "hand"
 Row = Mapping[str, Any]
-Propose = Callable[[Sequence[Task]], Mapping[Task, Proposal]]
+Propose = Callable[[Sequence[Task]], Mapping[Task, Reply]]
 
 
 def kinds_of(variations: Iterable[str]) -> list[str]:
@@ -70,7 +71,7 @@ def _rows(
     return [
         _by_hand(decided[task], proposals.get(task), rewriter)
         if task in decided
-        else _judged(task, proposals[task], rewriter)
+        else _checked(task, proposals[task], rewriter)
         for task in tasks
     ]
 
@@ -80,14 +81,14 @@ def _open(decision: Decision | None) -> bool:
     return decision is None or (decision.decision == ACCEPT and not decision.text)
 
 
-def _judged(task: Task, proposal: Proposal, rewriter: str) -> Row:
+def _checked(task: Task, proposal: Reply, rewriter: str) -> Row:
     failed = {} if proposal.text is None else failures(task.kind, task.question, proposal.text)
     good = proposal.text is not None and not failed
     reason = "; ".join(failed.values()) or proposal.reason
     return _row(task, proposal.text, ACCEPTED if good else REJECTED, list(failed), reason, rewriter)
 
 
-def _by_hand(decision: Decision, proposal: Proposal | None, rewriter: str) -> Row:
+def _by_hand(decision: Decision, proposal: Reply | None, rewriter: str) -> Row:
     task, why = decision.task, decision.why
     if decision.decision == REJECT:
         return _row(task, decision.text or None, REJECTED, [], why or "rejected by hand", HAND)

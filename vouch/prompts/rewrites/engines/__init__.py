@@ -1,1 +1,1 @@
-"""Ways to write a question in other words, one file each; see vouch/prompts/rewrites/engine.py."""
+"""Writing a question in other words without a model; vouch/prompts/asking has the models."""

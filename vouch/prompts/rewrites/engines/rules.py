@@ -7,12 +7,11 @@ asked.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.engine import Engine, Proposal, Task
+from vouch.prompts.asking.engine import Reply
+from vouch.prompts.rewrites.instruction import Task
 from vouch.prompts.rewrites.rules import ls_a, ls_m, ls_n, same
 from vouch.prompts.rewrites.rules.language import is_english
 from vouch.prompts.rewrites.rules.sentence import Cannot
-from vouch.tables.pins import Pin
 from vouch.tables.rewrites import RULES_ARE_ENGLISH
 
 REVISION = 3
@@ -29,23 +28,18 @@ RULES: Mapping[str, Callable[[str], str]] = {
 
 
 class Rules:
-    """See vouch/prompts/rewrites/engine.py."""
+    """An Engine (vouch/prompts/asking/engine.py) that is no model, and remembers nothing."""
 
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}
 
-    def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
-        """A proposal for every task, in their order."""
-        for task in tasks:
+    def ask(self, asked: Sequence[Task]) -> Iterator[tuple[Task, Reply]]:
+        """A rewrite for every task, in their order."""
+        for task in asked:
             if not is_english(task.question):
-                yield task, Proposal(None, NOT_ENGLISH)
+                yield task, Reply(None, NOT_ENGLISH)
                 continue
             try:
-                yield task, Proposal(RULES[task.kind](task.question))
+                yield task, Reply(RULES[task.kind](task.question))
             except Cannot as why:
-                yield task, Proposal(None, f"the rules refuse: {why}")
-
-
-def load(pin: Pin | None, config: Config) -> Engine:
-    """The rules."""
-    return Rules()
+                yield task, Reply(None, f"the rules refuse: {why}")

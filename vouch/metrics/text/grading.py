@@ -1,4 +1,4 @@
-"""What generated texts came to: read by the parsers, graded by the answer metrics."""
+"""What generated texts came to: read by the parsers, measured by the answer metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from vouch.metrics.config import Config
 from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.answers.reading import numeric
-from vouch.metrics.text.judge import Verdicts, decided
+from vouch.metrics.text.judge import Places, decided
 from vouch.metrics.text.parsers import READER, marks
 from vouch.metrics.text.parsers.marks import Reading
 from vouch.metrics.text.parsers.reader.open import declined, value
@@ -19,14 +19,14 @@ from vouch.metrics.text.wording import LONGEST, plain, short
 from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
 
 SAID = ("parser", "reason", "answer", "predicted", "chosen")
-"""Fields of Judged that the outcomes keep as they are."""
+"""Fields of Graded that the outcomes keep as they are."""
 FEW_WORDS = 3
 _LONGEST_REASON = 120
 _UNDECIDED = {marks.DECLINED: REFUSAL, marks.SEVERAL: SEVERAL, marks.NONE: UNPARSED}
 
 
 @dataclass(frozen=True)
-class Judged:
+class Graded:
     """What one text came to: columns of OUTCOMES. grade: how right it is, 0 ... 1; NaN where unknown."""
 
     parser: str
@@ -37,36 +37,36 @@ class Judged:
     grade: float
 
 
-def judge(
+def grade_texts(
     questions: Sequence[Question],
     texts: Sequence[str],
     config: Config,
     metrics: Sequence[str],
-    verdicts: Verdicts | None = None,
-) -> tuple[list[Judged], dict[str, Numbers]]:
-    """Every text judged, and [n] values of each answer metric, NaN where it does not apply.
+    verdicts: Places | None = None,
+) -> tuple[list[Graded], dict[str, Numbers]]:
+    """Every text graded, and [n] values of each answer metric, NaN where it does not apply.
 
     metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
     verdicts: of a model as judge, where one is named.
     """
-    graded = {name: np.full(len(texts), np.nan) for name in metrics}
+    measured = {name: np.full(len(texts), np.nan) for name in metrics}
     rows = [row for row, question in enumerate(questions) if question.references]
-    for name, values in graded.items():
+    for name, values in measured.items():
         values[rows] = ANSWERS[name](
             [texts[row] for row in rows], [questions[row].references for row in rows]
         )
     first = metrics[0]
     scaled = is_share(first)
-    judged = [
+    graded = [
         _choice(question, text, config.parsers, verdicts or {})
         if question.choices is not None
-        else _open(question, text, first, float(graded[first][row]) if scaled else np.nan, config.parsers)
+        else _open(question, text, first, float(measured[first][row]) if scaled else np.nan, config.parsers)
         for row, (question, text) in enumerate(zip(questions, texts, strict=True))
     ]
-    return judged, {name: values for name, values in graded.items() if not np.isnan(values).all()}
+    return graded, {name: values for name, values in measured.items() if not np.isnan(values).all()}
 
 
-def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Verdicts) -> Judged:
+def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
     """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
     several of which it chooses none."""
     assert question.choices is not None
@@ -78,24 +78,24 @@ def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Ver
     texts, letters = question.choices.texts, question.choices.marks
     answer = " | ".join(plain(texts[place]) or plain(letters[place]) for place in shown)[:LONGEST]
     if reading.verdict in _UNDECIDED:
-        return Judged(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)
+        return Graded(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)
     flipped = question.native - question.answers
     right = float(bool(question.answers & set(named)) and not flipped & set(named))
     if len(shown) != 1:
-        return Judged(parser, reason, answer or short(text), None, None, right if shown else 0.0)
+        return Graded(parser, reason, answer or short(text), None, None, right if shown else 0.0)
     (place,) = shown
-    return Judged(parser, reason, answer, place, question.order[place], right)
+    return Graded(parser, reason, answer, place, question.order[place], right)
 
 
-def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Judged:
+def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
     """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
     asked for are an answer, and a wrong one."""
     said = short(text)
     if READER not in parsers or grade > 0 or not said:
-        return Judged(metric if said else UNPARSED, None, said, None, None, grade)
+        return Graded(metric if said else UNPARSED, None, said, None, None, grade)
     long = len(said.split()) > FEW_WORDS
     reading = value(text) if long and numeric(question.references) else declined(text)
-    return Judged(_UNDECIDED.get(reading.verdict, metric), _reason(reading), said, None, None, grade)
+    return Graded(_UNDECIDED.get(reading.verdict, metric), _reason(reading), said, None, None, grade)
 
 
 def _reason(reading: Reading) -> str | None:

@@ -7,9 +7,7 @@ from typing import Any
 from vouch.models.chat.rendering import Failed, render
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.pipeline.errors import UserError, reason
-from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.engine import Engine, Proposal, Task
-from vouch.prompts.rewrites.instruction import VERDICT, prompt, reply
+from vouch.prompts.asking.engine import A, Asked, Engine, Reply, Settings, too_long
 from vouch.tables.pins import Pin
 
 REVISION = 1
@@ -17,17 +15,15 @@ WHAT = "cannot be loaded as a language model"
 ADVICE = "take an instruction-tuned model in the form of transformers"
 
 
-def load(pin: Pin | None, config: Config) -> Engine:
+def load(pin: Pin, settings: Settings) -> Engine[Asked]:
     """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
-    if pin is None:
-        raise UserError("models.lock: a rewriter with engine transformers wants a model folder")
-    return LocalRewriter(pinned_folder(pin), pin, config)
+    return LocalWriter(pinned_folder(pin), pin, settings)
 
 
-class LocalRewriter:
-    """See vouch/prompts/rewrites/engine.py. One question at a time: none can change another's answer."""
+class LocalWriter:
+    """See vouch/prompts/asking/engine.py. One prompt at a time: none can change another's reply."""
 
-    def __init__(self, folder: Path, pin: Pin, config: Config) -> None:
+    def __init__(self, folder: Path, pin: Pin, settings: Settings) -> None:
         import torch
         import transformers
 
@@ -35,9 +31,9 @@ class LocalRewriter:
         from vouch.models.loading.image_processor import LOCAL
         from vouch.models.loading.model_loading import choose_device, hush, load_weights
 
-        device = choose_device(config.device)
-        torch.set_num_threads(config.threads)
-        self._torch, self._folder, self._max_tokens = torch, folder, config.max_tokens
+        device = choose_device(settings.device)
+        torch.set_num_threads(settings.threads)
+        self._torch, self._folder, self._settings = torch, folder, settings
         check_tokenizer(folder)
         hush()
         with opening(folder, WHAT, ADVICE):
@@ -47,13 +43,13 @@ class LocalRewriter:
             writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
             self._parts = not writes  # as templates of the latter want a message
             kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
-            self._model = load_weights(kind, folder, pin.dtype, config.device)
-            if config.device != "split":
+            self._model = load_weights(kind, folder, pin.dtype, settings.device)
+            if settings.device != "split":
                 self._model.to(device)
-            self._set_up(config, pin)
+            self._set_up(pin)
         self.notes: dict[str, Any] = {"device": device}
 
-    def _set_up(self, config: Config, pin: Pin) -> None:
+    def _set_up(self, pin: Pin) -> None:
         from transformers import GenerationConfig
 
         self._template = pin.template or self._tokenizer.chat_template
@@ -63,31 +59,31 @@ class LocalRewriter:
         # The model's own settings (penalties, temperatures) would come back from its folder.
         self._model.generation_config = GenerationConfig(
             do_sample=False,
-            max_new_tokens=config.max_tokens,
+            max_new_tokens=self._settings.max_tokens,
             eos_token_id=ends,
             pad_token_id=ends[0] if isinstance(ends, list) else ends,
         )
         self._ends = set(ends if isinstance(ends, list) else [ends])
 
-    def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
-        """A proposal for every task, in their order."""
+    def ask(self, asked: Sequence[A]) -> Iterator[tuple[A, Reply]]:
+        """A reply to each, in their order."""
         from vouch.models.loading.boundary import foreign
 
-        for task in tasks:
+        for one in asked:
             with foreign(self._folder, "fails at a question", ADVICE):
-                found = self._one(task)
-            yield task, found
+                found = self._one(one)
+            yield one, found
 
-    def _one(self, task: Task) -> Proposal:
-        inputs = self._inputs(prompt(task))
+    def _one(self, one: Asked) -> Reply:
+        inputs = self._inputs(one.prompt)
         length = inputs["input_ids"].shape[1]
-        if self._context and length + self._max_tokens > self._context:
-            return Proposal(None, f"{length} tokens leave too little of the model's {self._context}")
+        if self._context and length + self._settings.max_tokens > self._context:
+            return Reply(None, f"{length} tokens leave too little of the model's {self._context}")
         with self._torch.inference_mode():
             tokens = self._model.generate(**inputs)[0, length:].tolist()
-        if task.kind != VERDICT and not self._ends & set(tokens):
-            return Proposal(None, "the answer is longer than rewrite.max_tokens")
-        return Proposal(reply(self._tokenizer.decode(tokens, skip_special_tokens=True), task.kind))
+        if not one.start_is_enough and not self._ends & set(tokens):
+            return too_long(self._settings)
+        return Reply(one.read(self._tokenizer.decode(tokens, skip_special_tokens=True)))
 
     def _inputs(self, text: str) -> Any:
         options = {}

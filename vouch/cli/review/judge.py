@@ -1,0 +1,132 @@
+"""Decide yourself which judged answers are correct, so that the judge's agreement with people is known.
+
+Without an option it counts what is judged, drawn and decided. With --export the answers to the questions
+that were drawn (by a digest, `score.judge.sample` of each model) become a CSV file with a column `decision`
+to fill in: correct or incorrect. It shows neither the judge's verdict nor the model. With --import such a
+file goes into decisions/judgements, which the next run scores. Decide in the order of the file, as far as you
+get.
+
+Examples:
+  vouch review judge shapes_text --export review.csv
+  vouch review judge shapes_text --import review.csv
+"""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from vouch.cli.printing import file_argument
+from vouch.cli.review import project_with
+from vouch.metrics.text.judge import (
+    OF_OPEN,
+    OF_PROMPTS,
+    OF_TEXTS,
+    answers,
+    drawn_order,
+    key,
+    open_answers,
+    sampled,
+)
+from vouch.params.project import Project
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import write_text
+from vouch.pipeline.intact import intact
+from vouch.prompts.judge.quoting import bounded
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.judged import JUDGED, judged_path
+from vouch.tables.judgements import Decided, judgements_path, judgements_text, read_judgements
+from vouch.tables.prompts import ORIGINAL, PROMPTS, prompts_path
+from vouch.tables.responses import TEXT, text_path
+
+Shown = Mapping[str, Mapping[str, str]]
+"""What a person sees of an answer, by its key, in the order in which they were drawn."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch review judge`."""
+    parser.add_argument("dataset", help="a dataset of params.yaml")
+    files = parser.add_mutually_exclusive_group()
+    files.add_argument(
+        "--export", type=file_argument, metavar="FILE", help="write the answers as CSV, to decide in"
+    )
+    files.add_argument(
+        "--import", dest="decided", type=file_argument, metavar="FILE", help="take its decisions over"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Counts, exports or imports."""
+    name = options.dataset
+    project = project_with(name)
+    judged = set(JUDGED.read(intact(judged_path(name)), ("key",))["key"].to_pylist())
+    if not judged:
+        raise UserError(
+            f"{judged_path(name)}: holds no verdict; name a judge in score.judge.model, set score.judge.open "
+            "for open questions, and run `dvc repro`"
+        )
+    shown = drawn(project, name, judged)
+    path = judgements_path(name)
+    decided = read_judgements(path)
+    if options.decided:
+        return _import(options.decided, path, shown, decided)
+    if options.export:
+        write_text(options.export, judgements_text(exported(shown, decided)))
+        print(f"judge: {len(shown)} answers in {options.export}; fill in `decision`, then --import it")
+        return 0
+    done = len(decided.keys() & shown.keys())
+    print(f"judge: {len(judged)} answers judged, {len(shown)} drawn for people, {done} of them decided")
+    if stale := len(decided) - done:
+        print(f"judge: {stale} decisions in {path} are about no answer that is drawn, and do not count")
+    return 0
+
+
+def drawn(project: Project, dataset: str, judged: set[str]) -> Shown:
+    """The answers that people decide on: of each model those to the questions that were drawn."""
+    prompts = PROMPTS.read(intact(prompts_path(dataset)), OF_PROMPTS)
+    items = ITEMS.read(intact(items_path(dataset)), (*OF_OPEN, "options", "answers"))
+    right = {
+        row["id"]: " | ".join(row["options"][place] for place in row["answers"])
+        for row in items.to_pylist()
+        if row["options"] and row["answers"]
+    }
+    found: dict[str, tuple[str, dict[str, str]]] = {}
+    for model in project.models:
+        path = text_path(model, dataset)
+        texts = TEXT.read(intact(path), OF_TEXTS)
+        choices = [
+            (prompt["item"], key(text, choice), choice.question, right.get(prompt["item"], ""), text)
+            for prompt, text, choice in answers(texts, prompts, items)
+            if prompt["variation"] == ORIGINAL
+        ]
+        opened = [
+            (item, one.key, one.question, " | ".join(one.references), one.text)
+            for item, one in open_answers(texts, prompts, items)
+        ]
+        for rows in (choices, [row for row in opened if project.score.judge.open]):
+            rows = [row for row in rows if row[1] in judged or not row[1]]
+            sample = sampled([item for item, *_ in rows], project.score.judge.sample)
+            for item, name, question, reference, text in rows:
+                if item in sample and name:
+                    shows = {"question": question, "reference": reference, "answer": bounded(text)}
+                    found.setdefault(name, (item, shows))
+    ordered = sorted(found.items(), key=lambda one: (drawn_order(one[1][0]), one[0]))
+    return {name: shows for name, (_, shows) in ordered}
+
+
+def exported(shown: Shown, decided: Decided) -> list[dict[str, str]]:
+    """Rows of the file, with the decisions so far."""
+    return [{**decided.get(name, {}), "key": name, **shows} for name, shows in shown.items()]
+
+
+def _import(source: Path, path: Path, shown: Shown, decided: Decided) -> int:
+    """Takes decisions over; those about other answers stay."""
+    if not source.is_file():
+        raise UserError(f"{source}: no such file; write it with --export")
+    new = read_judgements(source)
+    for name in new:
+        if name not in shown:
+            raise UserError(f"{source}: answer {name:.12} is not among those drawn; export it anew")
+    kept = {**decided, **new}
+    write_text(path, judgements_text([kept[name] for name in sorted(kept)]))
+    print(f"judge: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` scores them")
+    return 0

@@ -1,0 +1,60 @@
+"""What all prompts of a judge share: their words from a file, and strange text that can do no harm.
+
+An answer may hold anything, instructions to the judge included: it is cut to a bounded length, its markup
+can be no control token of a model, and the lines around it hold digits that follow from all of it.
+"""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from vouch.metrics.text.parsers.reader.prepare import shortened
+from vouch.pipeline.yaml12 import load
+
+LONGEST_QUESTION, LONGEST_OPTION = 2_000, 500
+FIRST, LAST = 1_500, 4_500
+"""Characters of an answer that the judge sees."""
+_MARKUP = str.maketrans("<>|", "‹›¦")
+
+
+class Template(BaseModel):
+    """A yaml file of this folder."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int
+    text: str
+
+
+@cache
+def words(name: str) -> Template:
+    """What the judge is told: `choice` or `open`."""
+    return Template.model_validate(load(Path(__file__).parent / f"{name}.yaml"))
+
+
+def told(name: str, question: str, text: str, **more: str) -> str:
+    """The whole text that the judge gets. text: the answer; more: what else the words name, as it is."""
+    answer = bounded(text)
+    asked = line(question, LONGEST_QUESTION) or "(not given)"
+    return words(name).text.format(fence=_fence(answer), question=asked, answer=answer, **more).strip()
+
+
+def line(text: str, longest: int) -> str:
+    """One line without markup."""
+    return " ".join(text.translate(_MARKUP).split())[:longest]
+
+
+def bounded(text: str) -> str:
+    """An answer without markup that a tokenizer would take for a token of its own, cut in its middle."""
+    text = shortened(text).translate(_MARKUP)
+    return text if len(text) <= FIRST + LAST else f"{text[:FIRST]}\n[...]\n{text[-LAST:]}"
+
+
+def _fence(answer: str) -> str:
+    """A line that the answer does not hold."""
+    digest = hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
+    while digest[:12] in answer:
+        digest = hashlib.sha256(digest.encode()).hexdigest()
+    return f"ANSWER {digest[:12]}"
