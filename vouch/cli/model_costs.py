@@ -18,7 +18,9 @@ def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -
     locked = Models.model_validate(load(MODELS)).models
     found = []
     for name, source in project.models.items():
-        cells = [counts[dataset] for model, dataset in places if model == name]
+        cells = [
+            counts[dataset].of(project.extract, model, dataset) for model, dataset in places if model == name
+        ]
         entry = locked[name] if source == str(MODELS) else None
         if not cells:
             continue
@@ -29,7 +31,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -
             hours = gpu_hours(size, cells, project.extract, cap, thought) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
-            paid = cost(entry, cells, project.extract, cap)
+            paid = cost(entry, cells, cap)
             asked |= zip(("requests", "tokens_in", "tokens_out", "price"), paid, strict=True)
         found.append(asked)
     return found

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from vouch.cli.counts import Count
 from vouch.models.pins.config import LockEntry
-from vouch.models.requests.config import Config
 from vouch.models.server.settings import OPENAI
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
@@ -13,7 +12,7 @@ PICTURE = (1024, 768)  # pixels that a picture is taken to have; each prompt is 
 OPTIONS = 4  # that a prompt is taken to have
 
 
-def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) -> tuple[int, int, int, float]:
+def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
     """Requests, tokens in and out, and their price, by an entry with prices.
 
     Letters are one token, and so is each request that scores a prompt or one of its options, of servers that
@@ -25,7 +24,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) ->
     def asked(output: str) -> int:
         return sum(one.outputs.get(output, 0) for one in counts)
 
-    texts = asked(TEXT) * (1 + sum(sampling.samples for sampling in config.sampling))
+    texts = asked(TEXT) + sum(one.samples for one in counts)
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
     requests = short + texts

@@ -112,6 +112,15 @@ def _check_plugins(project: Project) -> Problems:
     yield from _known(project.extract.datasets_of, list(project.models), "extract.datasets_of")
     for name, datasets in project.extract.datasets_of.items():
         yield from _known(datasets, list(project.datasets), f"extract.datasets_of.{name}")
+    every = {
+        *project.variations,
+        *(one for each in project.datasets.values() for one in each.variations or ()),
+    }
+    for place, one in enumerate(project.extract.sampling):
+        key = f"extract.sampling.{place}"
+        yield from _known(one.models, list(project.models), f"{key}.models")
+        yield from _known(one.datasets, list(project.datasets), f"{key}.datasets")
+        yield from _known(one.variations, sorted(every), f"{key}.variations")
 
 
 def _check_entry(name: str, entry: DatasetEntry) -> Problems:
