@@ -21,6 +21,7 @@ from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import read_template
+from vouch.tables.prompts import ORIGINAL, P_TRUE
 
 TRAINED = Path("data/trained")
 # What this project writes, but for the demo models: a source there would change with every run.
@@ -152,6 +153,8 @@ def _check_paper(project: Project) -> Problems:
 
 
 def _check_variations(names: list[str], key: str) -> Problems:
+    if P_TRUE in names and ORIGINAL not in names[: names.index(P_TRUE)]:
+        yield f"{key}: {P_TRUE} asks about the answers to {ORIGINAL}; name {ORIGINAL} before it"
     same: dict[frozenset[tuple[str, int | None]], str] = {}
     for name in dict.fromkeys(names):
         try:

@@ -3,6 +3,7 @@
 variations        answers to reworded, blurred, brightened and reordered prompts agree: minus the entropy of
                   their clusters (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
 semantic_entropy  sampled texts agree, likewise (Farquhar et al. 2024, the discrete form)
+p_true            the model, asked whether its answer is true, says so (Kadavath et al. 2022)
 vase              the same, with what a blurred picture gives taken off (Liao et al. 2025, arXiv 2503.20504)
 
 Clusters are the options that were read, or equal texts after normalisation; a text that cannot be read is one
@@ -26,7 +27,7 @@ from vouch.metrics.robustness.predictions import Predictions
 from vouch.metrics.robustness.samples import read_samples, sampled_agreement
 from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
-from vouch.tables.prompts import KEPT, ORIGINAL
+from vouch.tables.prompts import KEPT, ORIGINAL, P_TRUE
 
 SAME_QUESTION = ("LR", "VR")
 """Families whose prompts ask the same; `option_order` does, too."""
@@ -55,8 +56,8 @@ def option_signals(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]
 class Texts:
     """Texts to the original prompts and to blurred ones, whose samples are compared."""
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, p_true: Mapping[str, float]) -> None:
+        self._config, self._p_true = config, p_true
         self._names: Sequence[str] = ()
         self._blocks: dict[str, TextBlock] = {}
 
@@ -80,6 +81,8 @@ class Texts:
         }
         if plain.stated is not None:
             found[VERBALISED] = plain.stated
+        if self._p_true:
+            found[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
         for temperature, samples in sorted(plain.samples.items()):
             rows, answers = self._read(plain, samples)
             named = f"t{temperature:g}"

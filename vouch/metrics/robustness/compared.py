@@ -30,14 +30,16 @@ from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS, TEXT
 class Compared:
     """Takes what was said to one variation after the other, and compares it in the end."""
 
-    def __init__(self, prompts: pa.Table, items: pa.Table, config: Config) -> None:
-        """prompts, items: tables of the dataset with the columns that the stage reads."""
+    def __init__(
+        self, prompts: pa.Table, items: pa.Table, config: Config, p_true: Mapping[str, float] | None = None
+    ) -> None:
+        """prompts, items: tables of the dataset with the columns that the stage reads. p_true: by item."""
         self._index, self._config = PromptIndex(prompts, items), config
         self._predictions: list[Predictions] = []
         self._firsts: list[FirstSamples] = []
         self._certainty: dict[tuple[str, str], Array] = {}
         self._blocks: dict[str, list[Block]] = {}
-        self._texts = Texts(config)
+        self._texts = Texts(config, p_true or {})
 
     def add(self, outcomes: pa.Table, said: Block | Sequence[str]) -> None:
         """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
