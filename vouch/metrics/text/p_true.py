@@ -1,4 +1,4 @@
-"""P(true): the probability that a model gives to its own answer being true (Kadavath et al. 2022, 2207.05221).
+"""P(true): the probability that a model gives to its own answer being true (Kadavath et al. 2022).
 
 p(True) / (p(True) + p(False)) by the logits of their letters, mean over the orders in which they were shown.
 """
@@ -17,8 +17,10 @@ TRUE = 0
 
 
 def apart(letters: pa.Table, prompts: pa.Table) -> tuple[pa.Table, pa.Table, dict[str, float]]:
-    """Letters and prompts without those that ask about the model's own answers, and what these come to: P(true)
-    by item, for items with an answer to each of their prompts."""
+    """Letters and prompts without those that ask about the model's own answers, and P(true) by item.
+
+    An item has one where each of its prompts has an answer.
+    """
     own = prompts.filter(pc.equal(prompts["effect"], OWN))
     if not own.num_rows:
         return letters, prompts, {}

@@ -128,7 +128,7 @@ def load_variation(name: str) -> Variation:
                     "variations that change different things"
                 )
             changed[what] = part.name
-    flipping = next((part for part in parts if part.kind.effect != KEPT), None)
+    flipping = next((part for part in parts if part.kind.effect not in (KEPT, OWN)), None)
     if TURNS in changed and flipping is not None:
         raise UserError(
             f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {flipping.name} would "

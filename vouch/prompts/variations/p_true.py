@@ -1,7 +1,7 @@
-"""p_true: the model is shown its own answer to `original` and asked whether it is true (Kadavath et al. 2022).
+"""p_true: the model is asked whether its own answer to `original` is true (Kadavath et al. 2022).
 
-Two prompts, with True first and with False first: in their mean (vouch/metrics/text/p_true.py) a preference for
-a letter cancels. The words are ours: the answer stands where the model gave it, and the question follows.
+Two prompts, with True first and with False first: in their mean (vouch/metrics/text/p_true.py) a preference
+for a letter cancels. The words are ours: the answer stands where the model gave it, and the question follows.
 """
 
 from dataclasses import replace
