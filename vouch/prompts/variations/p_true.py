@@ -20,7 +20,7 @@ def vary(draft: Draft) -> list[Draft] | None:
     if not draft.asked:
         return None
     own = draft.template
-    template = own.changed(body=BODY, added={}, sample=None, outputs=(LETTERS,))
+    template = own.changed(body=BODY, pad_to=2, sample=None, outputs=(LETTERS,))
     item = replace(draft.item, question=QUESTION, options=("True", "False"), answers=(), kind="choice")
     asked = draft._replace(
         item=item,
