@@ -220,7 +220,8 @@ def test_samples_of_stored_texts_become_estimates() -> None:
         pa.Table.from_pylist(rows, table.schema)
         for rows, table in ((texts, TEXT), (prompts, PROMPTS), (items, ITEMS))
     )
-    compared = Compared(asked, of_items, config())
+    told = {f"q{item}": float(rng.random()) for item in range(80)}
+    compared = Compared(asked, of_items, config(), told)
     for made in text_blocks(drawn_from, asked, of_items, "here", False):
         outcomes = score_texts("m", "d", made, config())[1]
         compared.add(outcomes, made.texts)
@@ -235,6 +236,7 @@ def test_samples_of_stored_texts_become_estimates() -> None:
         "semantic_entropy_t0.7": -vouch.semantic_entropy(clean),
         "vase_t0.7": -vouch.semantic_entropy(clean, noisy=[drawn[1:] for drawn in noisy]),
         "agreement_t0.7": np.array([drawn[1:].count(drawn[0]) / 5 for drawn in plain]),
+        "p_true": np.array([told[f"q{item}"] for item in range(UNREAD_TEXTS, 80)]),
         "variations": -np.array([log(2) * (a[0] != b[0]) for a, b in zip(plain, noisy, strict=True)]),
     }
     assert set(estimates) | {"confidence", "entropy"} == set(figures)

@@ -20,7 +20,7 @@ from vouch.images.pictures import pixel_digest
 from vouch.prompts.build.combination import variation_names
 from vouch.prompts.rewrites.decisions import COLUMNS, decisions_path
 
-NAMES = set(variation_names()) - {"typographic", "typographic_control"}  # test_typographic.py
+NAMES = set(variation_names()) - {"typographic", "typographic_control", "p_true"}  # tests of their own
 SETS = Path(__file__).resolve().parents[3] / "shared" / "reference" / "realdata"
 
 

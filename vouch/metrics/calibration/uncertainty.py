@@ -21,7 +21,7 @@ CONFIDENCE = "confidence"
 def uncertainty_figures(
     estimates: Mapping[str, Floats], correct: Floats, groups: Ints, seed: int
 ) -> list[Figure]:
-    """uncertainty_auroc of every estimate and uncertainty_gain, minus that of CONFIDENCE, by estimate as score.
+    """uncertainty_auroc of every estimate, and uncertainty_gain, minus that of CONFIDENCE; by score.
 
     estimates: [n] larger is surer, NaN where unknown; only rows [n] on which all are known count, so that all
     rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are right.

@@ -49,7 +49,9 @@ def score_texts(
         # Instability by instruction, order or mark (Li et al. 2023) is of sampled texts: this much of it has
         # nothing to do with the prompt.
         drawn, answers, _ = read_samples(block.questions, samples, config, names)
-        measures[f"t{temperature:g}", "instability"] = clustered_entropy(drawn, answers, len(samples))
+        measures[f"t{temperature:g}", "instability"] = clustered_entropy(drawn, answers, len(samples)).astype(
+            np.float64
+        )
     grades, confidence = measures["", "accuracy"], np.exp(-PER_TEXT["nll_avg"](block.tokens))
     sure = _confidences(block, config, names)
     if VERBALISED in sure:

@@ -21,7 +21,7 @@ def vary(draft: Draft) -> list[Draft] | None:
         return None
     own = draft.template
     template = own.changed(body=BODY, pad_to=2, sample=None, outputs=(LETTERS,))
-    item = replace(draft.item, question=QUESTION, options=("True", "False"), answers=(), kind="choice")
+    item = replace(draft.item, question=QUESTION, options=("True", "False"), kind="choice")
     asked = draft._replace(
         item=item,
         template=template,

@@ -14,8 +14,9 @@ from vouch.tables.prompts import P_TRUE
 
 TITLE = "Uncertainty estimates"
 TEXT = Markup("""\
-AUROC of every uncertainty estimate on the same answers to the original prompts, and in small print how much
-that is over plain confidence, in points, with a paired 95&#8239;% interval; in bold where it leaves out 0.""")
+AUROC of every uncertainty estimate on the same answers to the original prompts, and in small print
+how much that is over plain confidence, in points, with a paired 95&#8239;% interval; in bold where it leaves
+out 0.""")
 ESTIMATES = {
     CONFIDENCE: ("Confidence", "probability of the option; of a text exp(−NLL) of its tokens"),
     "entropy": ("Entropy", "of the options; of a text the mean before its tokens"),
