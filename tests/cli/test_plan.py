@@ -49,10 +49,22 @@ def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
     rows.append(prompt("silent/original", "what", outputs=()))
     count = counted(tmp_path, rows)
     assert count.said == "23" and count.prompts == 23
-    assert count.answers(GREEDY) == (9 + 13) + 9 + 9
-    assert count.answers(SAMPLED) == (9 + 13) + 9 + 9 * 6
-    assert count.passes(GREEDY) == 3 + 3 + 3, "11 packs of letters, 9 of likelihood, 9 texts, in fours"
-    assert count.passes(SAMPLED) == 3 + 3 + 3 * 6
+    assert count.answers == (9 + 13) + 9 + 9
+    assert count.of(SAMPLED, "m", "d").answers == (9 + 13) + 9 + 9 * 6
+    assert count.passes(4) == 3 + 3 + 3, "11 packs of letters, 9 of likelihood, 9 texts, in fours"
+    assert count.of(SAMPLED, "m", "d").passes(4) == 3 + 3 + 3 * 6
+
+
+def test_samples_are_counted_where_they_are_drawn(tmp_path: Path) -> None:
+    rows = [
+        prompt(f"q{n}/{name}", "what", outputs=[TEXT]) for name in ("original", "blank") for n in range(9)
+    ]
+    count = counted(tmp_path, rows)
+    of_cell = {"models": ["m"], "datasets": ["d"], "variations": ["blank"]}
+    config = Config(batch=4, sampling=(Sampling(temperature=1, samples=3, **of_cell),))
+    cell = count.of(config, "m", "d")
+    assert (cell.answers, cell.passes(4)) == (18 + 9 * 3, 5 + 3 * 3)
+    assert count.of(config, "other", "d").answers == count.of(config, "m", "other").answers == 18
 
 
 def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,12 +73,12 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
         {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
     )
     count = estimate(TEN, entry, ["original", "vr_b", "ls_n+vs_s"])
-    assert count.said == "at most 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
+    assert count.said == "at most 30" and count.of(SAMPLED, "m", "d").answers == 30 and count.passes(4) == 8
     # the template has one instruction, so `instruction` applies to nothing
     assert estimate(TEN, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 50
     assert estimate(TEN, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
     count = estimate(TEN, entry, ["original", "circular", "circular+vr_b"])
-    assert count.said == "about 90" and count.answers(GREEDY) == 80, "circular/1 is the original once more"
+    assert count.said == "about 90" and count.answers == 80, "circular/1 is the original once more"
 
 
 @pytest.mark.parametrize(
@@ -113,18 +125,18 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
         [row for item in items for row in item_rows(item, loaded, template, "kostumov", None, before)],
     )
     assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
-    assert made.answers(GREEDY) == 3 * (1 + 1 + 1 + 2 + 1 + 1) + 6 * 3 < found.answers(GREEDY)
+    assert made.answers == 3 * (1 + 1 + 1 + 2 + 1 + 1) + 6 * 3 < found.answers
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
 
 
 def test_gpu_hours_are_parameters_times_tokens() -> None:
-    letters, texts = Count(40, {LETTERS: 40}, {LETTERS: 10}), Count(8, {TEXT: 8}, {TEXT: 8})
+    letters, texts = Count(40, {LETTERS: 40}, {LETTERS: 10}), Count(8, {TEXT: 8}, {TEXT: 8}, {"original": 8})
     reading = 2 * 7e9 * 656 / 125e12 / 3600
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
     plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
     assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
     writing = 2 * 7e9 / 1.5e12 / 3600
-    found = gpu_hours(7_000_000_000, [letters, texts], SAMPLED, 9)
+    found = gpu_hours(7_000_000_000, [letters, texts.of(SAMPLED, "m", "d")], SAMPLED, 9)
     assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"
 
 
@@ -137,22 +149,27 @@ def test_the_price_of_requests_to_a_server() -> None:
         LockEntry.model_validate({**entry, "source": {"kind": "server", "url": url, "name": "m"}})
         for url in ("https://api.openai.com/v1", "http://127.0.0.1:8000/v1")
     )
-    asked = [Count(40, {LETTERS: 40, LIKELIHOOD: 6, TEXT: 8}, {})]
+    plain = Count(40, {LETTERS: 40, LIKELIHOOD: 6, TEXT: 8}, {}, {"original": 8})
+    asked = [plain.of(SAMPLED, "m", "d")]
     read = (40 + 8 * 6) * (80 + 85 + 4 * 170)
     written = 40 + 8 * 6 * 9
-    assert cost(openai, asked, SAMPLED, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
-    scored = cost(vllm, asked, SAMPLED, 9)
+    assert cost(openai, asked, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
+    scored = cost(vllm, asked, 9)
     assert scored[0] == 88 + 6 * 5 and scored[2] == written + 6 * 5, (
         "the prompt and four options, each scored"
     )
     thinks = vllm.model_copy(update={"reasoning": Reasoning(tokens=100)})
-    requests, _, thought, _ = cost(thinks, asked, GREEDY, 9)
+    requests, _, thought, _ = cost(thinks, [plain], 9)
     assert (requests, thought) == (8, 8 * 109), "a server gives no letters of a model that thinks"
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:
     count = counted(tmp_path, [prompt("q/original", "what", outputs=())])
-    assert (count.prompts, count.answers(SAMPLED), count.passes(SAMPLED)) == (1, 0, 0)
+    assert (count.prompts, count.of(SAMPLED, "m", "d").answers, count.of(SAMPLED, "m", "d").passes(4)) == (
+        1,
+        0,
+        0,
+    )
     assert TEXT not in count.outputs
 
 

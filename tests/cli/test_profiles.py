@@ -175,6 +175,10 @@ def test_a_cap_of_a_model_that_is_not_asked(here: Path) -> None:
     values["extract"] = {"datasets_of": {next(iter(values["models"])): ["nosuch"]}}
     with pytest.raises(UserError, match=r"extract\.datasets_of\.\w+: unknown name nosuch; valid: "):
         check_params(values, "tu")
+    for key in ("models", "datasets", "variations"):
+        values["extract"] = {"sampling": [{"temperature": 1, "samples": 2, key: ["nosuch"]}]}
+        with pytest.raises(UserError, match=rf"extract\.sampling\.0\.{key}: unknown name nosuch; valid: "):
+            check_params(values, "tu")
 
 
 def test_mmmu_pro_of_azad_keeps_questions_of_several_images(here: Path) -> None:

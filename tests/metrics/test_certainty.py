@@ -1,4 +1,4 @@
-"""What a picture adds and which signs of certainty tell right from wrong: each against its formula written again,
+"""What a picture adds and which uncertainty estimates tell right from wrong: each against its formula written again,
 and against simulations whose truth is known.
 """
 
@@ -18,7 +18,7 @@ import vouch
 from tests.metrics.simulated import by_name, config, simulate, tables
 from vouch.metrics.calibration.bins import equal_slots
 from vouch.metrics.calibration.certainty import image_information
-from vouch.metrics.calibration.signals import signal_figures
+from vouch.metrics.calibration.uncertainty import uncertainty_figures
 from vouch.metrics.intervals import about
 from vouch.metrics.join import Block, join
 from vouch.metrics.robustness.compared import Compared
@@ -123,8 +123,8 @@ def _auroc(signal: np.ndarray, right: np.ndarray) -> float:
     return float((gaps > 0).mean() + (gaps == 0).mean() / 2)
 
 
-def test_aurocs_of_signals_and_their_paired_intervals() -> None:
-    """Two signals that share most of their noise: their AUROCs are known, and the interval of the difference holds
+def test_aurocs_of_estimates_and_their_paired_intervals() -> None:
+    """Two estimates that share most of their noise: their AUROCs are known, and the interval of the difference holds
     it as often as it says, and is shorter than that of either."""
     normal, held, runs = NormalDist(), 0, 120
     shift = {"confidence": 1.0, "better": 1.4}
@@ -133,31 +133,34 @@ def test_aurocs_of_signals_and_their_paired_intervals() -> None:
         rng = np.random.default_rng(seed)
         right = (rng.random(400) < 0.6).astype(float)
         common = rng.normal(size=400)
-        signals = {
+        estimates = {
             name: right * each + 0.9 * common + (1 - 0.81) ** 0.5 * rng.normal(size=400)
             for name, each in shift.items()
         }
-        found = by_name(signal_figures(signals, right, np.arange(400), seed))
-        gain = found["better", "signal_gain"]
+        found = by_name(uncertainty_figures(estimates, right, np.arange(400), seed))
+        gain = found["better", "uncertainty_gain"]
         assert gain.low is not None and gain.high is not None
         held += gain.low <= true["better"] - true["confidence"] <= gain.high
         if seed < 3:
-            for name, values in signals.items():
-                assert found[name, "signal_auroc"].value == pytest.approx(_auroc(values, right))
-            whole = found["confidence", "signal_auroc"]
+            for name, values in estimates.items():
+                assert found[name, "uncertainty_auroc"].value == pytest.approx(_auroc(values, right))
+            whole = found["confidence", "uncertainty_auroc"]
             assert whole.low is not None and whole.high is not None
             assert gain.high - gain.low < whole.high - whole.low
     assert 0.9 * runs <= held <= runs
 
 
-def test_signals_rest_on_the_rows_that_all_of_them_know() -> None:
+def test_estimates_rest_on_the_rows_that_all_of_them_know() -> None:
     right = np.tile([1.0, 0.0], 50)
-    signals = {"confidence": RNG.random(100), "other": np.where(np.arange(100) < 30, np.nan, RNG.random(100))}
-    found = by_name(signal_figures(signals, right, np.arange(100), 0))
+    estimates = {
+        "confidence": RNG.random(100),
+        "other": np.where(np.arange(100) < 30, np.nan, RNG.random(100)),
+    }
+    found = by_name(uncertainty_figures(estimates, right, np.arange(100), 0))
     assert {figure.items for figure in found.values()} == {70}
-    assert found["confidence", "signal_auroc"].value == _auroc(signals["confidence"][30:], right[30:])
-    assert signal_figures(signals, np.ones(100), np.arange(100), 0) == []
-    assert signal_figures({"confidence": right}, right, np.arange(100), 0) == []
+    assert found["confidence", "uncertainty_auroc"].value == _auroc(estimates["confidence"][30:], right[30:])
+    assert uncertainty_figures(estimates, np.ones(100), np.arange(100), 0) == []
+    assert uncertainty_figures({"confidence": right}, right, np.arange(100), 0) == []
     assert about(0.5, np.full(10, 0.2)) == (None, None)
 
 
@@ -188,7 +191,7 @@ def test_semantic_entropy_and_vase_follow_their_definitions() -> None:
 UNREAD_TEXTS = 5
 
 
-def test_samples_of_stored_texts_become_signals() -> None:
+def test_samples_of_stored_texts_become_estimates() -> None:
     """Rows of the response tables in, AUROCs out: samples of a plain and of a blurred picture. Nothing agrees
     with a greedy text that cannot be read."""
     rng = np.random.default_rng(1)
@@ -217,25 +220,27 @@ def test_samples_of_stored_texts_become_signals() -> None:
         pa.Table.from_pylist(rows, table.schema)
         for rows, table in ((texts, TEXT), (prompts, PROMPTS), (items, ITEMS))
     )
-    compared = Compared(asked, of_items, config())
+    told = {f"q{item}": float(rng.random()) for item in range(80)}
+    compared = Compared(asked, of_items, config(), told)
     for made in text_blocks(drawn_from, asked, of_items, "here", False):
         outcomes = score_texts("m", "d", made, config())[1]
         compared.add(outcomes, made.texts)
         compared.add_samples(outcomes, made, "d")
     figures = {
-        row["score"]: row["value"] for row in compared.rows("m", "d") if row["metric"] == "signal_auroc"
+        row["score"]: row["value"] for row in compared.rows("m", "d") if row["metric"] == "uncertainty_auroc"
     }
     plain, noisy = said[2 * UNREAD_TEXTS :: 2], said[2 * UNREAD_TEXTS + 1 :: 2]
     right = np.array([drawn[0] == "red" for drawn in plain], dtype=float)
     clean = [drawn[1:] for drawn in plain]
-    signals = {
+    estimates = {
         "semantic_entropy_t0.7": -vouch.semantic_entropy(clean),
         "vase_t0.7": -vouch.semantic_entropy(clean, noisy=[drawn[1:] for drawn in noisy]),
         "agreement_t0.7": np.array([drawn[1:].count(drawn[0]) / 5 for drawn in plain]),
+        "p_true": np.array([told[f"q{item}"] for item in range(UNREAD_TEXTS, 80)]),
         "variations": -np.array([log(2) * (a[0] != b[0]) for a, b in zip(plain, noisy, strict=True)]),
     }
-    assert set(signals) | {"confidence", "entropy"} == set(figures)
-    for name, values in signals.items():
+    assert set(estimates) | {"confidence", "entropy"} == set(figures)
+    for name, values in estimates.items():
         assert figures[name] == pytest.approx(_auroc(values.round(9), right)), name
 
 
@@ -266,7 +271,7 @@ def test_answers_to_prompts_that_ask_the_same_are_one_cluster_each() -> None:
     said = np.stack([answers[name] for name in ("original", "lr_i", "vr_b", "option_order")])
     certain = -np.array([shannon(list(Counter(column).values())) for column in said.T.tolist()])
     right = plain.answers[np.arange(200), answers["original"]].astype(float)
-    assert figures["variations", "signal_auroc"] == pytest.approx(_auroc(certain.round(12), right))
+    assert figures["variations", "uncertainty_auroc"] == pytest.approx(_auroc(certain.round(12), right))
     assert {"vauq", "corrected", "entropy", "confidence"} <= {score for score, _ in figures}
 
 

@@ -168,6 +168,26 @@ def test_new_temperatures_and_more_samples_ask_only_for_themselves(project: Proj
     assert project.bytes() == at_once
 
 
+def test_what_is_sampled_is_limited_to_cells_and_variations(project: Project) -> None:
+    prompts, images = quiz(3, outputs=(TEXT,))
+    prompts += [row | {"id": row["item"] + "/blank", "variation": "blank"} for row in prompts]
+    prompts = [row | {"text": f"{row['text']} {row['variation']}"} for row in prompts]
+    project.ask(prompts, images)
+    drawn = {"temperature": 0.7, "samples": 2}
+    for limit, known, asked in [
+        ({"models": ["other"]}, 0, 6),
+        ({"datasets": ["other"], "models": [MODEL]}, 6, 0),
+        ({"variations": ["blank"], "datasets": [DATASET], "models": [MODEL]}, 6, 6),
+        ({"variations": ["blank", "original"]}, 12, 6),
+        ({}, 18, 0),
+        ({"variations": ["blank"]}, 12, 0),
+    ]:
+        project.params["extract"]["sampling"] = [drawn | limit]
+        assert counts(project.extract()) == (known, asked)
+    sampled = [row["prompt"] for row in project.rows(TEXT) if row["sample"]]
+    assert set(sampled) == {f"q{n}/blank" for n in range(3)} and len(sampled) == 6
+
+
 def test_a_pack_half_known_gives_the_same_bits(project: Project) -> None:
     prompts, images = quiz(30, pictures=1, outputs=(LETTERS, LIKELIHOOD))
     for number, row in enumerate(prompts):

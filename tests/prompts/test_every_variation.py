@@ -13,7 +13,7 @@ from tests.prompts.every.made import Made, checkout, correct
 from vouch.images.pictures import pixel_digest
 from vouch.prompts.build.combination import variation_names
 
-NAMES = set(variation_names()) - {"typographic", "typographic_control"}  # test_typographic.py
+NAMES = set(variation_names()) - {"typographic", "typographic_control", "p_true"}  # tests of their own
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import FAMILIES, PARTS, Item
-from vouch.tables.prompts import EFFECTS
+from vouch.tables.prompts import EFFECTS, TEXT
 
 NAMES = variation_names()
 STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
@@ -22,7 +22,9 @@ ITEM = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choic
 
 def rows(name: str, item: Item = ITEM, template: Any = STYLE) -> list[dict[str, Any]]:
     """The prompts of an item in a variation."""
-    return list(item_rows(item, [load_variation(name)], template, "kostumov", None, before={}))
+    return list(
+        item_rows(item, [load_variation(name)], template, "kostumov", None, before={"q/original": (TEXT,)})
+    )
 
 
 def steps(row: dict[str, Any]) -> list[Any]:

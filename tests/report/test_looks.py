@@ -1,4 +1,4 @@
-"""Sections on the picture, on signs of certainty, on attacks and on severity; and what the front page says."""
+"""Sections on the picture, on uncertainty estimates, on attacks and on severity; and what the front page says."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ from tests.report.project import Made, Make, edited, parts, with_rows
 from vouch.report.claims import picture_claims
 from vouch.report.evidence import Evidence
 from vouch.report.figures import severity as figure
-from vouch.report.sections import looks, severity, signals, typographic, verdict
+from vouch.report.sections import looks, severity, typographic, uncertainty, verdict
 from vouch.report.summary_cards import LOOKS
 
 MADE = Made(variations=("original", "blank"))
@@ -95,13 +95,13 @@ def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -
 def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
     evidence = with_rows(
         make(Made()),
-        row("alpha", "original", "confidence", "signal_auroc", 0.75, 0.05),
-        row("alpha", "original", "semantic_entropy_t0.7", "signal_auroc", 0.8, 0.05),
-        row("alpha", "original", "semantic_entropy_t0.7", "signal_gain", 0.05, 0.02),
-        row("alpha", "original", "entropy", "signal_auroc", 0.76, 0.05),
-        row("alpha", "original", "entropy", "signal_gain", 0.01, 0.02),
+        row("alpha", "original", "confidence", "uncertainty_auroc", 0.75, 0.05),
+        row("alpha", "original", "semantic_entropy_t0.7", "uncertainty_auroc", 0.8, 0.05),
+        row("alpha", "original", "semantic_entropy_t0.7", "uncertainty_gain", 0.05, 0.02),
+        row("alpha", "original", "entropy", "uncertainty_auroc", 0.76, 0.05),
+        row("alpha", "original", "entropy", "uncertainty_gain", 0.01, 0.02),
     )
-    ((shown,),) = (part.grids for part in parts(signals.build(evidence)))
+    ((shown,),) = (part.grids for part in parts(uncertainty.build(evidence)))
     assert [column.label.removesuffix(" AUROC %") for column in shown.columns[2:]] == [
         *("Confidence", "Entropy", "Semantic entropy")
     ]

@@ -4,7 +4,7 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vouch.datasets.cleaning.config import DatasetEntry
@@ -93,8 +93,9 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
 
 @dataclass(frozen=True)
 class Count:
-    """Prompts of a dataset. outputs: how many ask for what; packs: in how many packs (see keys.py). Prompts
-    that repeat another one (`repeats`) are in neither.
+    """Prompts of a dataset. outputs: how many ask for what; packs: in how many packs (see keys.py); texts:
+    how many ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of them.
+    sampled: of a model's cell, on how many prompts so many samples are drawn, by `of`.
 
     bound: empty where they were counted; else `at most`, as if every variation applied to each item that it
     can apply to, or `about`, where the number of items or of rotations is not known either.
@@ -103,27 +104,40 @@ class Count:
     prompts: int
     outputs: Mapping[str, int]
     packs: Mapping[str, int]
+    texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
+    sampled: tuple[tuple[int, int], ...] = ()
 
     @property
     def said(self) -> str:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
-    def answers(self, config: Config) -> int:
-        """Of one model."""
-        return sum(count * times(output, config) for output, count in self.outputs.items())
-
-    def passes(self, config: Config) -> int:
-        """Fewest forward passes of one model, those over pictures' prefixes not counted."""
-        return sum(
-            math.ceil(count / config.batch) * times(output, config) for output, count in self.packs.items()
+    def of(self, config: Config, model: str, dataset: str) -> "Count":
+        """What one model is asked of it."""
+        sampled = (
+            (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
+            for one in config.sampled(model, dataset)
         )
+        return replace(self, sampled=tuple(sampled))
 
+    @property
+    def samples(self) -> int:
+        """Of a model, beside the greedy texts."""
+        return sum(prompts * times for prompts, times in self.sampled)
 
-def times(output: str, config: Config) -> int:
-    """Answers to a prompt: of texts the greedy one and every sample."""
-    return 1 + sum(sampling.samples for sampling in config.sampling) if output == TEXT else 1
+    @property
+    def answers(self) -> int:
+        """Of a model."""
+        return sum(self.outputs.values()) + self.samples
+
+    def sample_passes(self, batch: int) -> int:
+        """Fewest passes that begin the samples."""
+        return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
+
+    def passes(self, batch: int) -> int:
+        """Fewest forward passes of a model, those over pictures' prefixes not counted."""
+        return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
 
 
 def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
@@ -134,15 +148,15 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
     each = [max((_drafts(one, probe, template) for probe in probes), default=0) for one in loaded]
     circular = [any(part.name == CIRCULAR for part in one.parts) for one in loaded]
     count = items.count or 0
-    again = sum(
-        bool(number and repeats(f"/{one.name}/1", one.name) in variations)
+    asked = {
+        one.name: count * (number - bool(number and repeats(f"/{one.name}/1", one.name) in variations))
         for one, number in zip(loaded, each, strict=True)
-    )
+    }
     outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    answers = {output: count * (sum(each) - again) for output in OUTPUTS if output in outputs}
-    return Count(
-        count * sum(each), answers, answers, bound="about" if items.groups or any(circular) else "at most"
-    )
+    answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
+    texts = asked if TEXT in outputs else {}
+    bound = "about" if items.groups or any(circular) else "at most"
+    return Count(count * sum(each), answers, answers, texts, bound)
 
 
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
@@ -186,8 +200,9 @@ def count_prompts(path: Path) -> Count:
         other = repeats(f"{item}/{variation}/1", variation)
         if other is not None and (item, other) in asked:
             groups[output, item, variation] = count - 1
-    outputs, packs = Counter[str](), Counter[str]()
-    for (output, _, _), count in groups.items():
+    outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
+    for (output, _, variation), count in groups.items():
         outputs[output] += count
+        texts[variation] += count if output == TEXT else 0
         packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, outputs, packs)
+    return Count(prompts, outputs, packs, texts)

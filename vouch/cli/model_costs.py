@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vouch.cli.counts import Count, times
+from vouch.cli.counts import Count
 from vouch.cli.printing import table
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config
@@ -28,7 +28,9 @@ def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -
     locked = locked_models()
     found = []
     for name, source in project.models.items():
-        cells = [counts[dataset] for model, dataset in places if model == name]
+        cells = [
+            counts[dataset].of(project.extract, model, dataset) for model, dataset in places if model == name
+        ]
         entry = locked[name] if source == str(MODELS) else None
         if not cells:
             continue
@@ -39,7 +41,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -
             hours = gpu_hours(size, cells, project.extract, cap, thought) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
-            paid = cost(entry, cells, project.extract, cap)
+            paid = cost(entry, cells, cap)
             asked |= zip(("requests", "tokens_in", "tokens_out", "price"), paid, strict=True)
         found.append(asked)
     return found
@@ -56,12 +58,12 @@ def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int
     tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
-    samples = times(TEXT, config) - 1
-    passes = cap * texts * (1 + samples) + thought * (greedy + texts * samples)
+    samples = sum(one.sample_passes(config.batch) for one in counts)
+    passes = cap * (texts + samples) + thought * (greedy + samples)
     return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
 
 
-def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) -> tuple[int, int, int, float]:
+def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
     """Requests, tokens in and out, and their price, by an entry with prices.
 
     Letters are one token, and so is each request that scores a prompt or one of its options, of servers that
@@ -73,7 +75,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) ->
     def asked(output: str) -> int:
         return sum(one.outputs.get(output, 0) for one in counts)
 
-    texts = asked(TEXT) * times(TEXT, config)
+    texts = asked(TEXT) + sum(one.samples for one in counts)
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
     requests = short + texts

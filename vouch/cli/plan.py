@@ -212,13 +212,13 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 
 def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], places: Places) -> dict[str, Any]:
     """What will be asked of all models together. later: cells that run only if their inputs change."""
-    cells = [counts[dataset] for _, dataset in places]
+    cells = [counts[dataset].of(project.extract, model, dataset) for model, dataset in places]
     return {
         "cells": len(cells),
         "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in places),
         "prompts": sum(cell.prompts for cell in cells),
-        "answers": sum(cell.answers(project.extract) for cell in cells),
-        "forward_passes": sum(cell.passes(project.extract) for cell in cells),
+        "answers": sum(cell.answers for cell in cells),
+        "forward_passes": sum(cell.passes(project.extract.batch) for cell in cells),
         "bound": "at most" if any(cell.bound for cell in cells) else "exact",
     }
 

@@ -54,7 +54,7 @@ def power(
         if name in known:
             spread = seen.get(name, (discordant * design) ** 0.5)
             effect = finds(known[name], spread, SIGNIFICANCE, claims)
-            needed, hours = questions_for(wanted, known[name], effect), _hours(project, counts[name])
+            needed, hours = questions_for(wanted, known[name], effect), _hours(project, name, counts[name])
             rows[-1] |= {
                 "questions": known[name],
                 "from": "results" if name in seen else "assumed",
@@ -117,8 +117,8 @@ def _seen() -> dict[str, float]:
     return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in found.items()}
 
 
-def _hours(project: Project, count: Count) -> float | None:
+def _hours(project: Project, name: str, count: Count) -> float | None:
     """Of all models of the hub on a dataset; None where none has a known size."""
-    asked = model_costs(project, {"": count}, [(name, "") for name in project.models])
+    asked = model_costs(project, {name: count}, [(model, name) for model in project.models])
     found = [one["gpu_hours"] for one in asked if one.get("gpu_hours")]
     return sum(found) if found else None

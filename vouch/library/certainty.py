@@ -1,4 +1,4 @@
-"""Signs of certainty: what the picture adds to an answer, and whether samples mean the same."""
+"""Uncertainty estimates: what the picture adds to an answer, and whether samples mean the same."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from vouch.library.arrays import answers_of, groups_of, logits_of, within
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct
-from vouch.metrics.calibration.certainty import ALPHA, DIGITS, vision_amplified_entropy
+from vouch.metrics.calibration.certainty import ALPHA, clustered_entropy, vision_amplified_entropy
 from vouch.metrics.calibration.certainty import image_information as of_probabilities
 from vouch.metrics.calibration.probabilities import softmax
-from vouch.metrics.calibration.signals import CONFIDENCE, signal_figures
+from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
 from vouch.metrics.intervals import signed_interval
 from vouch.metrics.text.wording import plain as normalised
 
@@ -72,9 +72,9 @@ def image_information(
     aurocs: dict[str, Estimate] = {}
     if answers is not None:
         right = _correct(sides[0], answers_of(answers, sides[0]))
-        signs = {CONFIDENCE: p.max(axis=1), "corrected": found.corrected, "vauq": -found.uncertainty}
-        for each in signal_figures(signs, right, numbers, seed):
-            if each.metric == "signal_gain" or each.score == CONFIDENCE:
+        estimates = {CONFIDENCE: p.max(axis=1), "corrected": found.corrected, "vauq": -found.uncertainty}
+        for each in uncertainty_figures(estimates, right, numbers, seed):
+            if each.metric == "uncertainty_gain" or each.score == CONFIDENCE:
                 aurocs[each.score] = Estimate(each.value, each.low, each.high)
     gain, information = (
         Estimate(float(values.mean()), *signed_interval(values, numbers))
@@ -120,17 +120,16 @@ def semantic_entropy(
             rows, own = np.zeros(len(clusters), dtype=np.int64), len(texts)
             clean, disturbed = (rows[:own], clusters[:own]), (rows[own:], clusters[own:])
             found[row] = vision_amplified_entropy(clean, disturbed, 1, alpha)[0]
-        elif len(texts) > 1:
-            weights = np.ones(len(texts))
-            if loglikelihoods is not None:
+        else:
+            weights = None
+            if loglikelihoods is not None and len(texts) > 1:
                 logs = np.asarray(loglikelihoods[row], dtype=np.float64)
-                if logs.shape != weights.shape:
+                if logs.shape != (len(texts),):
                     raise ValueError(f"loglikelihoods: row {row} has {logs.size}, samples {len(texts)}")
                 if not np.isfinite(logs).all():
                     raise ValueError(f"loglikelihoods: row {row} has NaN or infinity; give finite numbers")
                 weights = np.exp(logs - logs.max())
-            share = np.bincount(clusters, weights) / weights.sum()
-            found[row] = np.round(-(share * np.log(np.where(share > 0, share, 1))).sum(), DIGITS) + 0.0
+            found[row] = clustered_entropy(np.zeros_like(clusters), clusters, 1, weights)[0]
     return found
 
 

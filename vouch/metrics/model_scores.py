@@ -14,6 +14,7 @@ from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.tables import ALL, UNANSWERED, score_block
 from vouch.metrics.text.judge import Verdicts
+from vouch.metrics.text.p_true import apart
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
 from vouch.tables.label_free import LABEL_FREE
@@ -44,10 +45,11 @@ def model_scores(
     none at all, of a model that was not asked this dataset. verdicts: of a model as judge; None where there
     is none.
     """
-    asked = (prompts, items)
-    compared = Compared(*asked, config)
     path = letters_path(model, dataset)
-    blocks = join(LETTERS.read(path, OF_LETTERS), *asked, str(path), released)
+    letters, prompts, p_true = apart(LETTERS.read(path, OF_LETTERS), prompts)
+    asked = (prompts, items)
+    compared = Compared(*asked, config, p_true)
+    blocks = join(letters, *asked, str(path), released)
     path = likelihood_path(model, dataset)
     blocks += likelihood_blocks(LIKELIHOOD.read(path, OF_LIKELIHOOD), *asked, str(path), released)
     for block in blocks:

@@ -21,6 +21,7 @@ from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import read_template
+from vouch.tables.prompts import ORIGINAL, P_TRUE
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
@@ -95,6 +96,15 @@ def _check_plugins(project: Project) -> Problems:
     yield from _known(project.extract.datasets_of, project.models, "extract.datasets_of")
     for name, datasets in project.extract.datasets_of.items():
         yield from _known(datasets, project.datasets, f"extract.datasets_of.{name}")
+    every = {
+        *project.variations,
+        *(one for each in project.datasets.values() for one in each.variations or ()),
+    }
+    for place, one in enumerate(project.extract.sampling):
+        key = f"extract.sampling.{place}"
+        yield from _known(one.models, project.models, f"{key}.models")
+        yield from _known(one.datasets, project.datasets, f"{key}.datasets")
+        yield from _known(one.variations, sorted(every), f"{key}.variations")
 
 
 def _check_entry(name: str, entry: DatasetEntry) -> Problems:
@@ -134,6 +144,8 @@ def _check_paper(project: Project) -> Problems:
 
 
 def _check_variations(names: list[str], key: str) -> Problems:
+    if P_TRUE in names and ORIGINAL not in names[: names.index(P_TRUE)]:
+        yield f"{key}: {P_TRUE} asks about the answers to {ORIGINAL}; name {ORIGINAL} before it"
     same: dict[frozenset[tuple[str, int | None]], str] = {}
     for name in dict.fromkeys(names):
         try:

@@ -54,7 +54,7 @@ PAGES = (
         "calibration",
         "Calibration",
         "Whether confidence matches accuracy, and how much of a number is due to the protocol.",
-        ("calibration", "signals", "answering", "transfer", "sweep", "protocols"),
+        ("calibration", "uncertainty", "answering", "transfer", "sweep", "protocols"),
     ),
     Page(
         "ranking",

@@ -12,6 +12,8 @@ ORIGINAL = "original"
 """The variation that shows an item as its source has it: what others are compared with."""
 TYPOGRAPHIC, TYPOGRAPHIC_CONTROL = "typographic", "typographic_control"
 """Variations that paint a wrong option, or a harmless word, into the picture."""
+P_TRUE = "p_true"
+"""The variation that asks whether the model's own answer is true."""
 CIRCULAR = "circular"
 """The variation that shows the options in every rotation, the source's order first."""
 
@@ -26,7 +28,8 @@ TEXT_TOKENS = 30
 KEPT = "kept"
 COMPLEMENT = "complement"
 SWAPPED = "swapped"
-EFFECTS = (KEPT, COMPLEMENT, SWAPPED)
+OWN = "own"
+EFFECTS = (KEPT, COMPLEMENT, SWAPPED, OWN)
 
 TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
 STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
@@ -44,7 +47,8 @@ variation   string      name of the variation (file in vouch/prompts/variations)
 family      string      of PARC (Schmalfuss et al. 2025): LR, LS, VR or VS; of a combination those of its
                         parts, joined with `+` (`LS+VS`); empty outside of it
 effect      string      how `answers` differ from the item's own, of EFFECTS: KEPT they are the same,
-                        COMPLEMENT all other options are correct, SWAPPED the other one of two is
+                        COMPLEMENT all other options are correct, SWAPPED the other one of two is; OWN
+                        there are none: the prompt is about the model's own answer
 template    string      name of the prompt template (file in vouch/prompts/templates), with a variant
                         NAME_VARIANT (`kostumov_joined`)
 system      string      system message, or null

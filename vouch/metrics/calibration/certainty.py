@@ -46,14 +46,18 @@ def image_information(p: Floats, q: Floats, alpha: float = ALPHA) -> ImageInform
     return ImageInformation(gain, information, entropy - alpha * information, corrected)
 
 
-def clustered_entropy(rows: Ints, answers: np.ndarray, count: int) -> Floats:
-    """[count] entropy of the clusters of equal answers [n] of each row [n], nats; NaN with fewer than two."""
+def clustered_entropy(rows: Ints, answers: np.ndarray, count: int, weights: Floats | None = None) -> Floats:
+    """[count] entropy of the clusters of equal answers [n] of each row [n], nats; NaN with fewer than two.
+
+    weights [n]: of the answers, 1 where none are given.
+    """
     times = np.bincount(rows, minlength=count)
     found = np.full(count, np.nan)
     several = times[rows] > 1
     if several.any():
         present, number = np.unique(rows[several], return_inverse=True)
-        found[present] = np.round(instability(number, answers[several]), DIGITS)
+        own = None if weights is None else weights[several]
+        found[present] = np.round(instability(number, answers[several], own), DIGITS) + 0.0
     return found
 
 

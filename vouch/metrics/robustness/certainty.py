@@ -1,8 +1,9 @@
-"""Signs of certainty of the answers to the original prompts, for signal_figures: larger is surer.
+"""Uncertainty estimates of the answers to the original prompts, for uncertainty_figures: larger is surer.
 
 variations        answers to reworded, blurred, brightened and reordered prompts agree: minus the entropy of
                   their clusters (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
 semantic_entropy  sampled texts agree, likewise (Farquhar et al. 2024, the discrete form)
+p_true            the model, asked whether its answer is true, says so (Kadavath et al. 2022)
 vase              the same, with what a blurred picture gives taken off (Liao et al. 2025, arXiv 2503.20504)
 
 Clusters are the options that were read, or equal texts after normalisation; a text that cannot be read is one
@@ -15,29 +16,29 @@ import numpy as np
 
 from vouch.metrics.calibration.certainty import clustered_entropy, vision_amplified_entropy
 from vouch.metrics.calibration.probabilities import clean_probabilities, entropy
-from vouch.metrics.calibration.signals import CONFIDENCE
+from vouch.metrics.calibration.uncertainty import CONFIDENCE
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
 from vouch.metrics.ranking.scores import PER_TEXT
-from vouch.metrics.responses import Floats, Ints
+from vouch.metrics.responses import Floats
 from vouch.metrics.robustness.image_information import paired, without_picture
 from vouch.metrics.robustness.predictions import Predictions
 from vouch.metrics.robustness.samples import read_samples, sampled_agreement
 from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
-from vouch.tables.prompts import KEPT, ORIGINAL
+from vouch.tables.prompts import KEPT, ORIGINAL, P_TRUE
 
 SAME_QUESTION = ("LR", "VR")
 """Families whose prompts ask the same; `option_order` does, too."""
 BLURRED = "vr_b"
-Signals = dict[str, Floats]
+Estimates = dict[str, Floats]
 
 
-def option_signals(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]) -> Signals:
+def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]) -> Estimates:
     """[n] of the answers of a block, by name. parts, blocks: by variation, of one output."""
     plain, part = blocks[ORIGINAL], parts[ORIGINAL]
     probabilities = clean_probabilities(plain.responses)
-    found: Signals = {
+    found: Estimates = {
         CONFIDENCE: np.asarray(probabilities.confidence, dtype=np.float64),
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
@@ -54,8 +55,8 @@ def option_signals(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]
 class Texts:
     """Texts to the original prompts and to blurred ones, whose samples are compared."""
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, p_true: Mapping[str, float]) -> None:
+        self._config, self._p_true = config, p_true
         self._names: Sequence[str] = ()
         self._blocks: dict[str, TextBlock] = {}
 
@@ -70,17 +71,19 @@ class Texts:
         """Whether there are texts to the original prompts."""
         return ORIGINAL in self._blocks
 
-    def signals(self) -> Signals:
+    def estimates(self) -> Estimates:
         """[n] of the texts to the original prompts, by name."""
         plain = self._blocks[ORIGINAL]
-        found: Signals = {
+        found: Estimates = {
             CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
             "entropy": -PER_TEXT["ent_avg"](plain.tokens),
         }
         if plain.stated is not None:
             found[VERBALISED] = plain.stated
+        if self._p_true:
+            found[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
         for temperature, samples in sorted(plain.samples.items()):
-            rows, answers = self._read(plain, samples)
+            rows, answers, _ = read_samples(plain.questions, samples, self._config, self._names)
             named = f"t{temperature:g}"
             found[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
             found[f"agreement_{named}"] = sampled_agreement(
@@ -88,7 +91,8 @@ class Texts:
             )
             noisy = self._blocks.get(BLURRED)
             if noisy is not None and temperature in noisy.samples:
-                others, said = self._read(noisy, noisy.samples[temperature])
+                drawn = noisy.samples[temperature]
+                others, said, _ = read_samples(noisy.questions, drawn, self._config, self._names)
                 place = {item: row for row, item in enumerate(plain.items)}
                 where = np.array([place.get(noisy.items[row], -1) for row in others], dtype=np.int64)
                 found[f"vase_{named}"] = -vision_amplified_entropy(
@@ -96,14 +100,10 @@ class Texts:
                 )
         return found
 
-    def _read(self, block: TextBlock, samples: Sequence[Sequence[str]]) -> tuple[Ints, np.ndarray]:
-        rows, answers = read_samples(block.questions, samples, self._config, self._names)
-        return np.array(rows, dtype=np.int64), np.array(answers, dtype=object)
 
-
-def text_signals(parts: Mapping[str, Predictions], texts: Texts) -> Signals:
+def text_estimates(parts: Mapping[str, Predictions], texts: Texts) -> Estimates:
     """The same of generated texts."""
-    return _known(texts.signals() | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
+    return _known(texts.estimates() | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
 
 
 def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> Floats:
@@ -119,6 +119,6 @@ def _asks_the_same(name: str, part: Predictions) -> bool:
     return part.effect == KEPT and (name in (ORIGINAL, "option_order") or set(families) <= set(SAME_QUESTION))
 
 
-def _known(signals: Signals) -> Signals:
+def _known(estimates: Estimates) -> Estimates:
     """Without those of which nothing is known."""
-    return {name: values for name, values in signals.items() if not np.isnan(values).all()}
+    return {name: values for name, values in estimates.items() if not np.isnan(values).all()}

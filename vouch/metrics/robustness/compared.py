@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from vouch.metrics.calibration.letter_bias import debiased, without_prior
-from vouch.metrics.calibration.signals import signal_figures
+from vouch.metrics.calibration.uncertainty import uncertainty_figures
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.classes import certainty
 from vouch.metrics.conformal.shift import shift_figures
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import CLEAN, Figure
 from vouch.metrics.responses import Array
-from vouch.metrics.robustness.certainty import Texts, option_signals, text_signals
+from vouch.metrics.robustness.certainty import Texts, option_estimates, text_estimates
 from vouch.metrics.robustness.image_information import picture_figures
 from vouch.metrics.robustness.outputs import gap_figures, preference_figures
 from vouch.metrics.robustness.perturbation import original_figures
@@ -30,14 +30,16 @@ from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS, TEXT
 class Compared:
     """Takes what was said to one variation after the other, and compares it in the end."""
 
-    def __init__(self, prompts: pa.Table, items: pa.Table, config: Config) -> None:
-        """prompts, items: tables of the dataset with the columns that the stage reads."""
+    def __init__(
+        self, prompts: pa.Table, items: pa.Table, config: Config, p_true: Mapping[str, float] | None = None
+    ) -> None:
+        """prompts, items: tables of the dataset with the columns that the stage reads. p_true: by item."""
         self._index, self._config = PromptIndex(prompts, items), config
         self._predictions: list[Predictions] = []
         self._firsts: list[FirstSamples] = []
         self._certainty: dict[tuple[str, str], Array] = {}
         self._blocks: dict[str, list[Block]] = {}
-        self._texts = Texts(config)
+        self._texts = Texts(config, p_true or {})
 
     def add(self, outcomes: pa.Table, said: Block | Sequence[str]) -> None:
         """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
@@ -72,7 +74,7 @@ class Compared:
             for blocks in self._blocks.values()
             for variation, figure in across_variations(blocks, self._config)
         ]
-        found += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._signals()]
+        found += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._estimates()]
         found += [(CLEAN, *figure) for figure in self._attacked()]
         found += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
         return [
@@ -80,7 +82,7 @@ class Compared:
             for protocol, variation, output, figure in found
         ]
 
-    def _signals(self) -> Iterator[tuple[str, Figure]]:
+    def _estimates(self) -> Iterator[tuple[str, Figure]]:
         """(output, figure) of what tells right answers to the original prompts from wrong ones."""
         for output in OUTPUTS:
             parts = {each.variation: each for each in self._predictions if each.output == output}
@@ -88,9 +90,11 @@ class Compared:
             blocks = {each.variation: each for each in self._blocks.get(output, ())}
             if plain is None or not (self._texts.known if output == TEXT else ORIGINAL in blocks):
                 continue
-            signals = text_signals(parts, self._texts) if output == TEXT else option_signals(parts, blocks)
+            estimates = (
+                text_estimates(parts, self._texts) if output == TEXT else option_estimates(parts, blocks)
+            )
             right = np.where(plain.defective, np.nan, plain.clean_correct)
-            for figure in signal_figures(signals, right, plain.groups, self._config.seed):
+            for figure in uncertainty_figures(estimates, right, plain.groups, self._config.seed):
                 yield output, figure
 
     def _attacked(self) -> Iterator[tuple[str, str, Figure]]:

@@ -65,16 +65,20 @@ def turn_slope(means: Array) -> Array:
     return np.asarray((means * turn).sum(axis=-1) / (turn**2).sum())
 
 
-def instability(questions: NDArray[np.int64], answers: np.ndarray) -> Array:
+def instability(
+    questions: NDArray[np.int64], answers: np.ndarray, weights: NDArray[np.floating] | None = None
+) -> Array:
     """[q] entropy of the answers to each question, nats, at most log of the number of tests (Li et al. 2023).
 
-    questions [n]: numbers 0 ... q - 1; answers [n]: equal ones are one, whatever they say.
+    questions [n]: numbers 0 ... q - 1; answers [n]: equal ones are one, whatever they say. weights [n]: how
+    much each counts; 1 where none are given.
     """
     codes = np.unique(answers, return_inverse=True)[1]
-    pairs, times = np.unique(np.stack([questions, codes]), axis=1, return_counts=True)
-    tests = np.bincount(questions)
-    share = times / tests[pairs[0]]
-    return np.asarray(np.bincount(pairs[0], -share * np.log(share), len(tests)) + 0.0, dtype=np.float64)
+    pairs, place = np.unique(np.stack([questions, codes]), axis=1, return_inverse=True)
+    tests = np.bincount(questions, weights)
+    share = np.bincount(place.ravel(), weights) / tests[pairs[0]]
+    terms = -share * np.log(np.where(share > 0, share, 1))
+    return np.asarray(np.bincount(pairs[0], terms, len(tests)) + 0.0, dtype=np.float64)
 
 
 def calibrated(score: Array, random: Array) -> Array:

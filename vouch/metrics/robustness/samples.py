@@ -13,32 +13,13 @@ import pyarrow as pa
 
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure
-from vouch.metrics.robustness.metrics import instability
+from vouch.metrics.responses import Ints
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
 from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.text.grading import SAID, grade_texts
 from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.text.tokens import Numbers
 from vouch.tables.outcomes import OUTCOMES, UNREAD
-
-
-def sampled_instability(
-    questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
-) -> Numbers:
-    """[n] entropy of the answers that one and the same prompt gets, nats; NaN with fewer than two samples.
-
-    Instability by instruction, order or mark (Li et al. 2023) is of sampled texts, so it holds this much that
-    has nothing to do with the prompt.
-
-    names: of answer metrics, as for `grade_texts`.
-    """
-    several = [said if len(said) > 1 else () for said in samples]
-    rows, answers = read_samples(questions, several, config, names)
-    values = np.full(len(samples), np.nan)
-    if answers:
-        present, number = np.unique(rows, return_inverse=True)
-        values[present] = instability(number, np.array(answers, dtype=object))
-    return values
 
 
 def sampled_agreement(
@@ -53,9 +34,9 @@ def sampled_agreement(
 
     Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `grade_texts`.
     """
-    _, greedy = read_samples(questions, [[text] for text in texts], config, names)
-    rows, answers = read_samples(questions, samples, config, names)
-    same = [answer == greedy[row] for row, answer in zip(rows, answers, strict=True)]
+    _, greedy, _ = read_samples(questions, [[text] for text in texts], config, names)
+    rows, answers, _ = read_samples(questions, samples, config, names)
+    same = answers == greedy[rows]
     counts = np.bincount(rows, minlength=len(samples))
     agreed = np.bincount(rows, same, minlength=len(samples))
     read = np.array([answer.startswith("=") for answer in greedy])
@@ -64,15 +45,18 @@ def sampled_agreement(
 
 def read_samples(
     questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
-) -> tuple[list[int], list[str]]:
-    """Of every sample its row and its answer, `=` before one that was read, `?` before another text."""
+) -> tuple[Ints, np.ndarray, Numbers]:
+    """Of every sample its row, its answer, `=` before one that was read and `?` before another text, and its
+    grade."""
     rows = [row for row, texts in enumerate(samples) for _ in texts]
     texts = [text for said in samples for text in said]
     graded = grade_texts([questions[row] for row in rows], texts, config, names)[0] if texts else []
-    return rows, [
+    answers = [
         f"?{text}" if one.parser in UNREAD else f"={one.answer}"
         for one, text in zip(graded, texts, strict=True)
     ]
+    grades = np.array([one.grade for one in graded])
+    return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from vouch.metrics.conformal.sampled import numbered, sampled_sets
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure, split_figure
 from vouch.metrics.responses import Ints
-from vouch.metrics.text.grading import grade_texts
+from vouch.metrics.robustness.samples import read_samples
 from vouch.metrics.text.texts import Question
-from vouch.tables.outcomes import UNREAD
 
 
 def sampled_figures(
@@ -32,15 +31,9 @@ def sampled_figures(
     rows = [row for row, texts in enumerate(samples) if most and len(texts) == most]
     if not rows:
         return []
-    texts = [text for row in rows for text in samples[row]]
-    graded = grade_texts([questions[row] for row in rows for _ in range(most)], texts, config, names)[0]
-    said = [
-        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
-        for one, text in zip(graded, texts, strict=True)
-    ]
-    grades = [one.grade >= 1 for one in graded]
-    parts = [slice(at, at + most) for at in range(0, len(texts), most)]
-    drawn = numbered([said[part] for part in parts], [grades[part] for part in parts])
+    of_rows = [questions[row] for row in rows], [samples[row] for row in rows]
+    _, said, grades = read_samples(*of_rows, config, names)
+    drawn = numbered(said.reshape(-1, most).tolist(), (grades.reshape(-1, most) >= 1).tolist())
     own = groups[rows]
     figures = [mean_figure("tron_unreached", np.asarray(~drawn.right.any(axis=1)), own, CLEAN, score)]
     splits = group_splits(own, config.calibration, config.seed, config.splits)

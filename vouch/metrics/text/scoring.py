@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vouch.metrics.calibration.bins import equal_slots, resampled_bins, tally
+from vouch.metrics.calibration.certainty import clustered_entropy
 from vouch.metrics.calibration.metrics import OF_BINS, Order, auroc
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.selective import selective_figures
@@ -17,7 +18,7 @@ from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.protocols import CLEAN, Column, Figure, mean_figure
 from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools, Ints
-from vouch.metrics.robustness.samples import sampled_agreement, sampled_instability
+from vouch.metrics.robustness.samples import read_samples, sampled_agreement
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.grading import SAID, Graded, grade_texts
 from vouch.metrics.text.judge import Verdicts
@@ -50,8 +51,12 @@ def score_texts(
         measures |= _of_judge(graded, measures["", "accuracy"])
     by_judge = judged_rows(block, graded, measures["", "accuracy"], verdicts) if verdicts else {}
     for temperature, samples in block.samples.items():
-        drawn = sampled_instability(block.questions, samples, config, names)
-        measures[f"t{temperature:g}", "instability"] = drawn
+        # Instability by instruction, order or mark (Li et al. 2023) is of sampled texts: this much of it has
+        # nothing to do with the prompt.
+        drawn, answers, _ = read_samples(block.questions, samples, config, names)
+        measures[f"t{temperature:g}", "instability"] = clustered_entropy(drawn, answers, len(samples)).astype(
+            np.float64
+        )
     grades, confidence = measures["", "accuracy"], np.exp(-PER_TEXT["nll_avg"](block.tokens))
     sure = _confidences(block, config, names)
     if VERBALISED in sure:

@@ -10,12 +10,22 @@ Cap = Annotated[int, Field(ge=1, le=4096)]
 
 
 class Sampling(BaseModel):
-    """Samples drawn of every prompt that asks for text. samples: how many at this temperature."""
+    """Samples drawn of prompts that ask for text. samples: how many at this temperature.
+
+    models, datasets, variations: whose prompts; all where none are named.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     temperature: float = Field(gt=0, le=10, allow_inf_nan=False)
     samples: int = Field(ge=1, le=1000)
+    models: list[str] = []
+    datasets: list[str] = []
+    variations: list[str] = []
+
+    def of_variation(self, name: str) -> bool:
+        """Whether prompts of a variation are sampled."""
+        return not self.variations or name in self.variations
 
 
 class Config(BaseModel):
@@ -48,6 +58,14 @@ class Config(BaseModel):
     def asks(self, model: str, dataset: str) -> bool:
         """Whether a model is asked the questions of a dataset."""
         return dataset in self.datasets_of.get(model, [dataset])
+
+    def sampled(self, model: str, dataset: str) -> list[Sampling]:
+        """What is sampled of a model's answers to a dataset."""
+        return [
+            one
+            for one in self.sampling
+            if (not one.models or model in one.models) and (not one.datasets or dataset in one.datasets)
+        ]
 
     @field_validator("sampling")
     @classmethod

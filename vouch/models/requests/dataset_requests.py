@@ -43,8 +43,6 @@ class Session:
         on_cpu = config.device in ("auto", "cpu")  # what asks again must be able to do better
         self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
         """Devices whose answers are not used: a CPU that chose its own kernels."""
-        base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
-        self.keys = Keys(base, config, pin.answer_prefix)
         self.reasons = pin.reasoning is not None
 
     @cached_property
@@ -53,6 +51,12 @@ class Session:
         if self.config.reproducible == "off":
             free_torch()
         return self._engine_file.load(self._pin, self.config)
+
+    def keys(self, dataset: str) -> Keys:
+        """Of its answers to a dataset."""
+        base = {"pin": self._pin.digest, "engine": self.revision, "settings": self._settings}
+        sampling = self.config.sampled(self.name, dataset)
+        return Keys(base, self.config.model_copy(update={"sampling": sampling}), self._pin.answer_prefix)
 
     def cache(self, output: str, dataset: str) -> WorkCache:
         """The work cache of one kind of answer, with a folder of its own for the dataset."""
@@ -70,11 +74,12 @@ class DatasetRequests:
         self.model, self.name = model, name
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
+        self.keys = model.keys(name)
         self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name))
         self.known_texts: dict[str, str | None] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
-        return groups(self.prompts, self.known_texts, self.model.keys)
+        return groups(self.prompts, self.known_texts, self.keys)
 
     def packs(self) -> Iterator[KeyedPack]:
         """Every pack whose placeholders can be filled by now."""

@@ -66,7 +66,7 @@ class Keys:
         if output != TEXT:
             members = [Member(prompt, (_digest([pack, place]),)) for place, prompt in enumerate(prompts)]
             return KeyedPack(output, tuple(members))
-        decodings = tuple(self._decodings(pack))
+        decodings = tuple(self._decodings(pack, prompts[0]["variation"]))
         keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
         return KeyedPack(output, (Member(prompts[0], keys, decodings),))
 
@@ -75,10 +75,10 @@ class Keys:
         (member,) = self.pack(output, [prompt]).members
         return KeyedPack(output, (replace(member, keys=(), problem=problem),))
 
-    def _decodings(self, pack: str) -> Iterator[Decoding]:
+    def _decodings(self, pack: str, variation: str) -> Iterator[Decoding]:
         yield Decoding()
         for sampling in self._config.sampling:
-            for sample in range(1, sampling.samples + 1):
+            for sample in range(1, sampling.samples + 1) if sampling.of_variation(variation) else ():
                 drawn = _digest([pack, sampling.temperature, sample, self._config.seed])
                 yield Decoding(sampling.temperature, sample, int.from_bytes(drawn[:8]))
 

@@ -12,7 +12,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import TURNS, Draft, Item, Kind, start
 from vouch.prompts.variations._table import TABLE
-from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
+from vouch.tables.prompts import COMPLEMENT, KEPT, OWN, SWAPPED
 
 _FILES = Path(__file__).parents[1] / "variations"
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
@@ -92,6 +92,8 @@ class Variation:
         answers = item.answers
         for part in self.parts:
             effect = part.kind.effect
+            if effect == OWN:
+                return ()
             if effect == KEPT:
                 continue
             others = tuple(index for index in range(len(item.options)) if index not in answers)
@@ -103,6 +105,9 @@ class Variation:
 
 def combined(effects: Iterable[str]) -> str:
     """One effect of several, whatever their order: an even number of flips keeps the answer."""
+    effects = list(effects)
+    if OWN in effects:
+        return OWN
     flipping = [effect for effect in effects if effect != KEPT]
     if len(flipping) % 2 == 0:
         return KEPT
@@ -123,7 +128,7 @@ def load_variation(name: str) -> Variation:
                     "variations that change different things"
                 )
             changed[what] = part.name
-    flipping = next((part for part in parts if part.kind.effect != KEPT), None)
+    flipping = next((part for part in parts if part.kind.effect not in (KEPT, OWN)), None)
     if TURNS in changed and flipping is not None:
         raise UserError(
             f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {flipping.name} would "

@@ -52,7 +52,7 @@ class Prompts:
                 name = prompt_id(item.id, variation.name, number if numbered else None)
                 outputs: Sequence[str] = ()
                 if draft.asked:
-                    outputs = look.outputs if item.kind == "choice" else (TEXT,)
+                    outputs = look.outputs if draft.item.kind == "choice" else (TEXT,)
                 if draft.earlier or self.cap == 0:
                     self._check(draft, name, outputs, before)
                 before[name] = outputs

@@ -17,7 +17,8 @@ its own. It says what changes and leaves the rendering to vouch/prompts/build/pr
 the rest of the draft.
 
 The answers are no matter of `vary`: it never touches `item.answers` or `item.options`. EFFECT says which
-options are correct afterwards: KEPT the same ones, COMPLEMENT all others, SWAPPED the other one of two.
+options are correct afterwards: KEPT the same ones, COMPLEMENT all others, SWAPPED the other one of two, OWN
+none: the prompt is about what the model itself answered, and the variation changes all PARTS.
 Two that flip the answer flip it back: the effect of `ls_n+vs_s` is KEPT. An item whose answers cannot be
 flipped (an open question, no correct option, no other one, SWAPPED with more than two) gets no prompt.
 

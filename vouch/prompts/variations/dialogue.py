@@ -37,14 +37,14 @@ def conversation(draft: Draft, answer: Callable[[int, Draft], str | None]) -> Dr
     asked = [start(turn, draft.template, draft.variation) for turn in item.turns]
     answers = [answer(number, one) for number, one in enumerate(asked, start=1)]
     turns = [
-        (one, _after_response(draft.template, said))
+        (one, after_response(draft.template, said))
         for one, said in zip(asked, answers, strict=True)
         if said is not None
     ]
     return draft._replace(turns=tuple(turns)) if len(turns) == len(asked) else None
 
 
-def _after_response(template: Template, said: str) -> str:
+def after_response(template: Template, said: str) -> str:
     """What the assistant said as a whole, with the words that the template puts at its beginning."""
     begun = template.response or ""
     gap = "" if not begun or begun[-1].isspace() or begun[-1] in _OPENING else " "

@@ -1,4 +1,4 @@
-"""Which signs of certainty tell right answers from wrong ones, all of them on the same answers.
+"""Which uncertainty estimates tell right answers from wrong ones, all of them on the same answers.
 
 Every bootstrap with the same seed draws the same groups, so differences of draws are paired.
 """
@@ -15,37 +15,39 @@ from vouch.metrics.protocols import Figure
 from vouch.metrics.responses import Floats, Ints
 
 CONFIDENCE = "confidence"
-"""The signal that others are compared with."""
+"""The estimate that others are compared with."""
 
 
-def signal_figures(signals: Mapping[str, Floats], correct: Floats, groups: Ints, seed: int) -> list[Figure]:
-    """signal_auroc of every signal and signal_gain, minus that of CONFIDENCE; the score is the signal's name.
+def uncertainty_figures(
+    estimates: Mapping[str, Floats], correct: Floats, groups: Ints, seed: int
+) -> list[Figure]:
+    """uncertainty_auroc of every estimate, and uncertainty_gain, minus that of CONFIDENCE; by score.
 
-    signals: [n] larger is surer, NaN where unknown; only rows [n] on which all are known count, so that all
+    estimates: [n] larger is surer, NaN where unknown; only rows [n] on which all are known count, so that all
     rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are right.
     """
-    known = ~np.isnan([correct, *signals.values()]).any(axis=0)
-    if CONFIDENCE not in signals or len(signals) < 2 or not known.any():
+    known = ~np.isnan([correct, *estimates.values()]).any(axis=0)
+    if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():
         return []
     right, numbers = correct[known], groups[known]
-    found = {name: _auroc(values[known], right, numbers, seed) for name, values in signals.items()}
+    found = {name: _auroc(values[known], right, numbers, seed) for name, values in estimates.items()}
     base, of_base = found[CONFIDENCE]
     if np.isnan(base):
         return []
     figures = []
     for name, (value, draws) in found.items():
-        figures.append(Figure(name, "signal_auroc", value, len(right), *centred(value, draws)))
+        figures.append(Figure(name, "uncertainty_auroc", value, len(right), *centred(value, draws)))
         if name != CONFIDENCE:
             gap = value - base
-            figures.append(Figure(name, "signal_gain", gap, len(right), *about(gap, draws - of_base)))
+            figures.append(Figure(name, "uncertainty_gain", gap, len(right), *about(gap, draws - of_base)))
     return figures
 
 
-def _auroc(signal: Floats, right: Floats, groups: Ints, seed: int) -> tuple[float, Floats]:
+def _auroc(estimate: Floats, right: Floats, groups: Ints, seed: int) -> tuple[float, Floats]:
     """The exact one, and draws in which rows between two of BLOCKS edges count as equally sure."""
-    levels, exact = np.unique(-signal, return_inverse=True)
+    levels, exact = np.unique(-estimate, return_inverse=True)
     counts = (np.bincount(exact, weights, len(levels)).astype(float) for weights in (None, right))
-    few = exact if len(levels) <= BLOCKS else mass_slots(-signal, BLOCKS)
+    few = exact if len(levels) <= BLOCKS else mass_slots(-estimate, BLOCKS)
     width = int(few.max()) + 1
     sums = group_sums(groups, [(few, np.ones(len(right)), width), (few, right, width)])
     return float(auroc(Order(*counts))), auroc(Order(*np.split(resampled(sums, seed), 2, axis=-1)))
