@@ -37,7 +37,7 @@ class Claim(NamedTuple):
         return self.estimate > self.null
 
     @property
-    def surely(self) -> float:
+    def at_least(self) -> float:
         """What the interval leaves of the difference: 0 where it holds `null`."""
         return max(0.0, self.low - self.null if self.above else self.null - self.high)
 

@@ -1,7 +1,7 @@
 """Bad news about the preferred model, the worst first: the first tile of the report, and what opens first.
 
 What holds for the questions as they were asked comes before what another way to ask them does. Of either the
-worst is what surely loses most points: by the kinder end of its interval.
+worst is what is shown to lose most points: by the kinder end of its interval.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from vouch.report.leaders import preferred
 
 
 class News(NamedTuple):
-    """points: what is surely lost, in 0 ... 1. variation: empty where it is about the original prompts."""
+    """points: what is shown to be lost, 0 ... 1. variation: empty where it is about the original prompts."""
 
     points: float
     dataset: str
@@ -47,7 +47,7 @@ def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
         which = "all" if answers == every else f"the {formatting.count(answers)} surest of"
         said, right = formatting.percent(claim.null, 0), formatting.percent(claim.estimate, 0)
         yield News(
-            claim.surely,
+            claim.at_least,
             dataset,
             "",
             f"Overconfident: {said} sure, {right} right ({dataset})",
@@ -93,4 +93,4 @@ def _variations(evidence: Evidence, model: str) -> Iterator[News]:
                 f"points lost."
             )
         name = named(change)
-        yield News(claim.surely, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)
+        yield News(claim.at_least, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)

@@ -158,7 +158,7 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
 
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
-    """The variation that surely costs most accuracy on any dataset, if one is shown to cost any."""
+    """The variation that significantly costs most accuracy on any dataset, if one is shown to cost any."""
     tried = _tried(evidence, model)
     if not tried:
         return ()

@@ -38,7 +38,7 @@ def test_of_two_options_a_guess_gains_nothing() -> None:
     ]
 
 
-def test_no_change_that_surely_costs() -> None:
+def test_no_change_that_significantly_costs() -> None:
     rows = cost("vr_b", 0.5, 0.48), cost("ls_n", 0.3, 0.8)
     assert said(0.75, *rows) == [
         "Of 2 prompt variations none costs accuracy significantly; the lowest: "

@@ -20,7 +20,7 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     """LEADERBOARD from METRICS, by place (a null alpha first) and then by rank and model.
 
     Equal values share the better rank. Only metrics that the registry calls `ranked` have ranks.
-    rank_low: 1 + models that are surely better; rank_high: last but those that are surely worse, with an
+    rank_low: 1 + models that are significantly better; rank_high: last but those significantly worse, with an
     interval that does not touch. Both need an interval that says how another sample of items would come out;
     those of set metrics say how another split would, so these have none. Who is
     away (vouch/metrics/unranked.py) has no rank there.
@@ -38,11 +38,11 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     ranks, ranked = np.full((len(frame), 3), np.nan), np.flatnonzero(~np.isnan(sign))
     for place in frame.iloc[ranked].groupby(PLACE, sort=False).indices.values():
         rows = ranked[place]
-        surely = low[rows][:, None] > high[rows]  # [better, worse]; False where a bound is NaN
+        better = low[rows][:, None] > high[rows]  # [better, worse]; False where a bound is NaN
         unknown = np.isnan(low[rows])
         ranks[rows, 0] = 1 + (merit[rows][:, None] > merit[rows]).sum(axis=0)
-        ranks[rows, 1] = np.where(unknown, np.nan, 1 + surely.sum(axis=0))
-        ranks[rows, 2] = np.where(unknown, np.nan, len(rows) - surely.sum(axis=1))
+        ranks[rows, 1] = np.where(unknown, np.nan, 1 + better.sum(axis=0))
+        ranks[rows, 2] = np.where(unknown, np.nan, len(rows) - better.sum(axis=1))
     frame[["rank", "rank_low", "rank_high"]] = ranks
     frame = frame.sort_values([*PLACE, "rank", "model"], na_position="first")
     frame["alpha"] = frame["alpha"].mask(frame["alpha"] < 0)

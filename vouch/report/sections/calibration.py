@@ -81,7 +81,7 @@ def _counted(evidence: Evidence, dataset: str) -> str:
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
-    """What one temperature corrects, where it surely is not 1."""
+    """What one temperature corrects, where it significantly is not 1."""
     fitted = evidence.number(dataset, model, "temperature")
     if fitted is None or (dataset, model) not in miscalibrated(evidence):
         return ""

@@ -39,7 +39,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str, letters: Sequence[str]) -> str:
-    """Of the letters that are surely chosen more often than they are right, the one that is so most."""
+    """Of the letters chosen significantly more often than they are right, the one that is so most."""
     gaps = {
         letter: claim.estimate
         for (where, who, letter), claim in overused_letters(evidence).items()

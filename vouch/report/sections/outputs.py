@@ -51,7 +51,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str, numbers: Mapping[str, Number]) -> str:
-    """The best and the worst output of a model where they surely differ."""
+    """The best and the worst output of a model where they significantly differ."""
     if (dataset, model) not in differing_outputs(evidence):
         return ""
     ordered = sorted(numbers, key=lambda output: -numbers[output].value)

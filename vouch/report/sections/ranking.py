@@ -166,8 +166,8 @@ def _cell(row: pd.Series, name: str) -> Cell:
         note = formatting.span(low, high, 2)
     else:
         note = f"± {formatting.number(row['sd'], 2)}" if name == "rho" and not pd.isna(row["sd"]) else ""
-    surely = not pd.isna(row["p"]) and row["p"] < SIGNIFICANCE
-    return Cell(formatting.number(value, 2), note, float(value), tone="strong" if surely else "")
+    significant = not pd.isna(row["p"]) and row["p"] < SIGNIFICANCE
+    return Cell(formatting.number(value, 2), note, float(value), tone="strong" if significant else "")
 
 
 def _mean(values: pd.Series, datasets: int) -> Sequence[Cell]:

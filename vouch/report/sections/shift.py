@@ -17,15 +17,15 @@ TITLE = "Shift"
 TEXT = Markup("""\
 Sets calibrated on one way of asking have no coverage guarantee for another. Here the thresholds come from
 one half of the original prompts, and the sets from the other half of the same questions, asked differently.
-The guarantee is <em>broken</em> where coverage is surely below the target, corrected for all models and
-variations, and <em>kept</em> where it is surely not; nothing is recalibrated, and empty sets are not
-filled.""")
+The guarantee is <em>broken</em> where coverage is significantly below the target, and <em>kept</em> where
+it is significantly above, corrected for all models and variations; nothing is recalibrated, and empty sets
+are not filled.""")
 TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "cannot tell": "quiet"}
 COLUMNS = (
     Column("Variation"),
     Column("Model"),
     Column("Coverage %", "share of LAC sets that contain the answer, before empty ones are filled", True),
-    Column("Guarantee", "broken or kept where coverage is surely below or above the target"),
+    Column("Guarantee", "broken or kept where coverage is significantly below or above the target"),
     ITEMS,
     Column("Set size", "with the thresholds of the original prompts", True),
     Column("Threshold, drift", "the variation's own threshold minus that of the originals", True),

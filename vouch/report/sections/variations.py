@@ -92,7 +92,7 @@ def _sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
 
 
 def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
-    """The variations that surely cost a model accuracy, the costliest first."""
+    """The variations that significantly cost a model accuracy, the costliest first."""
     if model not in above_chance(evidence, dataset):
         return f"{model} is not shown to be better than a guess: nothing is said of its variations."
     lost = losses(evidence, dataset, model)
