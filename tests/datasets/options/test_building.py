@@ -8,11 +8,39 @@ import pytest
 from vouch.datasets.cleaning.config import Sample
 from vouch.datasets.options.choice import key
 from vouch.datasets.options.reform import SCHEMES, Asked, choices
+from vouch.datasets.options.wordnet import Nouns
 from vouch.pipeline.errors import UserError
 
 ANIMALS = ("cat", "dog", "wolf", "Cat", "trout", "salmon", "rose")
 KINDS = ("pet", "pet", "wild", "pet", "fish", "fish", "plant")
 ROWS = [Asked(f"q{n}", f"g{n}", KINDS[n % 7], "What is it?", ANIMALS[n % 7]) for n in range(70)]
+
+# offsets, words and what each is a kind of, in the form of WordNet's own files
+TREE = {
+    "entity": (), "animal": ("entity",), "plant": ("entity",), "canine": ("animal",), "feline": ("animal",),
+    "dog": ("canine",), "wolf": ("canine",), "cat": ("feline",), "fish": ("animal",), "trout": ("fish",),
+    "salmon": ("fish",), "rose": ("plant",), "great_dane": ("dog",), "domestic_dog": ("canine",),
+}  # fmt: skip
+SAME = {"domestic_dog": "dog"}  # a second word of one synset
+
+
+def wordnet(folder: Path) -> Path:
+    """A small WordNet."""
+    folder.mkdir(parents=True)
+    offsets = {name: f"{100 + number:08d}" for number, name in enumerate(TREE)}
+    offsets |= {word: offsets[name] for word, name in SAME.items()}
+    index = [f"{name} n 1 1 @ 1 0 {offsets[name]}  " for name in TREE]
+    data = []
+    for name, above in TREE.items():
+        if name not in SAME:
+            pointers = " ".join(f"@ {offsets[one]} n 0000" for one in above)
+            data.append(
+                f"{offsets[name]} 03 n 01 {name} 0 {len(above):03d} {pointers} | a gloss; with @ in it"
+            )
+    licence = "  1 This software and database is being provided to you\n"
+    (folder / "index.noun").write_text(licence + "\n".join(index) + "\n")
+    (folder / "data.noun").write_text(licence + "\n".join(data) + "\n")
+    return folder
 
 
 def made(scheme: str, rows=ROWS, seed: int = 0, folder: Path = Path()) -> dict[str, tuple[str, ...]]:
@@ -50,6 +78,31 @@ def test_where_the_wrong_options_come_from():
 def test_a_set_with_one_answer_cannot_be_asked():
     with pytest.raises(UserError, match="item q: there is no other answer to be a wrong option"):
         made("reform_classes", rows=[Asked("q", "g", "", "What?", "cat")])
+
+
+def test_neighbours_in_wordnet(tmp_path):
+    wordnet(tmp_path / "wordnet")
+    names = ["dog", "wolf", "cat", "trout", "salmon", "rose", "domestic dog", "great dane"]
+    rows = [Asked(name, name, "", "What?", name) for name in names]
+    found = made("reform_wordnet", rows=rows, folder=tmp_path)
+    assert set(found["dog"]) == {"dog", "wolf", "cat", "salmon"}, "no synonym, no kind of it; then by name"
+    assert set(found["great dane"]) == {"great dane", "wolf", "cat", "salmon"}
+    assert set(found["trout"]) >= {"trout", "salmon"}
+    with pytest.raises(UserError, match=r"1 answers are no nouns of WordNet \(blorb\); write them as"):
+        made("reform_wordnet", rows=[*rows, Asked("b", "b", "", "What?", "blorb")], folder=tmp_path)
+    with pytest.raises(UserError, match=r"index\.noun: cannot be read .*put WordNet's"):
+        made("reform_wordnet", rows=rows, folder=tmp_path / "none")
+    (tmp_path / "wordnet/data.noun").write_text("no such table\n")
+    with pytest.raises(UserError, match=r"not WordNet's index\.noun and data\.noun"):
+        made("reform_wordnet", rows=rows, folder=tmp_path)
+
+
+def test_steps_in_wordnet(tmp_path):
+    nouns = Nouns(wordnet(tmp_path / "wordnet"))
+    dog, cat, dane, tinca = (nouns.place(name) for name in ("Dog", "cat, true cat", "Great Dane", "tinca"))
+    assert dog.away(cat) == cat.away(dog) == 4 and dane.away(cat) == 5
+    assert dog.away(dane) == dane.away(dog) == dog.away(nouns.place("domestic dog")) == 0
+    assert not tinca and tinca.away(dog) == 0
 
 
 def test_written_ones(tmp_path):

@@ -148,7 +148,7 @@ def test_oodcv_refuses_other_options():
 
 
 def test_settings_name_the_schemes():
-    assert len(SCHEMES) == 7 and Options(scheme="reform_pool").protocol == "clean"
+    assert len(SCHEMES) == 8 and Options(scheme="reform_pool").protocol == "clean"
     with pytest.raises(ValidationError, match="kostumov_mmbench"):
         Options(scheme="kostumov_mmbnch")
     assert DatasetEntry(loader="jsonl", source="x", template="plain").options is None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vouch.datasets.options.choice import Choice, key
+from vouch.datasets.options.wordnet import Nouns
 from vouch.datasets.read.files import lines
 from vouch.pipeline.errors import UserError
 from vouch.tables.decisions import as_it_was
@@ -21,6 +22,7 @@ YES_NO = ("yes", "no")
 FILL = ("Not sure", "Unknown")
 FILE = "wrong-options.csv"
 COLUMNS = ("id", *(f"wrong_{number}" for number in range(1, WRONG + 1)))
+_SHOWN = 5  # answers in a message
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,30 @@ def nearby(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str
     return found
 
 
+def wordnet(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
+    """The three answers of the set that are nearest to the right one in WordNet (A.1): ImageNet-1K, CIFAR10.
+
+    The authors do not say which similarity they took; here it is the shortest path over hypernyms of the
+    first, most frequent senses. WordNet's files index.noun and data.noun (Fellbaum 1998) lie in the folder
+    `wordnet` of the source. A synonym of the answer, and what is a kind of it or what it is a kind of,
+    would be right as well, and is never taken. Raises UserError for answers that are no nouns of WordNet.
+    """
+    nouns = Nouns(folder / "wordnet")
+    answers = _distinct(asked.answer for asked in rows if not is_yes_no(asked))
+    places = {text: nouns.place(text) for text in answers}
+    unknown = [text for text, place in places.items() if not place]
+    if unknown:
+        raise UserError(
+            f"{folder}: {len(unknown)} answers are no nouns of WordNet ({', '.join(unknown[:_SHOWN])}); "
+            "write them as WordNet does, or take the scheme reform_classes"
+        )
+    nearest: dict[str, Sequence[str]] = {}
+    for text, place in places.items():
+        away = ((place.away(other), other_text) for other_text, other in places.items())
+        nearest[key(text)] = [other for steps, other in sorted(pair for pair in away if pair[0])][:WRONG]
+    return [nearest.get(key(asked.answer), ()) for asked in rows]
+
+
 def written(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
     """Options that a model or a person wrote, in the file wrong-options.csv of the source (A.4, A.8).
 
@@ -168,5 +194,6 @@ SCHEMES: Mapping[str, Callable[[Sequence[Asked], int, Path], list[Sequence[str]]
     "reform_classes": classes,
     "reform_nearby": nearby,
     "reform_pool": pool,
+    "reform_wordnet": wordnet,
     "reform_written": written,
 }
