@@ -57,7 +57,7 @@ def to_judge(dataset: str, responses: list[Path], config: Config) -> Answers:
     return dict(sorted(found.items()))
 
 
-def told(answer: tuple[str, Choices] | OpenAnswer) -> str:
+def prompt(answer: tuple[str, Choices] | OpenAnswer) -> str:
     """The prompt."""
     return open.prompt(answer) if isinstance(answer, OpenAnswer) else choice.prompt(*answer)
 
@@ -80,7 +80,7 @@ def main(run: Run) -> None:
     asked = to_judge(dataset, [path for path in run.inputs if path.name.endswith(SUFFIX)], config)
     prompts = defaultdict[Text, list[str]](list)
     for name, answer in asked.items():
-        prompts[Text(told(answer), start_is_enough=True)].append(name)
+        prompts[Text(prompt(answer), start_is_enough=True)].append(name)
     judge: CachedModel[Text] = CachedModel(read_pin(pin_path(config.judge.model)), config.judge, dataset)
     replies: dict[str, Reply] = {}
     for one, said in run.progress(judge.ask(list(prompts)), len(prompts), f"judge {dataset}"):

@@ -4,10 +4,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.models.encoders.models import pin, save_bert
 from tests.models.project import DATASET, Project, quiz
 from vouch.metrics.ranking.tasks import tasks, with_similarity
+from vouch.models.requests.config import Config
 from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.label_free import LABEL_FREE, label_free_path
@@ -60,3 +62,12 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
         assert not any(np.isnan(task.label_free[name]).any() for name in (*SAMPLES, *SIMILARITIES))
     means = [[task.label_free[name].mean() for task in sampled] for name in (*SAMPLES, *SIMILARITIES)]
     assert all(first > second for first, second in means), "cooler samples are more like the greedy text"
+
+
+def test_entries_of_one_temperature_draw_of_different_prompts() -> None:
+    one = {"temperature": 1, "samples": 2}
+    apart = [one | {"datasets": ["a"], "models": ["m"]}, one | {"datasets": ["b"]}]
+    assert [len(Config.model_validate({"sampling": apart}).sampled("m", name)) for name in "ab"] == [1, 1]
+    for meeting in ({}, {"datasets": ["b", "a"]}, {"models": ["m"]}, {"variations": ["original"]}):
+        with pytest.raises(ValueError, match="the same prompts twice at temperature 1; let one entry"):
+            Config.model_validate({"sampling": [apart[0], one | meeting]})

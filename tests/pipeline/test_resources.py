@@ -70,6 +70,8 @@ def test_a_model_larger_than_a_gpu_must_be_split() -> None:
     assert needs(judge, params(score={}), model, 80).gpus == 0, "nobody judges"
     settings = {"model": "m", "device": "split"}
     assert needs(judge, params(score={"judge": settings}), model, 80).gpus == 2
+    asked = needs(judge, params(score={"judge": settings}), model, 80)
+    assert asked.runtime(100_000, 1440) > asked.runtime(0, 1440), "as long as the prompts of one model"
     with pytest.raises(UserError, match=rf"{too_large}set score\.judge\.device to split"):
         needs(judge, params(score={"judge": {"model": "m"}}), model, 80)
     embed = Stage("embed@d", "python -m stages.embed d", ("data/models/m.json",), (), {})

@@ -135,8 +135,9 @@ def needs(
     if name is None or name not in models:
         return Needs(gigabytes, minutes, processors)
     model, settings = models[name], _settings(package, keys, params)
-    asked = model if package == "extract" else None
-    processors += settings.get("threads", 1) - 1 + (settings.get("workers", 2) if asked else 0)
+    # A judge reads what no rule decides, of all models together: about the prompts of one.
+    asked = model if package in ("extract", "judge") else None
+    processors += settings.get("threads", 1) - 1 + (settings.get("workers", 2) if package == "extract" else 0)
     if model.server:
         return Needs(gigabytes, minutes, processors, model=asked)
     minutes += math.ceil(model.gigabytes / _LOAD_GB_A_MINUTE)

@@ -62,7 +62,7 @@ class Site:
 
 
 def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
-    """What a rule asks for; the time of extract once its prompts are known."""
+    """What a rule asks for; the time of extract and judge once the prompts are known."""
     partition = site.gpu_partition if needed.gpus else site.cpu_partition
     prompts = next((dep for dep in stage.deps if needed.model and dep.startswith("data/prompts/")), None)
 

@@ -156,7 +156,7 @@ def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict
 
 
 class _Rows(NamedTuple):
-    """Texts [n] of which is known how right they are and, by the sign of certainty `score`, how sure."""
+    """Texts [n] of which is known how right they are and, by the uncertainty estimate `score`, how sure."""
 
     score: str
     confidence: Numbers
@@ -167,7 +167,7 @@ class _Rows(NamedTuple):
 def _confident(
     protocol: str, block: TextBlock, grades: Numbers, sure: Mapping[str, Numbers], kept: Bools
 ) -> Iterator[_Rows]:
-    """One for each sign of certainty that is known of any text that the protocol counts."""
+    """One for each uncertainty estimate that is known of any text that the protocol counts."""
     counted = kept & ~block.defective if protocol == CLEAN else kept
     for score, values in sure.items():
         known = counted & ~np.isnan(grades) & ~np.isnan(values)

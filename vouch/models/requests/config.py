@@ -1,5 +1,6 @@
 """Parameters of extract: `extract:` in params.yaml."""
 
+from itertools import combinations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -26,6 +27,13 @@ class Sampling(BaseModel):
     def of_variation(self, name: str) -> bool:
         """Whether prompts of a variation are sampled."""
         return not self.variations or name in self.variations
+
+    def meets(self, other: "Sampling") -> bool:
+        """Whether both draw samples of the same prompts."""
+        limits = ((one.models, one.datasets, one.variations) for one in (self, other))
+        return all(
+            not mine or not others or set(mine) & set(others) for mine, others in zip(*limits, strict=True)
+        )
 
 
 class Config(BaseModel):
@@ -70,6 +78,10 @@ class Config(BaseModel):
     @field_validator("sampling")
     @classmethod
     def _each_once(cls, sampling: list[Sampling]) -> list[Sampling]:
-        if len({one.temperature for one in sampling}) < len(sampling):
-            raise ValueError("names a temperature twice; give each once with all its samples")
+        for one, other in combinations(sampling, 2):
+            if one.temperature == other.temperature and one.meets(other):
+                raise ValueError(
+                    f"samples the same prompts twice at temperature {one.temperature:g}; "
+                    "let one entry draw all of them"
+                )
         return sampling

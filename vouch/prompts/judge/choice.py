@@ -4,7 +4,7 @@ import string
 
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
 from vouch.metrics.text.wording import EDGES
-from vouch.prompts.judge.quoting import LONGEST_OPTION, line, told
+from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line
 
 WORDS = "choice"
 _UNDECIDED = {"several": SEVERAL, "none": NONE}
@@ -14,7 +14,7 @@ def prompt(text: str, choices: Choices) -> str:
     """The whole text that the judge gets."""
     options = zip(_letters(choices), choices.texts, strict=True)
     listed = "\n".join(f"{mark}. {line(option, LONGEST_OPTION)}" for mark, option in options)
-    return told(WORDS, choices.question, text, options=listed)
+    return filled(WORDS, choices.question, text, options=listed)
 
 
 def verdict(reply: str | None, choices: Choices) -> Reading:

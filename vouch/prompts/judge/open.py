@@ -4,7 +4,7 @@ from vouch.metrics.text.judge import OpenAnswer
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.metrics.text.wording import EDGES
 from vouch.prompts.judge.choice import verdict as option
-from vouch.prompts.judge.quoting import LONGEST_OPTION, line, told
+from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line
 from vouch.tables.judged import CORRECT, INCORRECT, NONE
 
 WORDS = "open"
@@ -16,7 +16,7 @@ def prompt(answer: OpenAnswer) -> str:
     """The whole text that the judge gets. Of equal references one is shown."""
     different = dict.fromkeys(line(one, LONGEST_OPTION) for one in answer.references)
     listed = "\n".join(f"- {one}" for one in list(different)[:MOST_REFERENCES])
-    return told(WORDS, answer.question, answer.text, references=listed)
+    return filled(WORDS, answer.question, answer.text, references=listed)
 
 
 def verdict(reply: str | None) -> str:

@@ -19,7 +19,7 @@ FIRST, LAST = 1_500, 4_500
 _MARKUP = str.maketrans("<>|", "‹›¦")
 
 
-class Template(BaseModel):
+class JudgePrompt(BaseModel):
     """A yaml file of this folder."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,13 +29,13 @@ class Template(BaseModel):
 
 
 @cache
-def words(name: str) -> Template:
-    """What the judge is told: `choice` or `open`."""
-    return Template.model_validate(load(Path(__file__).parent / f"{name}.yaml"))
+def words(name: str) -> JudgePrompt:
+    """The template of the judge's prompt: `choice` or `open`."""
+    return JudgePrompt.model_validate(load(Path(__file__).parent / f"{name}.yaml"))
 
 
-def told(name: str, question: str, text: str, **more: str) -> str:
-    """The whole text that the judge gets. text: the answer; more: what else the words name, as it is."""
+def filled(name: str, question: str, text: str, **more: str) -> str:
+    """The judge's whole prompt. text: the answer; more: what else the words name, as it is."""
     answer = bounded(text)
     asked = line(question, LONGEST_QUESTION) or "(not given)"
     return words(name).text.format(fence=_fence(answer), question=asked, answer=answer, **more).strip()
