@@ -28,7 +28,7 @@ from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.prompts.asking.cached import CachedModel
 from vouch.prompts.asking.engine import Reply, Text
-from vouch.prompts.judge import choice, open
+from vouch.prompts.judge import choice, open_answer
 from vouch.prompts.judge.quoting import words
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.judged import JUDGED, judged_path
@@ -59,13 +59,13 @@ def to_judge(dataset: str, responses: list[Path], config: Config) -> Answers:
 
 def prompt(answer: tuple[str, Choices] | OpenAnswer) -> str:
     """The prompt."""
-    return open.prompt(answer) if isinstance(answer, OpenAnswer) else choice.prompt(*answer)
+    return open_answer.prompt(answer) if isinstance(answer, OpenAnswer) else choice.prompt(*answer)
 
 
 def found_in(reply: str | None, answer: tuple[str, Choices] | OpenAnswer) -> dict[str, str | int | None]:
     """Columns of the verdict."""
     if isinstance(answer, OpenAnswer):
-        return {"verdict": open.verdict(reply), "place": None}
+        return {"verdict": open_answer.verdict(reply), "place": None}
     reading = choice.verdict(reply, answer[1])
     return {"verdict": reading.verdict, "place": next(iter(reading.places), None)}
 
@@ -88,12 +88,14 @@ def main(run: Run) -> None:
     rows = []
     for name, answer in asked.items():
         said = replies[name]
-        kind = open.WORDS if isinstance(answer, OpenAnswer) else choice.WORDS
+        kind = open_answer.WORDS if isinstance(answer, OpenAnswer) else choice.WORDS
         row = {"key": name, **found_in(said.text, answer)}
         row["reply"] = " ".join((said.text or said.reason).split())[:_LONGEST_REPLY]
         rows.append(row | {"judge": f"{judge.name} prompt {words(kind).version}"})
     JUDGED.write(judged_path(dataset), rows)
-    run.note("judge", f"{judge.name} prompt {words(choice.WORDS).version}, open {words(open.WORDS).version}")
+    run.note(
+        "judge", f"{judge.name} prompt {words(choice.WORDS).version}, open {words(open_answer.WORDS).version}"
+    )
     run.note("verdicts", dict(sorted(Counter(row["verdict"] for row in rows).items())))
     run.measure("judge", judge.notes)
 

@@ -18,7 +18,7 @@ from vouch.params.start import run_stage
 from vouch.pipeline.result_cache import ResultCache
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import CORRECT, JUDGED, judged_path
+from vouch.tables.judged import CORRECT, INCORRECT, JUDGED, judged_path
 from vouch.tables.judgements import judgements_path, read_judgements
 from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
@@ -71,7 +71,7 @@ class Scoring:
             found = JUDGED.read(judged_path(self.dataset), ("key", "verdict", "place")).to_pylist()
             self._verdicts = Verdicts(
                 {row["key"]: row["place"] for row in found},
-                {row["key"]: row["verdict"] == CORRECT for row in found},
+                {row["key"]: {CORRECT: True, INCORRECT: False}.get(row["verdict"]) for row in found},
                 {name: row["decision"] == CORRECT for name, row in decided.items()},
                 judge.open,
                 judge.sample,

@@ -237,7 +237,12 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
 
 
 class _Server(ThreadingHTTPServer):
-    """A client that hangs up is no error of the server's, and is not printed as one."""
+    """A client that hangs up is no error of the server's, and is not printed as one.
+
+    request_queue_size: with the default of 5 a busy machine resets some of a client's 16 connections.
+    """
+
+    request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), ConnectionError):

@@ -14,9 +14,7 @@ Examples:
 
 import argparse
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from vouch.cli.leaderboard import Cells, cells, compared, headline, named, ordered
@@ -87,13 +85,6 @@ def undecided(now: Cells) -> str:
         dataset, variation, _, model = key
         where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
         values = {name: now[key].get((name, ""), {}).get("value") for name in OF_READING}
-        found = {column: SimpleNamespace(**row) for column, row in now[key].items()}
-        said = [*bounds(values), *of_judge(partial(_figure, found))]
+        said = [*bounds(values), *of_judge(now[key])]
         lines += [f"{where}: {model}: {one}." for one in said]
     return "".join(f"{plain(line)}\n" for line in lines)
-
-
-def _figure(
-    found: Mapping[tuple[str, str], SimpleNamespace], metric: str, score: str
-) -> SimpleNamespace | None:
-    return found.get((metric, score))

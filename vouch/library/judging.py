@@ -15,7 +15,7 @@ from vouch.metrics.text import agreement
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(Result):
     """accuracy: what people would say of all rows. people: the same from the sample alone. judge: mean of the
-    verdicts. weight: how much the judge counts, 0 (not at all) to 1. kappa, sensitivity, specificity: of the
+    verdicts. weight: how much the judge counts, from 0 (not at all). kappa, sensitivity, specificity: of the
     judge on the sample, at one half; None where undefined. decided: rows of the sample.
     """
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
@@ -49,6 +49,31 @@ def signed_interval(values: Floats, groups: Ints) -> Interval:
     least = float(values.min())
     low, high = mean_interval(values - least, groups, share=False)
     return (None, None) if low is None or high is None else (low + least, high + least)
+
+
+def wilson(hits: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Intervals of shares hits / n of independent rows, of any one shape (Wilson 1927). n: above 0."""
+    z = float(ndtri((1 + LEVEL) / 2))
+    centre, spread = hits + z * z / 2, z * np.sqrt(hits * (n - hits) / n + z * z / 4)
+    return np.maximum((centre - spread) / (n + z * z), 0.0), np.minimum((centre + spread) / (n + z * z), 1.0)
+
+
+def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
+    """Wilson's interval of the share of n >= 1 rows, which holds for small n and for shares near 0 and 1.
+
+    n is divided by the design effect of groups [n] (at least 1) and made less for few groups as in Korn and
+    Graubard 1998; where all values are equal, it is the number of groups.
+    """
+    clusters, n, share = int(np.count_nonzero(np.bincount(groups))), len(values), float(values.mean())
+    effective = float(clusters)
+    if 0 < share < 1 and clusters > 1:
+        residuals = values - share
+        spread = float((np.bincount(groups, residuals) ** 2).sum()) * clusters / (clusters - 1)
+        effect = max(1.0, spread / (float((residuals**2).sum()) * n / (n - 1)))
+        few = float(stdtrit(n - 1, (1 + LEVEL) / 2) / stdtrit(clusters - 1, (1 + LEVEL) / 2))
+        effective = n / effect * few**2
+    low, high = wilson(np.array(share * effective), np.array(effective))
+    return float(low), float(high)
 
 
 def percentiles(draws: Floats) -> tuple[float, float]:

@@ -31,10 +31,10 @@ READING = ("unparsed_rate", "refusal_rate", "several_rate")
 """What became of the texts without one answer; the first and the last of them are undecided."""
 WORTH_SAYING = 0.02
 """Share of undecided texts above which their accuracy is given with its bounds."""
-_OF_JUDGE = {(JUDGED_RATE, ""), (SENSITIVITY, OPTIONS), (SPECIFICITY, OPTIONS)}
+OF_JUDGE = {(JUDGED_RATE, ""), (SENSITIVITY, OPTIONS), (SPECIFICITY, OPTIONS)}
 LIMITS = {LETTERS: (LOW_MASS_RATE, MOSTLY), TEXT: (UNDECIDED_RATE, 0.1)}
 """By output the metric that must not be larger."""
-OF_GATE = frozenset([metric for metric, _ in (*LIMITS.values(), *_OF_JUDGE)])
+OF_GATE = frozenset([metric for metric, _ in (*LIMITS.values(), *OF_JUDGE)])
 """Metrics that `unranked` needs."""
 
 Place = tuple[str, str, str]
@@ -49,22 +49,25 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
     found: dict[Place, dict[tuple[bool, str], dict[str, Mapping[str, Any]]]] = {}
     for row in metrics:
         output, metric = row["output"], row["metric"]
-        of_judge = output == TEXT and (metric, row["score"]) in _OF_JUDGE
+        of_judge = output == TEXT and (metric, row["score"]) in OF_JUDGE
         limited = output in LIMITS and metric == LIMITS[output][0]
         if (of_judge or limited) and (row["protocol"], row["category"]) == (CLEAN, "all"):
             place, variation = (row["model"], row["dataset"], output), row["variation"]
             rows = found.setdefault(place, {}).setdefault((variation != ORIGINAL, variation), {})
             rows[metric] = row
     firsts = {place: of[min(of)] for place, of in found.items()}
-    return frozenset(place for place, rows in firsts.items() if _passed(rows, *LIMITS[place[2]]))
+    return frozenset(
+        place for place, rows in firsts.items() if away_rate(rows, place[2]) > LIMITS[place[2]][1]
+    )
 
 
-def _passed(rows: Mapping[str, Mapping[str, Any]], metric: str, limit: float) -> bool:
-    """Whether a rate is above its limit, with what an unproven judge decided."""
-    rate = rows[metric]["value"] if metric in rows else 0.0
+def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
+    """What an output's limit is for, with what an unproven judge decided. rows: of METRICS by metric."""
+    metric, _ = LIMITS[output]
+    rate = float(rows[metric]["value"]) if metric in rows else 0.0
     if JUDGED_RATE in rows and not proven(rows):
-        rate += rows[JUDGED_RATE]["value"]
-    return bool(rate > limit)
+        rate += float(rows[JUDGED_RATE]["value"])
+    return rate
 
 
 def proven(rows: Mapping[str, Mapping[str, Any]]) -> bool:

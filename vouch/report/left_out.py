@@ -3,23 +3,21 @@
 vouch/metrics/unranked.py has the limits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from vouch.metrics.unranked import (
     ACCURACY_RULES,
     JUDGED_RATE,
     LIMITS,
-    OPTIONS,
-    SENSITIVITY,
-    SPECIFICITY,
+    OF_JUDGE,
     UNDECIDED_RATE,
     WORTH_SAYING,
-    proven,
+    away_rate,
 )
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.judged import of_judge
+from vouch.report.judged import METRICS, of_judge
 from vouch.tables.prompts import LETTERS, TEXT
 
 MARK = {
@@ -62,11 +60,17 @@ def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
 
 
 def _rate(evidence: Evidence, dataset: str, model: str, output: str) -> float:
-    found = [evidence.number(dataset, model, LIMITS[output][0])]
-    proof = {name: evidence.number(dataset, model, name, OPTIONS) for name in (SENSITIVITY, SPECIFICITY)}
-    if output == TEXT and not proven({name: {"low": one.low} for name, one in proof.items() if one}):
-        found.append(evidence.number(dataset, model, JUDGED_RATE))
-    return sum(one.value for one in found if one is not None)
+    needed = [(LIMITS[output][0], ""), *(OF_JUDGE if output == TEXT else ())]
+    found = _rows(evidence, dataset, model, output, needed)
+    return away_rate({metric: row for (metric, _), row in found.items()}, output)
+
+
+def _rows(
+    evidence: Evidence, dataset: str, model: str, output: str, needed: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Numbers by metric and score, those that are there."""
+    found = {each: evidence.number(dataset, model, *each, output=output) for each in needed}
+    return {each: number._asdict() for each, number in found.items() if number is not None}
 
 
 def undecided(evidence: Evidence, dataset: str) -> list[str]:
@@ -77,7 +81,7 @@ def undecided(evidence: Evidence, dataset: str) -> list[str]:
         for model in evidence.models(dataset)
         for said in (
             *bounds({metric: of[model].value for metric, of in known.items() if model in of}),
-            *of_judge(partial(evidence.number, dataset, model, output=TEXT)),
+            *of_judge(_rows(evidence, dataset, model, TEXT, METRICS)),
         )
     ]
 

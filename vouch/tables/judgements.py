@@ -1,6 +1,7 @@
 """What people decide about answers that a judge read: decisions/judgements/DATASET.csv.
 
-key       the answer as `vouch review judge` names it: digest of question, references or options, and text
+key       the answer as `vouch review judge` names it: digest of question, text, and references or options
+          with which of them are right
 question, reference, answer   what the person saw; for readers, not read again
 decision  correct or incorrect
 by, why   who decided and the reason; optional

@@ -6,18 +6,20 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 import vouch
-from vouch.metrics.intervals import mean_interval
-from vouch.metrics.text.agreement import agreement, prediction_powered, wilson
+from vouch.metrics.intervals import mean_interval, share_interval
+from vouch.metrics.text.agreement import agreement, prediction_powered
 
 ROWS, STUDIES = 1000, 600
 Floats = NDArray[np.float64]
 
 
-def study(rng: np.random.Generator, sens: float, spec: float, size: int, each: int = 1) -> tuple[Floats, ...]:
-    """Decisions (NaN beyond a sample), verdicts and groups of `each` rows; half of all answers are right."""
+def study(
+    rng: np.random.Generator, sens: float, spec: float, size: int, each: int = 1, share: float = 0.5
+) -> tuple[Floats, ...]:
+    """Decisions (NaN beyond a sample), verdicts and groups of `each` rows; so many answers are right."""
     groups = np.arange(ROWS) // each
     kind = rng.random(ROWS // each)[groups]  # answers of a group are alike
-    right = (0.5 * kind + 0.5 * rng.random(ROWS) if each > 1 else kind) < 0.5
+    right = (0.5 * kind + 0.5 * rng.random(ROWS) if each > 1 else kind) < share
     judged = np.where(right, rng.random(ROWS) < sens, rng.random(ROWS) >= spec).astype(float)
     decided = np.full(ROWS, np.nan)
     rows = rng.permutation(ROWS)[:size]
@@ -27,32 +29,33 @@ def study(rng: np.random.Generator, sens: float, spec: float, size: int, each: i
 
 # At 95 % the share of 600 studies that cover is below 0.93 in one of a hundred runs; the seed is fixed.
 @pytest.mark.parametrize(
-    ("sens", "spec", "size", "each", "narrower"),
+    ("sens", "spec", "size", "each", "share", "narrower"),
     [
-        (0.95, 0.95, 100, 1, 0.7),  # good
-        (0.99, 0.6, 100, 1, 0.9),  # lenient: it calls two of five wrong answers right
-        (0.95, 0.95, 100, 4, 0.75),
-        (0.97, 0.97, 30, 1, 0.9),  # often no disagreement in the sample
-        (0.5, 0.5, 100, 1, None),  # says nothing
-        (0.1, 0.1, 100, 1, None),  # says the opposite
+        (0.95, 0.95, 100, 1, 0.5, 0.7),  # good
+        (0.99, 0.6, 100, 1, 0.5, 0.9),  # lenient: it calls two of five wrong answers right
+        (0.95, 0.95, 100, 4, 0.5, 0.75),
+        (0.95, 0.95, 100, 1, 0.9, 0.8),
+        (0.97, 0.97, 30, 1, 0.5, 0.9),  # often no disagreement in the sample
+        (0.5, 0.5, 100, 1, 0.5, None),  # says nothing
+        (0.1, 0.1, 100, 1, 0.5, None),  # says the opposite
     ],
 )
 def test_intervals_cover_whatever_the_judge_and_are_narrower_where_it_is_good(
-    sens: float, spec: float, size: int, each: int, narrower: float | None
+    sens: float, spec: float, size: int, each: int, share: float, narrower: float | None
 ) -> None:
     rng = np.random.default_rng(7)
     covered, alone, width, people, weights = [], [], [], [], []
     for _ in range(STUDIES):
-        decided, judged, groups = study(rng, sens, spec, size, each)
+        decided, judged, groups = study(rng, sens, spec, size, each, share)
         known = ~np.isnan(decided)
         found = prediction_powered(decided, judged, groups)
         low, high = mean_interval(decided[known], np.unique(groups[known], return_inverse=True)[1])
         assert found.low is not None and found.high is not None and low is not None and high is not None
-        covered.append(found.low <= 0.5 <= found.high)
+        covered.append(found.low <= share <= found.high)
         width.append(found.high - found.low)
         people.append(high - low)
         weights.append(found.weight)
-        alone.append(abs(float(judged.mean()) - 0.5) < 2 * np.sqrt(0.25 / ROWS))
+        alone.append(abs(float(judged.mean()) - share) < 2 * np.sqrt(0.25 / ROWS))
     assert np.mean(covered) > 0.93, "95 %, less what 600 studies leave to chance"
     assert np.mean(covered) < 0.985 or size < 100, "a small sample that hardly disagrees proves less"
     if narrower is not None:
@@ -69,21 +72,19 @@ def test_the_papers_formulas_by_loops() -> None:
     decided, judged, groups = study(rng, 0.9, 0.8, 80)
     sample = [row for row in range(ROWS) if not np.isnan(decided[row])]
     others = [row for row in range(ROWS) if np.isnan(decided[row])]
-    for weight in (1.0, 0.4):
-        found = prediction_powered(decided, judged, groups, weight)
-        rectifier = sum(weight * judged[row] - decided[row] for row in sample) / len(sample)
-        imputed = weight * sum(judged[row] for row in others) / len(others)
-        assert found.value == pytest.approx(imputed - rectifier, abs=1e-12)
-        errors = [decided[row] - weight * judged[row] for row in sample] + [1.0, -weight]
-        variance = np.var([weight * judged[row] for row in others]) / len(others) + np.var(errors) / len(
-            errors
-        )
-        wide = 1.990450 * np.sqrt(variance * (ROWS + 2) / (ROWS + 1))  # t of 79 degrees of freedom
-        assert found.high is not None and found.high - found.value == pytest.approx(wide, rel=1e-5)
+    found = prediction_powered(decided, judged, groups)
+    weight = found.weight
+    rectifier = sum(weight * judged[row] - decided[row] for row in sample) / len(sample)
+    imputed = weight * sum(judged[row] for row in others) / len(others)
+    assert found.value == pytest.approx(imputed - rectifier, abs=1e-12)
+    errors = [decided[row] - weight * judged[row] for row in sample] + [1.0, -weight]
+    variance = np.var([weight * judged[row] for row in others]) / len(others) + np.var(errors) / len(errors)
+    wide = 1.990450 * np.sqrt(variance * (ROWS + 2) / (ROWS + 1))  # t of 79 degrees of freedom
+    assert found.high is not None and found.high - found.value == pytest.approx(wide, rel=1e-5)
     people, same = (np.append(values[sample], more) for values, more in ((decided, [1, 0]), (judged, [0, 1])))
     covariance = np.mean((people - people.mean()) * (same - same.mean()))
     by_hand = covariance / (np.var(same) + np.var(judged[others]) * len(same) / len(others))
-    assert prediction_powered(decided, judged, groups).weight == pytest.approx(by_hand, rel=1e-12)
+    assert weight == pytest.approx(by_hand, rel=1e-12)
     whole = covariance / (np.var(judged) * (1 + len(sample) / len(others)))
     assert by_hand == pytest.approx(whole, rel=0.1), "PPI++ takes one variance of the verdicts for both parts"
 
@@ -106,10 +107,18 @@ def test_agreement_by_hand() -> None:
     found = agreement(people, judge, np.arange(100))
     assert found.kappa == pytest.approx((0.7 - 0.52) / 0.48) and found.rows == 100
     low, high = found.kappa_interval
+    assert found.kappa is not None and high is not None
     # Fleiss, Cohen and Everitt 1969: the standard error of this table is 0.0944.
     assert (
         low is not None and high is not None and (high - low) / 2 / 1.984 == pytest.approx(0.0944, rel=0.03)
     )
+    left = []
+    for row in range(100):
+        one, other = np.delete(people, row), np.delete(judge, row)
+        chance = one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean())
+        left.append((np.mean(one == other) - chance) / (1 - chance))
+    wide = 1.984217 * np.sqrt(99 / 100 * np.sum((np.array(left) - np.mean(left)) ** 2))  # t of 99
+    assert high - found.kappa == pytest.approx(wide, rel=1e-6), "the jackknife"
     exact = binomtest(45, 60).proportion_ci(method="wilson")
     assert found.sensitivity == pytest.approx((0.75, exact.low, exact.high))
     exact = binomtest(25, 40).proportion_ci(method="wilson")
@@ -117,7 +126,25 @@ def test_agreement_by_hand() -> None:
     same = agreement(people, people, np.arange(100))
     assert same.kappa == 1 and same.kappa_interval == (None, None)
     ones = agreement(np.ones(5, bool), np.ones(5, bool), np.arange(5))
-    assert ones.kappa is None and ones.specificity is None and wilson(0, 0) is None
+    assert ones.kappa is None and ones.specificity is None
+
+
+@pytest.mark.parametrize("same", [0, 0.5, 1])
+def test_shares_of_groups_pass_the_gate_no_more_often_than_they_may(same: float) -> None:
+    """A judge with a sensitivity of 80 % on groups of four: its lower end is above that once in 40 studies."""
+    rng, groups = np.random.default_rng(3), np.repeat(np.arange(20), 4)
+    passed = []
+    for _ in range(2000):
+        whole = rng.random(80) < same**0.5
+        agrees = np.where(whole, (rng.random(20) < 0.8)[groups], rng.random(80) < 0.8)
+        low, high = share_interval(agrees, groups)
+        assert 0 <= low <= agrees.mean() <= high <= 1
+        passed.append(low >= 0.8)
+    assert np.mean(passed) < 0.035
+    plain = binomtest(64, 80).proportion_ci(method="wilson")
+    assert share_interval(np.arange(80) < 64, np.arange(80)) == pytest.approx((plain.low, plain.high))
+    of_groups = binomtest(20, 20).proportion_ci(method="wilson")
+    assert share_interval(np.ones(80, bool), groups) == pytest.approx((of_groups.low, 1.0)), "20, not 80"
 
 
 def test_the_library_takes_lists_and_says_what_is_wrong() -> None:

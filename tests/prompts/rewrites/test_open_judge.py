@@ -2,10 +2,11 @@
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,12 +14,12 @@ from tests.cli.conftest import Vouch, set_params
 from tests.cli.conftest import vouch as vouch
 from tests.models.loopback_server import Loopback
 from tests.prompts.rewrites.conftest import completion
-from tests.prompts.rewrites.test_judge import Project
+from tests.prompts.rewrites.test_judge import Project, give
 from tests.prompts.rewrites.test_judge import asking as asking
 from tests.prompts.rewrites.test_judge import project as project
-from vouch.metrics.text.judge import OpenAnswer, sampled
+from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
 from vouch.pipeline.errors import UserError
-from vouch.prompts.judge.open import prompt, verdict
+from vouch.prompts.judge.open_answer import prompt, verdict
 from vouch.prompts.judge.quoting import words
 from vouch.report.judged import of_judge
 from vouch.tables.items import ITEMS, items_path
@@ -76,19 +77,19 @@ def open_project(asking: Project, server: Loopback) -> Project:
     return asking
 
 
-def figures() -> dict[str, dict[str, Any]]:
+def figures(score: str = "") -> dict[str, dict[str, Any]]:
     rows = METRICS.read(metrics_path("left")).to_pylist()
     return {
         row["metric"]: row
         for row in rows
         if (row["protocol"], row["variation"], row["category"]) == ("clean", "original", "all")
+        and row["score"] == score
     }
 
 
 def sentences() -> list[str]:
     """What `vouch show` and the report say of these."""
-    found = {name: SimpleNamespace(**row) for name, row in figures().items()}
-    return list(of_judge(lambda metric, score: found.get(metric) if score == "" else None))
+    return list(of_judge({(name, ""): row for name, row in figures().items()}))
 
 
 def review(vouch: Vouch, *words: object, status: int = 0) -> str:
@@ -100,12 +101,14 @@ def review(vouch: Vouch, *words: object, status: int = 0) -> str:
     return vouch("review", "judge", "left", *words, status=status)
 
 
-def decide(path: Path) -> int:
+def decide(
+    path: Path, right: Callable[[dict[str, str]], bool] = lambda row: row["answer"].startswith(RIGHT)
+) -> int:
     """What a person would say; how many."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
-        row["decision"] = "correct" if row["answer"].startswith(RIGHT) else "incorrect"
+        row["decision"] = "correct" if right(row) else "incorrect"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -118,33 +121,36 @@ def test_judged_decided_and_corrected(
 ) -> None:
     rows = {row["key"]: row for row in open_project.rows()}
     told = [request["messages"][0]["content"] for request in server.requests]
-    assert len(rows) == len(told) == 114, "of the original prompts all but the empty ones, once each"
+    assert len(rows) == len(set(told)) == len(told) == 114, (
+        "of the original prompts all but the empty ones, once each"
+    )
     assert all("- a cat\n- a kitten\n" in one and QUESTION in one for one in told)
     key = OpenAnswer(QUESTION, REFERENCES, said(0)).key
     assert (rows[key]["verdict"], rows[key]["place"]) == ("correct", None)
-    assert rows[key]["judge"].endswith(f"prompt {words('open').version}")
+    assert rows[key]["judge"].endswith(f"prompt {words('open_answer').version}")
     assert open_project.rows() and len(server.requests) == 114, "nothing known is asked again"
 
     open_project.scored()
     before = figures()
-    assert before["judge_accuracy"]["value"] == pytest.approx(84 / 120), "an empty answer is wrong"
-    assert "accuracy_powered" not in before and before["accuracy"]["value"] == 0, "that is exact match"
-    assert before["decided_rate"]["items"] == 80 and "no person decided any" in sentences()[0]
+    assert before["accuracy_judge"]["value"] == pytest.approx(84 / 120), "an empty answer is wrong"
+    assert "accuracy_ppi" not in before and before["accuracy"]["value"] == 0, "that is exact match"
+    drawn = sampled([f"q{number}" for number in range(COUNT)], 80)
+    shown = sum(bool(said(int(name[1:]))) for name in drawn)
+    assert before["annotated_rate"]["items"] == shown and "no person decided any" in sentences()[0]
 
     file = tmp_path / "review.csv"
     assert "0 of them decided" in review(vouch)
     review(vouch, "--export", file)
-    shown = file.read_text("utf-8")
-    assert "tiny_a" not in shown and ",correct" not in shown, "neither the model nor a verdict"
+    exported = file.read_text("utf-8")
+    assert "tiny_a" not in exported and ",correct" not in exported, "neither the model nor a verdict"
     count = decide(file)
-    drawn = sampled([f"q{number}" for number in range(COUNT)], 80)
-    assert count == sum(bool(said(int(name[1:]))) for name in drawn)
+    assert count == shown
     assert f"{count} decisions taken over" in review(vouch, "--import", file)
     open_project.scored()
     after = figures()
-    assert after["decided_rate"]["value"] == 1 and after["judge_accuracy"] == before["judge_accuracy"]
-    powered, people = after["accuracy_powered"], after["people_accuracy"]
-    assert powered["low"] < 0.5 < powered["high"] < before["judge_accuracy"]["value"], "60 of 120 are right"
+    assert after["annotated_rate"]["value"] == 1 and after["accuracy_judge"] == before["accuracy_judge"]
+    powered, people = after["accuracy_ppi"], after["accuracy_people"]
+    assert powered["low"] < 0.5 < powered["high"] < before["accuracy_judge"]["value"], "60 of 120 are right"
     assert powered["high"] - powered["low"] < people["high"] - people["low"]
     right = sum(said(int(name[1:])).startswith(RIGHT) for name in drawn)
     lenient = sum(said(int(name[1:])).startswith(LENIENT) for name in drawn)
@@ -152,8 +158,13 @@ def test_judged_decided_and_corrected(
     assert after["judge_sensitivity"]["value"] == 1 and after["judge_sensitivity"]["items"] == right
     assert after["judge_specificity"]["value"] == pytest.approx(1 - lenient / (count - right))
     first, second = sentences()
-    assert "The judge calls 70.0 % [" in first and "corrected by people's decisions" in first
-    assert second.startswith("Of 80 open answers that were drawn people decided 80; the judge's kappa 0.")
+    assert (
+        "The judge calls 70.0\N{NARROW NO-BREAK SPACE}% (" in first
+        and "corrected by people's decisions" in first
+    )
+    assert second.startswith(
+        f"Of {shown} open answers that were drawn people decided {shown}; the judge's kappa 0."
+    )
     assert 0.4 < after["judge_kappa"]["value"] < 0.9 and 0 < after["judge_weight"]["value"] < 1
 
 
@@ -167,11 +178,67 @@ def test_decisions_outside_the_sample_do_not_count(
     review(vouch, "--import", file)
     open_project.judge["sample"] = 10
     open_project.scored()
-    assert figures()["decided_rate"]["items"] == 10 >= figures()["judge_weight"]["items"]
-    assert "decided 10: too few to say how good the judge is" in sentences()[1]
+    drawn = sampled([f"q{number}" for number in range(COUNT)], 10)
+    shown = sum(bool(said(int(name[1:]))) for name in drawn)
+    assert figures()["annotated_rate"]["items"] == shown < figures()["judge_weight"]["items"] == 10
+    assert f"decided {shown}: too few to say how good the judge is" in sentences()[1]
+
+
+def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
+    open_project: Project, vouch: Vouch, tmp_path: Path
+) -> None:
+    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left out."""
+    open_project.rows()
+    file = tmp_path / "review.csv"
+    review(vouch, "--export", file)
+    decide(file)
+    lines = file.read_text("utf-8").splitlines()
+    for at in (31, 50):
+        lines[at] = lines[at].replace(",correct", ",").replace(",incorrect", ",")
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    review(vouch, "--import", file)
+    assert "row 31 is undecided; decisions below it about the same model do not count yet" in review(vouch)
+    open_project.scored()
+    drawn = sorted((f"q{number}" for number in range(COUNT)), key=drawn_order)
+    read = [bool(said(int(name[1:]))) for name in drawn]
+    before = next(place for place in range(COUNT) if sum(read[: place + 1]) == 31)
+    right = [said(int(name[1:])).startswith(RIGHT) for name in drawn[:before]]
+    people = figures()["accuracy_people"]
+    assert (people["items"], people["value"]) == (before, pytest.approx(np.mean(right)))
+    assert figures()["judge_kappa"]["items"] == 30
+
+
+def test_replies_that_say_nothing_are_counted_and_said(open_project: Project, server: Loopback) -> None:
+    server.instead = lambda request, _: completion(
+        "Hm." if "A dog." in request["messages"][0]["content"] else "A. correct"
+    )
+    open_project.rows()
+    open_project.scored()
+    assert figures()["judge_unread_rate"]["value"] == pytest.approx(30 / 120)
+    assert figures()["accuracy_judge"]["value"] == pytest.approx(84 / 120), "they count as incorrect"
+    assert "(25.0\N{NARROW NO-BREAK SPACE}% got no clear verdict and count as wrong)" in sentences()[0]
+
+
+def test_a_decision_is_on_the_words_and_what_is_right(asking: Project, vouch: Vouch, tmp_path: Path) -> None:
+    """The same question, options and words about another picture, where another option is right."""
+    give({f"q{number}": "Felines are what one sees here." for number in range(10)})
+    prompts = PROMPTS.read(prompts_path("left")).to_pylist()
+    PROMPTS.write(prompts_path("left"), [row | {"answers": [place % 2]} for place, row in enumerate(prompts)])
+    items = ITEMS.read(items_path("left")).to_pylist()
+    ITEMS.write(items_path("left"), [row | {"answers": [place % 2]} for place, row in enumerate(items)])
+    assert len(asking.rows()) == 1, "the judge is told of no right option, and asked once"
+    file = tmp_path / "review.csv"
+    review(vouch, "--export", file)
+    assert decide(file, lambda row: row["reference"] == "a cat") == 2
+    assert "2 of them decided" in review(vouch, "--import", file) + review(vouch)
+    asking.scored()
+    for name in ("sensitivity", "specificity"):
+        found = figures("options")[f"judge_{name}"]
+        assert (found["value"], found["items"]) == (1, 5)
 
 
 def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path: Path) -> None:
+    open_project.rows()
     path = judgements_path("left")
     path.parent.mkdir(parents=True)
     head = "key,question,reference,answer,decision\n"
@@ -183,12 +250,22 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
         with pytest.raises(UserError, match=message):
             read_judgements(path)
         with pytest.raises(UserError, match=message):
-            open_project.rows()
             open_project.scored()
     path.unlink()
-    strange = tmp_path / "strange.csv"
-    strange.write_text(head + "k,q,r,a,correct\n", "utf-8")
-    assert "answer k is not among those drawn" in review(vouch, "--import", strange, status=1)
+    file = tmp_path / "review.csv"
+    file.write_text(head + "k,q,r,a,correct\n", "utf-8")
+    assert "no decision about an answer as it was drawn" in review(vouch, "--import", file, status=1)
+    assert not path.exists()
+    review(vouch, "--export", file)
+    count = decide(file)
+    names, first, second, *others = file.read_text("utf-8").splitlines()
+    key = second.partition(",")[0]
+    other, strange = second.replace("a cat", "a cow"), f"k,{second.partition(',')[2]}"
+    file.write_text("\n".join([names, first, other, strange, *others]) + "\n", "utf-8")
+    told = review(vouch, "--import", file)
+    assert f"answer {key:.12}: another question, reference or answer than was exported; not taken" in told
+    assert "1 decisions are about answers that are not drawn (any more); not taken" in told
+    assert f"{count - 1} decisions taken over" in told and key not in read_judgements(path)
     JUDGED.write(judged_path("left"), [])
     assert "holds no verdict" in review(vouch, status=1)
 
@@ -210,7 +287,11 @@ def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) ->
     [
         ("A", "correct"), ("B.", "incorrect"), ("(b)", "incorrect"), ("Correct.", "correct"),
         ("INCORRECT", "incorrect"), ("<think>B</think>\nA", "correct"), ("A. correct", "correct"),
-        ("Not correct", "none"), ("C", "none"), ("The answer is A", "none"), (None, "none"), ("", "none"),
+        ("Not correct", "incorrect"), ("C", "none"), ("The answer is A", "correct"), (None, "none"), ("", "none"),
+        ("A. incorrect", "none"), ("A\nB", "none"), ("A/B", "none"), ("A or B", "none"), ("No, it is correct", "none"),
+        ("It is correct", "correct"), ("\\boxed{A}", "correct"), ("**B**", "incorrect"), ("It isn't right.", "incorrect"),
+        ("A cat is shown", "none"), ("It is a wrong answer", "none"), ("<think>Answer: A", "none"),
+        ("B. The correct answer is a dog", "incorrect"), ("So the final answer is: **A**", "correct"),
     ],
 )  # fmt: skip
 def test_a_reply_is_one_letter_or_one_word(reply: str | None, expected: str) -> None:

@@ -21,11 +21,12 @@ from vouch.metrics.text.judge import (
     OF_OPEN,
     OF_PROMPTS,
     OF_TEXTS,
+    Answer,
+    ChoiceAnswer,
     answers,
+    drawn,
     drawn_order,
-    key,
     open_answers,
-    sampled,
 )
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             f"{judged_path(name)}: holds no verdict; name a judge in score.judge.model, set score.judge.open "
             "for open questions, and run `dvc repro`"
         )
-    shown = drawn(project, name, judged)
+    shown = to_decide(project, name, judged)
     path = judgements_path(name)
     decided = read_judgements(path)
     if options.decided:
@@ -75,42 +76,42 @@ def run(options: argparse.Namespace) -> int:
         return 0
     done = len(decided.keys() & shown.keys())
     print(f"judge: {len(judged)} answers judged, {len(shown)} drawn for people, {done} of them decided")
+    first = next((place for place, name in enumerate(shown, 1) if name not in decided), done + 1)
+    if first <= done:
+        print(f"judge: row {first} is undecided; decisions below it about the same model do not count yet")
     if stale := len(decided) - done:
         print(f"judge: {stale} decisions in {path} are about no answer that is drawn, and do not count")
     return 0
 
 
-def drawn(project: Project, dataset: str, judged: set[str]) -> Shown:
+def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:
     """The answers that people decide on: of each model those to the questions that were drawn."""
-    prompts = PROMPTS.read(intact(prompts_path(dataset)), OF_PROMPTS)
-    items = ITEMS.read(intact(items_path(dataset)), (*OF_OPEN, "options", "answers"))
-    right = {
-        row["id"]: " | ".join(row["options"][place] for place in row["answers"])
-        for row in items.to_pylist()
-        if row["options"] and row["answers"]
-    }
-    found: dict[str, tuple[str, dict[str, str]]] = {}
+    prompts = PROMPTS.read(intact(prompts_path(dataset)), (*OF_PROMPTS, "answers"))
+    items = ITEMS.read(intact(items_path(dataset)), OF_OPEN)
+    judge = project.score.judge
+    found: dict[str, tuple[bytes, dict[str, str]]] = {}
     for model in project.models:
         path = text_path(model, dataset)
         texts = TEXT.read(intact(path), OF_TEXTS)
-        choices = [
-            (prompt["item"], key(text, choice), choice.question, right.get(prompt["item"], ""), text)
+        choices: list[tuple[str, Answer]] = [
+            (prompt["item"], ChoiceAnswer(text, choice, frozenset(prompt["answers"] or ())))
             for prompt, text, choice in answers(texts, prompts, items)
             if prompt["variation"] == ORIGINAL
         ]
-        opened = [
-            (item, one.key, one.question, " | ".join(one.references), one.text)
-            for item, one in open_answers(texts, prompts, items)
-        ]
-        for rows in (choices, [row for row in opened if project.score.judge.open]):
-            rows = [row for row in rows if row[1] in judged or not row[1]]
-            sample = sampled([item for item, *_ in rows], project.score.judge.sample)
-            for item, name, question, reference, text in rows:
-                if item in sample and name:
-                    shows = {"question": question, "reference": reference, "answer": bounded(text)}
-                    found.setdefault(name, (item, shows))
-    ordered = sorted(found.items(), key=lambda one: (drawn_order(one[1][0]), one[0]))
-    return {name: shows for name, (_, shows) in ordered}
+        opened = list(open_answers(texts, prompts, items)) if judge.open else []
+        for rows in (choices, opened):
+            _, sample = drawn([item for item, _ in rows], [one for _, one in rows], judged, judge.sample)
+            for (item, one), taken in zip(rows, sample, strict=True):
+                if taken and one.decision:
+                    shows = {
+                        "question": one.question,
+                        "reference": one.reference,
+                        "answer": bounded(one.text),
+                    }
+                    order = drawn_order(item)
+                    if one.decision not in found or order < found[one.decision][0]:
+                        found[one.decision] = order, shows
+    return {name: shows for name, (_, shows) in sorted(found.items(), key=lambda one: (one[1][0], one[0]))}
 
 
 def exported(shown: Shown, decided: Decided) -> list[dict[str, str]]:
@@ -122,11 +123,20 @@ def _import(source: Path, path: Path, shown: Shown, decided: Decided) -> int:
     """Takes decisions over; those about other answers stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")
-    new = read_judgements(source)
-    for name in new:
-        if name not in shown:
-            raise UserError(f"{source}: answer {name:.12} is not among those drawn; export it anew")
+    read = read_judgements(source)
+    new = {name: row for name, row in read.items() if name in shown and _same(row, shown[name])}
+    if not new:
+        raise UserError(f"{source}: holds no decision about an answer as it was drawn; export it anew")
+    for name in sorted(read.keys() & shown.keys() - new.keys()):
+        print(f"judge: answer {name:.12}: another question, reference or answer than was exported; not taken")
+    if strange := len(read.keys() - shown.keys()):
+        print(f"judge: {strange} decisions are about answers that are not drawn (any more); not taken")
     kept = {**decided, **new}
     write_text(path, judgements_text([kept[name] for name in sorted(kept)]))
     print(f"judge: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` scores them")
     return 0
+
+
+def _same(row: Mapping[str, str], shown: Mapping[str, str]) -> bool:
+    """Whether a row is about what was shown; a spreadsheet may change spaces and line ends."""
+    return all(row[name].split() == text.split() for name, text in shown.items())

@@ -8,14 +8,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
-from vouch.metrics.intervals import LEVEL, Interval, mean_interval
+from vouch.metrics.intervals import LEVEL, Interval, mean_interval, share_interval
 from vouch.metrics.responses import Bools, Floats, Ints
 
 
 class Powered(NamedTuple):
-    """value with its interval. weight: 0 ... 1, how much the judge counts; with 0 people alone do."""
+    """value with its interval. weight: how much the judge counts; with 0 people alone do."""
 
     value: float
     low: float | None
@@ -23,7 +23,7 @@ class Powered(NamedTuple):
     weight: float
 
 
-def prediction_powered(decided: Floats, judged: Floats, groups: Ints, weight: float | None = None) -> Powered:
+def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered:
     """The mean of what people would decide on all n rows, from a random sample that they decided.
 
     decided [n]: 0 ... 1 by people, NaN where they were not asked; at least one is known. judged [n]: 0 ... 1
@@ -31,7 +31,7 @@ def prediction_powered(decided: Floats, judged: Floats, groups: Ints, weight: fl
 
     weight * mean(judged, others) + mean(decided - weight * judged, sample), so that a bias of the judge
     cancels. Variance by the sandwich formula over groups, quantile of Student's t with the sample's groups
-    less 1. The weight is that of the least variance, at most 1; for rows that are independent it is PPI++'s
+    less 1. The weight is that of the least variance; for rows that are independent it is PPI++'s
     Cov(decided, judged) / (Var(judged) (1 + sample / others)). One more disagreement of each sort goes into
     weight and variance, not into the value (as Bonett and Price 2012 have it for paired shares): else a small
     sample without one would count as proof that there is none. With weight 0: `mean_interval` of the sample.
@@ -53,8 +53,7 @@ def prediction_powered(decided: Floats, judged: Floats, groups: Ints, weight: fl
     by_people = summed(own[0], of_sample)
     by_judge = summed(others, groups[~sample]) - summed(own[1], of_sample)
     squares = float((by_judge**2).sum())
-    if weight is None:
-        weight = min(1.0, -float((by_people * by_judge).sum()) / squares) if squares else 0.0
+    weight = -float((by_people * by_judge).sum()) / squares if squares else 0.0
     if weight <= 0:
         return Powered(*plain, 0.0)
     value = weight * float(others.mean()) + float((people - weight * same).mean())
@@ -80,7 +79,7 @@ def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
     """How often a judge says of n answers what people decided.
 
     Sensitivity is the share of people's right answers that the judge calls right, specificity of the wrong
-    ones that it calls wrong; intervals of Wilson. Kappa's interval is the jackknife over groups; None with
+    ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None with
     fewer than two groups, or where kappa is undefined or the same without any of them.
     """
     cells = np.stack(
@@ -97,14 +96,17 @@ def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
         if variance > 0:
             reach = float(stdtrit(count - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
             ends = max(-1.0, kappa - reach), min(1.0, kappa + reach)
-    both, missed, wrongly, neither = total.tolist()
     return Agreement(
         len(decided),
         None if math.isnan(kappa) else kappa,
         ends,
-        wilson(both, both + missed),
-        wilson(neither, neither + wrongly),
+        _share(judged[decided], numbers[decided]),
+        _share(~judged[~decided], numbers[~decided]),
     )
+
+
+def _share(agrees: Bools, groups: Ints) -> tuple[float, float, float] | None:
+    return (float(agrees.mean()), *share_interval(agrees, groups)) if len(agrees) else None
 
 
 def _kappa(cells: Floats) -> Floats:
@@ -114,12 +116,3 @@ def _kappa(cells: Floats) -> Floats:
     chance = (both + people) * (both + judge) + (neither + judge) * (neither + people)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(((both + neither) * n - chance) / (n * n - chance))
-
-
-def wilson(hits: float, n: float) -> tuple[float, float, float] | None:
-    """A share with its interval (Wilson 1927); None where n is 0."""
-    if not n:
-        return None
-    z = float(ndtri((1 + LEVEL) / 2))
-    centre, spread = hits + z * z / 2, z * math.sqrt(hits * (n - hits) / n + z * z / 4)
-    return hits / n, (centre - spread) / (n + z * z), (centre + spread) / (n + z * z)

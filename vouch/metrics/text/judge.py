@@ -6,7 +6,7 @@ their references, with the original prompts alone.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,13 +34,14 @@ several."""
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What a judge found, by key. correct: of open answers, whether they are. decided: the same by people.
+    """What a judge found, by key. correct: of open answers, whether they are; None where its reply says
+    neither. decided: the same by people, by `decision`.
 
     open: whether open questions were judged. sample: how many questions of a model people decide on.
     """
 
     places: Places
-    correct: Mapping[str, bool]
+    correct: Mapping[str, bool | None]
     decided: Mapping[str, bool]
     open: bool
     sample: int
@@ -58,6 +59,52 @@ class OpenAnswer(NamedTuple):
         """The digest under which the verdict is found; empty where there is nothing to read."""
         return _digest([self.question, self.references, self.text]) if shortened(self.text) else ""
 
+    @property
+    def decision(self) -> str:
+        """The digest under which a person's decision is found."""
+        return self.key
+
+    @property
+    def reference(self) -> str:
+        """What is correct, as a person sees it."""
+        return " | ".join(self.references)
+
+
+class ChoiceAnswer(NamedTuple):
+    """What a person sees of an answer to a question with options.
+
+    right: places of the correct ones, which the judge does not see.
+    """
+
+    text: str
+    choices: Choices
+    right: frozenset[int]
+
+    @property
+    def question(self) -> str:
+        """The question."""
+        return self.choices.question
+
+    @property
+    def key(self) -> str:
+        """The digest under which the verdict is found."""
+        return key(self.text, self.choices)
+
+    @property
+    def decision(self) -> str:
+        """The digest under which a person's decision is found: the same words may be right elsewhere."""
+        return _digest([self.key, sorted(self.right)])
+
+    @property
+    def reference(self) -> str:
+        """What is correct, as a person sees it."""
+        return " | ".join(
+            self.choices.texts[place] or self.choices.marks[place] for place in sorted(self.right)
+        )
+
+
+Answer = OpenAnswer | ChoiceAnswer
+
 
 def key(text: str, choices: Choices) -> str:
     """The digest under which the verdict on an answer is found."""
@@ -66,6 +113,29 @@ def key(text: str, choices: Choices) -> str:
 
 def _digest(asked: object) -> str:
     return hashlib.sha256(canonical_json(asked).encode()).hexdigest()
+
+
+def drawn(
+    items: Sequence[str], answers: Sequence[Answer | None], judged: Container[str], count: int
+) -> tuple[list[bool], list[bool]]:
+    """Of n answers of one kind with their items: which the judge read, or would have if they said anything;
+    and which of these are drawn for people: those to `count` questions. judged: keys of the verdicts."""
+    which = [one is not None and (not one.key or one.key in judged) for one in answers]
+    sample = sampled([item for item, read in zip(items, which, strict=True) if read], count)
+    return which, [read and item in sample for item, read in zip(items, which, strict=True)]
+
+
+def decided_rows(
+    items: Sequence[str], answers: Sequence[Answer | None], sample: Sequence[bool], decided: Container[str]
+) -> list[bool]:
+    """[n] rows of the sample that count as decided: those of the items drawn before the first one of which
+    people left an answer undecided. So they stay a random sample: were later ones taken as well, hard answers
+    could be left out, and empty ones (wrong, as nobody needs to say) would be too many.
+    """
+    places = [drawn_order(item) if taken else b"" for item, taken in zip(items, sample, strict=True)]
+    rows = list(zip(places, answers, sample, strict=True))
+    left = [at for at, one, taken in rows if taken and one and one.decision and one.decision not in decided]
+    return [taken and (not left or at < min(left)) for at, _, taken in rows]
 
 
 def sampled(items: Sequence[str], count: int) -> set[str]:

@@ -49,7 +49,7 @@ def score_texts(
     measures = _measures(block, graded, measured)
     if verdicts is not None:
         measures |= _of_judge(graded, measures["", "accuracy"])
-    by_judge = judged_rows(block, graded, measures["", "accuracy"], verdicts) if verdicts else {}
+    by_judge = judged_rows(block, measures["", "accuracy"], verdicts) if verdicts else {}
     for temperature, samples in block.samples.items():
         # Instability by instruction, order or mark (Li et al. 2023) is of sampled texts: this much of it has
         # nothing to do with the prompt.

@@ -4,7 +4,7 @@ import string
 
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
 from vouch.metrics.text.wording import EDGES
-from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line
+from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
 
 WORDS = "choice"
 _UNDECIDED = {"several": SEVERAL, "none": NONE}
@@ -19,7 +19,7 @@ def prompt(text: str, choices: Choices) -> str:
 
 def verdict(reply: str | None, choices: Choices) -> Reading:
     """One option, several or none: a reply that is none of these words or letters is none."""
-    said = (reply or "").rpartition("</think>")[2].strip().partition("\n")[0]
+    said = without_thought(reply).partition("\n")[0]
     found = _UNDECIDED.get(said.strip(EDGES).casefold())
     place = None if found else opening(said, Choices(_letters(choices), choices.texts))
     return Reading(found or NONE) if place is None else Reading(OPTION, (place,))

@@ -52,6 +52,12 @@ def bounded(text: str) -> str:
     return text if len(text) <= FIRST + LAST else f"{text[:FIRST]}\n[...]\n{text[-LAST:]}"
 
 
+def without_thought(reply: str | None) -> str:
+    """A judge's reply after its thought; empty where there is none, or where the thought has no end."""
+    said = reply or ""
+    return "" if "<think>" in said and "</think>" not in said else said.rpartition("</think>")[2].strip()
+
+
 def _fence(answer: str) -> str:
     """A line that the answer does not hold."""
     digest = hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.intervals import wilson
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
@@ -13,7 +14,6 @@ TITLE = "Reliability diagram"
 MOST = 4
 NARROW = {"columns": 2, "side": 120}
 SPACING = 34  # so that the ticks of two panels stay apart
-Z = 1.959963984540054  # 97.5 % point of the normal distribution
 TIPS = [*alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"), *alt.tips(",", answers="Answers")]
 
 
@@ -29,15 +29,14 @@ def bins(confidence: np.ndarray, correct: np.ndarray, number: int) -> pd.DataFra
     n = answers[held].astype(float)
     share = np.bincount(index, weights=correct, minlength=number)[held] / n
     mean = np.bincount(index, weights=confidence, minlength=number)[held] / n
-    centre = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    low, high = wilson(share * n, n)
     return pd.DataFrame(
         {
             "bin": held,
             "confidence": mean,
             "accuracy": share,
-            "low": np.maximum(centre - half, 0.0),
-            "high": np.minimum(centre + half, 1.0),
+            "low": low,
+            "high": high,
             "answers": answers[held],
         }
     )

@@ -1,0 +1,33 @@
+"""What a judge is told of an answer to an open question, and what its reply comes to."""
+
+import re
+
+from vouch.metrics.text.judge import OpenAnswer
+from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
+from vouch.tables.judged import CORRECT, INCORRECT, NONE
+
+WORDS = "open_answer"
+MOST_REFERENCES = 20
+_WORDS = dict.fromkeys(("a", "correct", "right", "true", "yes"), CORRECT) | dict.fromkeys(
+    ("b", "incorrect", "wrong", "false", "no", "not correct", "not right", "not true"), INCORRECT
+)
+_LEAD = re.compile(
+    r"(?:(?:so|therefore|the|this|my|final|it|it's|is|that|answer|verdict|option|choice) )*", re.IGNORECASE
+)
+
+
+def prompt(answer: OpenAnswer) -> str:
+    """The whole text that the judge gets. Of equal references one is shown."""
+    different = dict.fromkeys(line(one, LONGEST_OPTION) for one in answer.references)
+    listed = "\n".join(f"- {one}" for one in list(different)[:MOST_REFERENCES])
+    return filled(WORDS, answer.question, answer.text, references=listed)
+
+
+def verdict(reply: str | None) -> str:
+    """CORRECT, INCORRECT, or NONE for a reply that says neither, or both.
+
+    A letter or a word counts between marks or line ends: `B. incorrect`, `The answer is A`, not `A cat`.
+    """
+    parts = re.split(r"[^\w' ]+", without_thought(reply).replace("n't ", " not "))
+    said = {_WORDS.get(_LEAD.sub("", f"{part.strip()} ", 1).strip().casefold()) for part in parts} - {None}
+    return (said.pop() if len(said) == 1 else None) or NONE
