@@ -46,17 +46,10 @@ def score_texts(
     graded, measured = grade_texts(
         block.questions, block.texts, config, names, verdicts.places if verdicts else None
     )
-    measures = _measures(block, graded, measured)
+    measures = _measures(block, graded, measured) | _instability(block, config, names)
     if verdicts is not None:
         measures |= _of_judge(graded, measures["", "accuracy"])
     by_judge = judged_rows(block, measures["", "accuracy"], verdicts) if verdicts else {}
-    for temperature, samples in block.samples.items():
-        # Instability by instruction, order or mark (Li et al. 2023) is of sampled texts: this much of it has
-        # nothing to do with the prompt.
-        drawn, answers, _ = read_samples(block.questions, samples, config, names)
-        measures[f"t{temperature:g}", "instability"] = clustered_entropy(drawn, answers, len(samples)).astype(
-            np.float64
-        )
     grades, confidence = measures["", "accuracy"], np.exp(-PER_TEXT["nll_avg"](block.tokens))
     sure = _confidences(block, config, names)
     if VERBALISED in sure:
@@ -111,6 +104,17 @@ def _measures(
             pairs = zip(block.texts, samples, strict=True)
             agreed = [PER_SAMPLE[name](text, drawn) if drawn else np.nan for text, drawn in pairs]
             found[f"t{temperature:g}", name] = np.array(agreed)
+    return found
+
+
+def _instability(block: TextBlock, config: Config, names: Sequence[str]) -> dict[tuple[str, str], Numbers]:
+    """Of samples of one prompt: so much of the instability by instruction, order or mark (Li et al. 2023) has
+    nothing to do with the prompt."""
+    found = {}
+    for temperature, samples in block.samples.items():
+        drawn, answers, _ = read_samples(block.questions, samples, config, names)
+        entropy = clustered_entropy(drawn, answers, len(samples))
+        found[f"t{temperature:g}", "instability"] = entropy.astype(np.float64)
     return found
 
 
