@@ -22,7 +22,7 @@ STYLE_NAMES = (
     "reform_vqa",
     "reform_vqa_likelihood",
 )
-NAMES = variation_names()
+NAMES = sorted(set(variation_names()) - {"p_true"})  # only beside `original`; see test_p_true.py
 ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
 

@@ -35,6 +35,7 @@ MEANING = {
     "no_sample": "no in-context sample",
     "noise": "pictures with noise",
     "option_order": "options in reversed order",
+    "p_true": "model asked whether its own answer is true",
     "pixelate": "pictures of fewer pixels",
     "shuffled": "options shuffled",
     "tests": "several instructions and option orders",
