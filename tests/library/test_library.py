@@ -100,6 +100,9 @@ def shifted(features: Any, new: Any) -> Any:
     return vouch.weighted_sets(LOGITS[:2], ANSWERS[:2], features, LOGITS[:1], new)
 
 
+MASKED = np.ma.array([0.5, 0.5], mask=[False, True])
+
+
 def choose(original: Any) -> Any:
     return vouch.robustness(original, [0, 0], [0, 0], options=[4, 2])
 
@@ -161,6 +164,19 @@ def choose(original: Any) -> Any:
         (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), r"picture: uint8 \(0, 0, 3\)"),
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, allowed=-0.1), "allowed is -0.1"),
         (lambda: vouch.rank_without_labels({"a": [[1.0]], "b": [[1.0]]}, alpha=2), "alpha is 2"),
+        (lambda: vouch.answering([0.5], [1], max_risk="0.1"), "max_risk is '0.1'; give a number"),  # type: ignore[arg-type]
+        (lambda: vouch.power("100"), "questions is '100'; give a number"),  # type: ignore[arg-type]
+        (lambda: vouch.power(True), "questions is True; give a number"),
+        (lambda: vouch.power(1.5), "questions is 1.5; give a whole number"),  # type: ignore[arg-type]
+        (lambda: vouch.compare([1, 0], [1, 0], resamples=0), "resamples is 0; it must lie between 1 and"),
+        (lambda: vouch.calibration_error([0.5], [1], bins=2.5), "bins is 2.5; give a whole number"),  # type: ignore[arg-type]
+        (lambda: vouch.regressions([1, 0], [1, 0]), r"before: give the answers by name .* {'a': \[1, 0\]}"),  # type: ignore[arg-type]
+        (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, look=0), "look is 0"),
+        (lambda: vouch.calibration_error(MASKED, [1, 1]), "probabilities: row 1 is masked; leave the row out"),
+        (lambda: vouch.coverage([MASKED > 0, [1, 1]], [0, 0]), "sets: row 0 is masked"),
+        (lambda: vouch.compare([1, 0], [1, 0], groups=MASKED), "groups: row 1 is masked"),
+        (lambda: vouch.robustness([0, 0], [0, 0], [0, 0], options=MASKED + 2), "options: row 1 is masked"),
+        (lambda: vouch.semantic_entropy([["a", "b"]], loglikelihoods=[MASKED]), "likelihoods: row 0 is masked"),
         (lambda: vouch.best, "it has answering"),
     ],
 )

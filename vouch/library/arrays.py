@@ -1,5 +1,6 @@
 """Arrays as callers have them, checked and made those of vouch.metrics."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from vouch.metrics.conformal.splits import Splits, group_splits
 
 MOST = 26
-MOST_SPLITS = 100_000
+MOST_DRAWS = 100_000
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -16,6 +17,7 @@ Ints = NDArray[np.int64]
 
 def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
     """A numpy array of one of these dimensions; torch tensors, on a GPU and with gradients, too."""
+    unmasked(values, name)
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if str(values.dtype) == "torch.bfloat16" else values
@@ -30,6 +32,14 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
     if not len(found):
         raise ValueError(f"{name} is empty")
     return found
+
+
+def unmasked(values: Any, name: str) -> None:
+    """Refuses masked numbers of numpy.ma, which an array without a mask would show."""
+    rows = values if isinstance(values, list | tuple) or np.ma.is_masked(values) else ()
+    for row, each in enumerate(rows):
+        if np.ma.is_masked(each):
+            raise ValueError(f"{name}: row {row} is masked; leave the row out or fill it")
 
 
 def numeric(values: Any, name: str, *dimensions: int, remedy: str = "give numbers") -> NDArray[Any]:
@@ -136,24 +146,38 @@ def groups_of(values: ArrayLike | None, rows: int) -> Ints:
     return np.asarray(found, dtype=np.int64)
 
 
+def number(value: float, name: str) -> float:
+    """A number, not a text or a truth value."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r:.40}; give a number")
+    return value
+
+
 def share(value: float, name: str) -> float:
     """A number between 0 and 1, both left out."""
-    if not 0 < value < 1:
+    if not 0 < number(value, name) < 1:
         raise ValueError(f"{name} is {value}; it must lie between 0 and 1")
     return value
 
 
 def within(value: float, name: str, low: float, high: float) -> float:
     """A number between these, both included."""
-    if not low <= value <= high:
+    if not low <= number(value, name) <= high:
         raise ValueError(f"{name} is {value!s:.40}; it must lie between {low:g} and {high:g}")
     return value
 
 
+def whole(value: float, name: str, high: float) -> int:
+    """A whole number from 1 on."""
+    if within(value, name, 1, high) != int(value):
+        raise ValueError(f"{name} is {value}; give a whole number")
+    return int(value)
+
+
 def halves(groups: Ints, calibration: float, splits: int, seed: int) -> Splits:
     """Random splits of whole groups [n], with rows on both sides."""
-    within(splits, "splits", 1, MOST_SPLITS)
-    drawn = group_splits(groups, share(calibration, "calibration"), seed, splits)
+    count = whole(splits, "splits", MOST_DRAWS)
+    drawn = group_splits(groups, share(calibration, "calibration"), seed, count)
     if drawn.sizes.max() == len(groups) or not drawn.sizes.min():
         raise ValueError(f"{len(np.unique(groups))} group(s) cannot be split into two parts")
     return drawn

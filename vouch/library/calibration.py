@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, halves, logits_of, numeric, shares_of
+from vouch.library.arrays import MOST_DRAWS, answers_of, groups_of, halves, logits_of, numeric, shares_of, whole
 from vouch.library.figure import Estimate, Result, over_splits
 from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
@@ -54,8 +54,7 @@ def calibration_error(
     given = numeric(probabilities, "probabilities", 1, 2)
     confidence = shares_of(given if given.ndim == 1 else given.max(axis=1), "probabilities")
     right = shares_of(correct, "correct", len(confidence))
-    if bins < 1:
-        raise ValueError(f"bins is {bins}; it must be at least 1")
+    bins = whole(bins, "bins", MOST_DRAWS)
     slots = mass_slots(confidence, bins) if equal_mass else equal_slots(confidence, bins)
     found = tally(slots, bins, confidence, right)
     draws = resampled_bins(slots, bins, confidence, right, groups_of(groups, len(right)), seed)
@@ -118,6 +117,6 @@ def temperature(
     ranked = _ranked(values, right, seed)
     drawn = halves(groups_of(groups, len(values)), calibration, splits, seed)
     value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
-    scaled = scale(ranked, _correct(values, right), drawn, bins)
+    scaled = scale(ranked, _correct(values, right), drawn, whole(bins, "bins", MOST_DRAWS))
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
     return Temperature(value, *map(over_splits, after))

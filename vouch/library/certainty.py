@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, within
+from vouch.library.arrays import answers_of, groups_of, logits_of, unmasked, within
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct
 from vouch.metrics.calibration.certainty import ALPHA, clustered_entropy, vision_amplified_entropy
@@ -112,6 +112,7 @@ def semantic_entropy(
             raise ValueError(f"{name}: row {lone[0]} is the text {text!r}; give a list of texts per question")
     if loglikelihoods is not None and len(loglikelihoods) != len(samples):
         raise ValueError(f"loglikelihoods: {len(loglikelihoods)} rows, samples {len(samples)}; they must fit")
+    unmasked(loglikelihoods, "loglikelihoods")
     found = np.full(len(samples), np.nan)
     for row, texts in enumerate(samples):
         others = list(noisy[row]) if noisy is not None else []

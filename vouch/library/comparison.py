@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import groups_of, share, shares_of, within
+from vouch.library.arrays import MOST_DRAWS, groups_of, number, share, shares_of, whole, within
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.comparison.resampling import (
     finds,
@@ -54,11 +54,11 @@ def compare(
     """
     first = shares_of(correct_a, "correct_a")
     second = shares_of(correct_b, "correct_b", len(first))
-    numbers = groups_of(groups, len(first))
+    numbers, draws = groups_of(groups, len(first)), whole(resamples, "resamples", MOST_DRAWS)
     sums = np.bincount(numbers, first - second)[:, None].astype(np.float64)
     counts = np.bincount(numbers).astype(np.float64)[:, None]
     mean = (first - second).mean(keepdims=True)
-    low, high = (some(end[0]) for end in intervals(sums, counts, seed, resamples))
+    low, high = (some(end[0]) for end in intervals(sums, counts, seed, draws))
     p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
     return Comparison(
         len(first),
@@ -103,8 +103,8 @@ def power(
     share(discordant, "discordant")
     for name, value in (("wanted", wanted), ("significance", significance)):
         within(value, name, LEAST_SHARE, 1)
-    for name, value in (("questions", questions), ("design", design), ("claims", claims)):
-        within(value, name, 1, MOST)
+    within(design, "design", 1, MOST)
+    questions, claims = whole(questions, "questions", MOST), whole(claims, "claims", MOST)
     if wanted > discordant:
         raise ValueError(
             f"wanted is {wanted}, above discordant, {discordant}: no difference is larger; lower it"
@@ -151,9 +151,13 @@ def regressions(
     >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
     ('a',)
     """
-    if before.keys() != after.keys() or not before or look < 1:
-        raise ValueError("before and after need the same names, at least one, and look counts from 1")
-    if not 0 <= allowed < 1:
+    for side, given in (("before", before), ("after", after)):
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{side}: give the answers by name of the model, as {{'a': [1, 0]}}")
+    if before.keys() != after.keys() or not before:
+        raise ValueError("before and after need the same names, at least one")
+    look = whole(look, "look", MOST)
+    if not 0 <= number(allowed, "allowed") < 1:
         raise ValueError(f"allowed is {allowed}; it must be at least 0 and below 1")
     p, drop = [], {}
     for name in before:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vouch.library.arrays import unmasked
 from vouch.library.figure import needs
 
 
@@ -22,6 +23,7 @@ def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
 
     from vouch.images.operations import LEVELLED, LEVELS
 
+    unmasked(picture, "picture")
     values = np.asarray(picture)
     if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
         raise ValueError(f"picture: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")

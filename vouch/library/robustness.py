@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import Floats, choices_of, groups_of, plain, shares_of
+from vouch.library.arrays import Floats, choices_of, groups_of, plain, shares_of, unmasked
 from vouch.library.figure import Estimate, Result, mean_of
 from vouch.metrics.robustness.metrics import calibrated, reliability
 
@@ -71,6 +71,7 @@ def robustness(
 
 
 def _sizes(options: int | ArrayLike, rows: int) -> Floats:
+    unmasked(options, "options")
     counts = np.asarray(options, dtype=float)
     if counts.shape not in ((), (rows,)):
         raise ValueError(f"options: shape {counts.shape}; give one number or one for each of {rows} rows")
