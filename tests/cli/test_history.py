@@ -72,8 +72,8 @@ def test_numbers_of_every_version_with_the_pins_that_changed(
     assert accuracy.split() == ["d", "m", "Accuracy", "▅▁█", "0.500", "0.250*", "0.750", "+0.250"]
     assert any("Answered alone, 5 % wrong" in line and line.endswith("+0.125") for line in lines)
     for span, said in (
-        ("nowhere..last", "name commits, tags or branches"),
-        ("..last", "name commits, tags or branches"),
+        ("nowhere..last", "--rev: nowhere: no such commit; name a commit, tag or branch"),
+        ("..last", r"--rev: \.\.last names no commit to begin with; write A\.\.B"),
         ("last..last~1", r"last~1 comes before last; write last~1\.\.last"),
     ):
         with pytest.raises(UserError, match=said):

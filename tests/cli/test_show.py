@@ -126,6 +126,10 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
         leaderboard_at("v1")
     with pytest.raises(UserError, match="--rev: is empty; name a commit"):
         leaderboard_at("")
+    with pytest.raises(
+        UserError, match="--rev: HEAD:.gitignore: no such commit; name a commit, tag or branch"
+    ):
+        leaderboard_at("HEAD:.gitignore")
     LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")
     with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:

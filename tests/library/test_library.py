@@ -172,11 +172,17 @@ def choose(original: Any) -> Any:
         (lambda: vouch.calibration_error([0.5], [1], bins=2.5), "bins is 2.5; give a whole number"),  # type: ignore[arg-type]
         (lambda: vouch.regressions([1, 0], [1, 0]), r"before: give the answers by name .* {'a': \[1, 0\]}"),  # type: ignore[arg-type]
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, look=0), "look is 0"),
-        (lambda: vouch.calibration_error(MASKED, [1, 1]), "probabilities: row 1 is masked; leave the row out"),
+        (
+            lambda: vouch.calibration_error(MASKED, [1, 1]),
+            "probabilities: row 1 is masked; leave the row out",
+        ),
         (lambda: vouch.coverage([MASKED > 0, [1, 1]], [0, 0]), "sets: row 0 is masked"),
         (lambda: vouch.compare([1, 0], [1, 0], groups=MASKED), "groups: row 1 is masked"),
         (lambda: vouch.robustness([0, 0], [0, 0], [0, 0], options=MASKED + 2), "options: row 1 is masked"),
-        (lambda: vouch.semantic_entropy([["a", "b"]], loglikelihoods=[MASKED]), "likelihoods: row 0 is masked"),
+        (
+            lambda: vouch.semantic_entropy([["a", "b"]], loglikelihoods=[MASKED]),
+            "likelihoods: row 0 is masked",
+        ),
         (lambda: vouch.best, "it has answering"),
     ],
 )

@@ -99,6 +99,29 @@ def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any],
             {"answers": {"lfet": ["anls"]}},
             "score.answers: unknown name lfet; did you mean left? valid: left, right",
         ),
+        (
+            "extract",
+            {"sampling": [{"temperature": 1.00000001, "samples": 1}, {"temperature": 1, "samples": 1}]},
+            "extract.sampling.0.temperature: has more than 4 decimals; round it",
+        ),
+        (
+            "extract",
+            {"sampling": [{"temperature": 1e-46, "samples": 1}]},
+            "extract.sampling.0.temperature: Input should be greater than or equal to 0.0001",
+        ),
+        (
+            "extract",
+            {"sampling": [{"temperature": 1, "samples": 1, "datasets": ["left", "left"]}]},
+            "extract.sampling.0.datasets: left stands twice; name it once",
+        ),
+        (
+            "extract",
+            {
+                "datasets_of": {"tiny_a": ["left"]},
+                "sampling": [{"temperature": 1, "samples": 1, "models": ["tiny_a"], "datasets": ["right"]}],
+            },
+            "extract.sampling.0: no model is asked such a prompt; name models, datasets and variations that",
+        ),
         ("extract", {"bathc": 1, "batch": 0}, "unknown key extract.bathc; did you mean batch? valid: "),
     ],
 )

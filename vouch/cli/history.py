@@ -88,10 +88,10 @@ def _drawn(values: Sequence[float | None]) -> str:
 def _versions(span: str, protocol: str, variations: bool) -> tuple[list[Version], list[str]]:
     """The commits of A..B that changed the results, A itself first, and why others are left out."""
     first, _, last = span.partition("..")
+    if not first:
+        raise UserError(f"--rev: {span} names no commit to begin with; write A..B, as v1.0..HEAD")
     last = last.lstrip(".") or "HEAD"
-    start, end = (
-        _git("rev-parse", "--verify", "--quiet", f"{one}^{{commit}}").strip() for one in (first, last)
-    )
+    start, end = map(_commit, (first, last))
     if start != end and not _git("rev-list", "-1", f"{start}..{end}"):
         raise UserError(f"{span}: {last} comes before {first}; write {last}..{first}")
     between = _git("rev-list", "--reverse", f"{start}..{end}", "--", LOCK).split()
@@ -122,10 +122,21 @@ def _pins(commit: str) -> dict[str, str]:
 def _git(*words: str) -> str:
     done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["no such commit"])[0]
-        name = plain(words[-1].removesuffix("^{commit}"))
-        raise UserError(f"git: {name}: {plain(said)}; name commits, tags or branches as A..B")
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise UserError(f"git {words[0]}: {plain(said)}; name commits, tags or branches")
     return done.stdout
+
+
+def _commit(revision: str) -> str:
+    """Its digest. Raises UserError."""
+    words = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no such commit"])[0]
+        raise UserError(
+            f"--rev: {plain(revision)}: {plain(said)}; name a commit, tag or branch, or two as A..B"
+        )
+    return done.stdout.strip()
 
 
 def leaderboard_at(revision: str) -> list[dict[str, Any]]:
@@ -144,6 +155,7 @@ def leaderboard_at(revision: str) -> list[dict[str, Any]]:
         if _MISSING in done.stderr and done.returncode:
             raise UserError(f"{where}: neither here nor in the remote; {apart}")
         if done.returncode:
+            _commit(revision)
             said = (done.stderr.strip().splitlines() or ["no reason given"])[0].removeprefix("ERROR: ")
             raise UserError(f"{where}: {said}; name a commit whose results were recorded")
         try:

@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import MOST_DRAWS, answers_of, groups_of, halves, logits_of, numeric, shares_of, whole
+from vouch.library.arrays import (
+    MOST_DRAWS,
+    answers_of,
+    groups_of,
+    halves,
+    logits_of,
+    numeric,
+    shares_of,
+    whole,
+)
 from vouch.library.figure import Estimate, Result, over_splits
 from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally

@@ -76,9 +76,12 @@ def plugins(folder: str) -> list[str]:
 
 
 def _known(names: Iterable[str], known: Collection[str], key: str) -> Problems:
-    for name in names:
+    names = list(names)
+    for name in dict.fromkeys(names):
         if name not in known:
             yield f"{key}: unknown name {name:.60}; {did_you_mean(name, list(known))}"
+        elif names.count(name) > 1:
+            yield f"{key}: {name:.60} stands twice; name it once"
 
 
 def _check_plugins(project: Project) -> Problems:
@@ -96,15 +99,31 @@ def _check_plugins(project: Project) -> Problems:
     yield from _known(project.extract.datasets_of, project.models, "extract.datasets_of")
     for name, datasets in project.extract.datasets_of.items():
         yield from _known(datasets, project.datasets, f"extract.datasets_of.{name}")
-    every = {
-        *project.variations,
-        *(one for each in project.datasets.values() for one in each.variations or ()),
-    }
+    yield from _check_sampling(project)
+
+
+def _check_sampling(project: Project) -> Problems:
+    names = {name: entry.variations or project.variations for name, entry in project.datasets.items()}
     for place, one in enumerate(project.extract.sampling):
         key = f"extract.sampling.{place}"
-        yield from _known(one.models, project.models, f"{key}.models")
-        yield from _known(one.datasets, project.datasets, f"{key}.datasets")
-        yield from _known(one.variations, sorted(every), f"{key}.variations")
+        unknown = [
+            *_known(one.models, project.models, f"{key}.models"),
+            *_known(one.datasets, project.datasets, f"{key}.datasets"),
+            *_known(
+                one.variations,
+                sorted({each for found in names.values() for each in found}),
+                f"{key}.variations",
+            ),
+        ]
+        yield from unknown
+        drawn = any(
+            project.extract.asks(model, dataset) and one in project.extract.sampled(model, dataset)
+            for dataset, found in names.items()
+            if any(map(one.of_variation, found))
+            for model in project.models
+        )
+        if not unknown and not drawn and project.models:
+            yield f"{key}: no model is asked such a prompt; name models, datasets and variations that meet"
 
 
 def _check_entry(name: str, entry: DatasetEntry) -> Problems:

@@ -18,11 +18,19 @@ class Sampling(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    temperature: float = Field(gt=0, le=10, allow_inf_nan=False)
+    temperature: float = Field(ge=1e-4, le=10, allow_inf_nan=False)
     samples: int = Field(ge=1, le=1000)
     models: list[str] = []
     datasets: list[str] = []
     variations: list[str] = []
+
+    @field_validator("temperature")
+    @classmethod
+    def _apart(cls, temperature: float) -> float:
+        # float32 in tables and six digits in names of scores must tell two temperatures apart
+        if temperature != round(temperature, 4):
+            raise ValueError("has more than 4 decimals; round it, to 0.7 or 1.25")
+        return temperature
 
     def of_variation(self, name: str) -> bool:
         """Whether prompts of a variation are sampled."""
