@@ -5,6 +5,7 @@ can be no control token of a model, and the lines around it hold digits that fol
 """
 
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,10 @@ LONGEST_QUESTION, LONGEST_OPTION = 2_000, 500
 FIRST, LAST = 1_500, 4_500
 """Characters of an answer that the judge sees."""
 _MARKUP = str.maketrans("<>|", "‹›¦")
+_BRACKETED = re.compile(  # tokens of Mistral, BERT and GLM; [B], [1, 2] and [YES] are words of an answer
+    r"\[(/[A-Z_]+|[A-Z]+(?:_[A-Z]+)+|control_\d+|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS"
+    r"|ARGS|AUDIO|IMG|INST|MIDDLE|PREFIX|SUFFIX|THINK|TRANSCRIBE)\]"
+)
 
 
 class JudgePrompt(BaseModel):
@@ -43,13 +48,17 @@ def filled(name: str, question: str, text: str, **more: str) -> str:
 
 def line(text: str, longest: int) -> str:
     """One line without markup."""
-    return " ".join(text.translate(_MARKUP).split())[:longest]
+    return " ".join(_plain(text).split())[:longest]
 
 
 def bounded(text: str) -> str:
     """An answer without markup that a tokenizer would take for a token of its own, cut in its middle."""
-    text = shortened(text).translate(_MARKUP)
+    text = _plain(shortened(text))
     return text if len(text) <= FIRST + LAST else f"{text[:FIRST]}\n[...]\n{text[-LAST:]}"
+
+
+def _plain(text: str) -> str:
+    return _BRACKETED.sub(r"‹\1›", text.translate(_MARKUP))
 
 
 def without_thought(reply: str | None) -> str:
