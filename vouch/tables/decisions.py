@@ -34,13 +34,15 @@ def decided_rows(
     try:
         _check_columns(reader.fieldnames or (), needed, further, path)
         for row in reader:
-            where = f"{path} line {reader.line_num}"
+            where = f"{path} line {reader.reader.line_num}"
             if None in row or None in row.values():
                 raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
             if row[decision].strip():
                 yield where, {name: as_it_was(cell) for name, cell in row.items()}
     except csv.Error as error:
-        raise UserError(f"{path} line {reader.line_num}: not CSV ({error}); correct its quotes") from None
+        first, last = reader.line_num + 1, reader.reader.line_num  # of the row that is none
+        where = f"line {last}" if first >= last else f"lines {first} to {last}"
+        raise UserError(f"{path} {where}: not CSV ({error}); close its quotes, or shorten its cells") from None
 
 
 def are_there(path: Path) -> bool:
