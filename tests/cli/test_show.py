@@ -127,7 +127,7 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
     with pytest.raises(UserError, match="--rev: is empty; name a commit"):
         leaderboard_at("")
     with pytest.raises(
-        UserError, match="--rev: HEAD:.gitignore: no such commit; name a commit, tag or branch"
+        UserError, match=r"--rev: HEAD:\.gitignore: no such commit; name a commit, tag or branch"
     ):
         leaderboard_at("HEAD:.gitignore")
     LEADERBOARD_PATH.unlink()

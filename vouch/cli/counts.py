@@ -21,7 +21,7 @@ from vouch.pipeline.intact import intact
 from vouch.prompts.build.combination import Variation, load_variation
 from vouch.prompts.build.template import Template, read_template
 from vouch.prompts.build.variation import Item
-from vouch.tables.prompts import CIRCULAR, OUTPUTS, PROMPTS, TEXT, repeats
+from vouch.tables.prompts import CIRCULAR, ORIGINAL, OUTPUTS, PROMPTS, TEXT, prompts_path, repeats
 from vouch.tables.rewrites import KINDS
 
 
@@ -206,3 +206,34 @@ def count_prompts(path: Path) -> Count:
         texts[variation] += count if output == TEXT else 0
         packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
     return Count(prompts, outputs, packs, texts)
+
+
+def count_datasets(
+    project: Project, items: Mapping[str, Items], touched: Collection[str]
+) -> dict[str, Count]:
+    """Prompts of each dataset: those of its table, or an estimate where `touched` stages make a new one."""
+    return {
+        name: estimate(items[name], entry, variations_of(project, name))
+        if f"vary@{name}" in touched
+        else count_prompts(prompts_path(name))
+        for name, entry in project.datasets.items()
+    }
+
+
+def judge_prompts(
+    project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]
+) -> dict[str, int]:
+    """Most prompts of the judge: `open`, each answer to an open question as asked at first; `options`, texts
+    for questions with options, of which it gets those that no rule decides. Nothing without a judge."""
+    judge = project.score.judge
+    if not judge.model:
+        return {}
+    found = {"open": 0, "options": 0}
+    for name, entry in project.datasets.items():
+        kinds = kinds_of_questions(entry)
+        models = sum(project.extract.asks(one, name) for one in project.models)
+        if "text" in kinds and judge.open and ORIGINAL in variations_of(project, name):
+            found["open"] += models * (items[name].count or 0)
+        if "choice" in kinds:
+            found["options"] += models * counts[name].outputs.get(TEXT, 0)
+    return found

@@ -16,7 +16,7 @@ Examples:
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,9 @@ from typing import Any
 from vouch.cli.counts import (
     Count,
     Items,
+    count_datasets,
     count_items,
-    count_prompts,
-    estimate,
-    kinds_of_questions,
+    judge_prompts,
     prompt_sets,
     sizes,
     variations_of,
@@ -45,7 +44,6 @@ from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.tables.prompts import ORIGINAL, TEXT, prompts_path
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,33 +83,17 @@ def run(options: argparse.Namespace) -> int:
     following = dag.downstream(stale)
     touched = stale.union(following)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
-    counts = {
-        name: estimate(items[name], entry, variations_of(project, name))
-        if f"vary@{name}" in touched
-        else count_prompts(prompts_path(name))
-        for name, entry in project.datasets.items()
-    }
+    counts = count_datasets(project, items, touched)
     found = power(project, items, counts, options.power, options.discordant, options.design)
     strays = [] if options.profile else dag.strays()
-    places = [
-        (model, dataset)
-        for model in project.models
-        for dataset in project.datasets
-        if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
-    ]
+    places = _places(project, touched)
     models, asked = model_costs(project, counts, places), _cells(project, counts, stale, places)
-    judges = judged(project, items, counts)
+    judges = judge_prompts(project, items, counts)
     if options.json:
-        named = _named(project, items, counts) | asked | {"models": models}
         waits = {state.stage.name: state.why for state in waiting}
-        named |= {
-            "judge": judges,
-            "power": found,
-            "stages": waits,
-            "following_stages": following,
-            "strays": strays,
-        }
-        print(as_json(named), end="")
+        more = {"models": models, "judge": judges, "power": found, "stages": waits}
+        more |= {"following_stages": following, "strays": strays}
+        print(as_json(_named(project, items, counts) | asked | more), end="")
         return 0
     told = power_table(found, project, items, options.discordant, options.design)
     print(
@@ -125,21 +107,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def judged(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> dict[str, int]:
-    """Most prompts of the judge: `open`, each answer to an open question as asked at first; `options`, texts
-    for questions with options, of which it gets those that no rule decides. Nothing without a judge."""
-    judge = project.score.judge
-    found = {"open": 0, "options": 0} if judge.model else {}
-    for name, entry in project.datasets.items() if judge.model else ():
-        kinds, models = (
-            kinds_of_questions(entry),
-            sum(project.extract.asks(one, name) for one in project.models),
-        )
-        if "text" in kinds and judge.open and ORIGINAL in variations_of(project, name):
-            found["open"] += models * (items[name].count or 0)
-        if "choice" in kinds:
-            found["options"] += models * counts[name].outputs.get(TEXT, 0)
-    return found
+def _places(project: Project, touched: Collection[str]) -> Places:
+    """Cells to extract."""
+    return [
+        (model, dataset)
+        for model in project.models
+        for dataset in project.datasets
+        if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
+    ]
 
 
 def _judged(most: Mapping[str, int]) -> str:

@@ -42,7 +42,9 @@ def decided_rows(
     except csv.Error as error:
         first, last = reader.line_num + 1, reader.reader.line_num  # of the row that is none
         where = f"line {last}" if first >= last else f"lines {first} to {last}"
-        raise UserError(f"{path} {where}: not CSV ({error}); close its quotes, or shorten its cells") from None
+        raise UserError(
+            f"{path} {where}: not CSV ({error}); close its quotes, or shorten its cells"
+        ) from None
 
 
 def are_there(path: Path) -> bool:
