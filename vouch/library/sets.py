@@ -16,6 +16,8 @@ from vouch.metrics.conformal.thresholds import quantile
 from vouch.metrics.protocols import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Array, Responses
 
+OVER_SPLITS = ("coverage", "set_size", "singleton_rate", "empty_rate")
+
 
 @dataclass(frozen=True, repr=False)
 class PredictionSets(Result):
@@ -97,26 +99,22 @@ def prediction_sets(
     target = share(alpha, "alpha")
     responses = _responses(values, right, groups_of(groups, len(values)), seed)
     correct = _correct(values, right)
-    rows = rows_of(responses, correct, [score], Penalties(*penalties))
+    settings = Penalties(*penalties)
+    rows = rows_of(responses, correct, [score], settings)
     drawn = halves(responses.groups, calibration, splits, seed)
     found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
+    held, sizes, single, empty = (over_splits(OF_SETS[name](found.counts)) for name in OVER_SPLITS)
     size, covered = found.membership.row_means(drawn)
     tested = drawn.tests > 0
     threshold = quantile(rows.answers[score], target)
     return PredictionSets(
-        score,
-        target,
-        len(values),
-        over_splits(OF_SETS["coverage"](found.counts)),
-        over_splits(OF_SETS["set_size"](found.counts)),
-        over_splits(OF_SETS["singleton_rate"](found.counts)),
-        over_splits(OF_SETS["empty_rate"](found.counts)),
+        *(score, target, len(values), held, sizes, single, empty),
         mean_of(correct, responses.groups),
         threshold,
-        _sets(rows.ranked, score, Penalties(*penalties), threshold),
+        _sets(rows.ranked, score, settings, threshold),
         np.where(tested, size, np.nan),
         np.where(tested, covered, np.nan),
-        Penalties(*penalties),
+        settings,
     )
 
 

@@ -3,18 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import combinations
-from statistics import median
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison.resampling import holm
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import MINIMUM
-from vouch.report.numbers import Number, Numbers, Pair, columns, minimum_detectable_effect, pairs
+from vouch.report.numbers import Comparisons, Number, Numbers
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 from vouch.tables.transfer import TRANSFER
 
@@ -212,33 +209,10 @@ class Evidence:
         return {model: number for model, number in found.items() if number}
 
     @cached_property
-    def tested(self) -> pd.DataFrame:
-        """Differences by first outputs, with Holm's correction over all datasets that are large enough."""
+    def comparisons(self) -> Comparisons:
+        """Differences by first outputs, over all datasets that are large enough."""
         frame = self.of_first_output(self.differences)
-        frame = frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool)))
-        return frame.assign(p_holm=np.array(holm(columns(frame, ["p"])[0]), dtype=float))
-
-    def comparisons(self, dataset: str) -> pd.DataFrame:
-        """Those of one dataset."""
-        return self.tested[self.tested["dataset"] == dataset]
-
-    @cached_property
-    def _pairs(self) -> dict[tuple[str, str, str], Pair]:
-        return pairs(self.tested)
-
-    def pair(self, dataset: str, first: str, second: str) -> Pair | None:
-        """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
-        return self._pairs.get((dataset, first, second))
-
-    def detectable(self, pair: Pair) -> float | None:
-        """Its minimum detectable effect, corrected as its p is."""
-        return minimum_detectable_effect(pair.low, pair.high, int(self.tested["p"].notna().sum()))
-
-    def minimum_detectable_effect(self, dataset: str) -> float | None:
-        """That of the median pair of a dataset; None without pairs."""
-        found = [self.pair(dataset, *names) for names in combinations(self.models(dataset), 2)]
-        effects = [effect for each in found if each and (effect := self.detectable(each))]
-        return median(effects) if effects else None
+        return Comparisons(frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool))))
 
     @cached_property
     def _chances(self) -> dict[str, float]:

@@ -33,7 +33,7 @@ def above_chance(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 def significantly_worse(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     """The models that are worse than the best of those above chance."""
     best = next(iter(above_chance(evidence, dataset)), "")
-    pairs = {model: evidence.pair(dataset, best, model) for model in evidence.candidates(dataset)}
+    pairs = {model: evidence.comparisons.pair(dataset, best, model) for model in evidence.candidates(dataset)}
     return tuple(m for m, pair in pairs.items() if pair and pair.significant and pair.difference > 0)
 
 

@@ -1,8 +1,10 @@
 """Numbers as the report looks them up: one cell of the leaderboard, one comparison of two models."""
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison import resampling
@@ -91,11 +93,36 @@ class Numbers:
         return None if place is None else Number(*(column[place] for column in self._values))
 
 
-def pairs(frame: pd.DataFrame) -> dict[tuple[str, str, str], Pair]:
-    """The comparisons in a frame of differences, both ways, by dataset and the two models."""
-    found: dict[tuple[str, str, str], Pair] = {}
-    names = ("dataset", "first", "second", *Pair._fields)
-    for dataset, first, second, *values in zip(*columns(frame, names), strict=True):
-        pair = Pair(*values)
-        found[dataset, first, second], found[dataset, second, first] = pair, pair.reversed()
-    return found
+class Comparisons:
+    """Differences of two models each, with Holm's correction over all that have a p.
+
+    frame: columns of the table `differences`, p null where the dataset is too small for one.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame.assign(p_holm=np.array(resampling.holm(columns(frame, ["p"])[0]), dtype=float))
+        self._claims = int(frame["p"].notna().sum())
+        self._pairs: dict[tuple[str, str, str], Pair] = {}
+        names = ("dataset", "first", "second", *Pair._fields)
+        for dataset, first, second, *values in zip(*columns(self.frame, names), strict=True):
+            pair = Pair(*values)
+            self._pairs[dataset, first, second] = pair
+            self._pairs[dataset, second, first] = pair.reversed()
+
+    def on(self, dataset: str) -> pd.DataFrame:
+        """Those of one dataset."""
+        return self.frame[self.frame["dataset"] == dataset]
+
+    def pair(self, dataset: str, first: str, second: str) -> Pair | None:
+        """That of two models, as `first` minus `second`; None where it was not made."""
+        return self._pairs.get((dataset, first, second))
+
+    def detectable(self, low: float | None, high: float | None) -> float | None:
+        """The minimum detectable effect of one of them by its interval, corrected as its p is."""
+        return minimum_detectable_effect(low, high, self._claims)
+
+    def minimum_detectable_effect(self, dataset: str) -> float | None:
+        """That of the median pair of a dataset; None without pairs."""
+        ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
+        effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
+        return median(effects) if effects else None

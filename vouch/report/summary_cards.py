@@ -211,7 +211,7 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
 
 def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
     """How many pairs of models differ significantly, and which models do not differ from this one."""
-    every = evidence.tested["p_holm"].dropna()
+    every = evidence.comparisons.frame["p_holm"].dropna()
     if every.empty:
         return ()
     apart = int((every < SIGNIFICANCE).sum())

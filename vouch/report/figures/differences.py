@@ -19,7 +19,7 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     rows = []
     for model in models:
         for place, other in enumerate(models, start=1):
-            pair = evidence.pair(dataset, model, other)
+            pair = evidence.comparisons.pair(dataset, model, other)
             if pair is None:
                 continue
             verdict = (

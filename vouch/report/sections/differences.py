@@ -22,7 +22,7 @@ FEW = 8  # models whose table stands beside the figure
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where there are no pairs."""
-    here = evidence.comparisons(dataset)
+    here = evidence.comparisons.on(dataset)
     if here.empty:
         return []
     apart = int((here["p_holm"] < SIGNIFICANCE).sum())
@@ -44,10 +44,10 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def said_detectable(evidence: Evidence, dataset: str) -> str:
     """` The minimum detectable effect ...`, or nothing where no pair has an interval."""
-    least = evidence.minimum_detectable_effect(dataset)
+    least = evidence.comparisons.minimum_detectable_effect(dataset)
     if least is None:
         return ""
-    items = int(evidence.comparisons(dataset)["items"].max())
+    items = int(evidence.comparisons.on(dataset)["items"].max())
     more = (
         f" {formatting.roughly(questions_for(WANTED, items, least))} would find {100 * WANTED:g} points."
         if least > WANTED
@@ -69,7 +69,9 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
     rows = []
     models = evidence.models(dataset)
     for model in models:
-        pairs = {other: evidence.pair(dataset, model, other) for other in models if other != model}
+        pairs = {
+            other: evidence.comparisons.pair(dataset, model, other) for other in models if other != model
+        }
         apart = [pair.difference for pair in pairs.values() if pair is not None and pair.significant]
         alike = [other for other, pair in pairs.items() if pair is not None and not pair.significant]
         said = Cell(formatting.listed(alike, 30) if alike else "–", key=len(alike))
@@ -88,13 +90,17 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
     )
     rows = []
     for first, second in combinations(evidence.models(dataset), 2):
-        pair = evidence.pair(dataset, first, second)
+        pair = evidence.comparisons.pair(dataset, first, second)
         if pair is None:
             continue
         tone: Tone = "strong" if pair.significant else "quiet"
         p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
         gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
-        least = MISSING if evidence.is_small(dataset) else percent(evidence.detectable(pair))
+        least = (
+            MISSING
+            if evidence.is_small(dataset)
+            else percent(evidence.comparisons.detectable(pair.low, pair.high))
+        )
         rows.append(cells(first, second, gap, p, least, pair.items))
     return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
 

@@ -140,11 +140,11 @@ def _because(evidence: Evidence, dataset: str) -> str:
 def _follower(evidence: Evidence, dataset: str) -> str:
     """How far behind the best of the worse models is; what two models must differ by where all are alike."""
     first, worse = leaders(evidence, dataset)[0], significantly_worse(evidence, dataset)
-    pair = evidence.pair(dataset, first, worse[0]) if worse else None
+    pair = evidence.comparisons.pair(dataset, first, worse[0]) if worse else None
     if pair is not None:
         gap = f"{formatting.number(100 * pair.difference, 1)} points"
         return f"; {worse[0]} is {gap} behind{formatting.bracketed(pair.low, pair.high, 1, 100)}"
-    effect = evidence.minimum_detectable_effect(dataset)
+    effect = evidence.comparisons.minimum_detectable_effect(dataset)
     return (
         f"; two models are told apart from {formatting.number(100 * effect, 0)} points on" if effect else ""
     )
@@ -171,7 +171,9 @@ def _grid(evidence: Evidence) -> Grid:
         accuracy, *of_sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
         chance = percent(evidence.chance(dataset) or None)
         effect = (
-            MISSING if evidence.is_small(dataset) else percent(evidence.minimum_detectable_effect(dataset))
+            MISSING
+            if evidence.is_small(dataset)
+            else percent(evidence.comparisons.minimum_detectable_effect(dataset))
         )
         rows.append(
             cells(
