@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import refused
-from vouch.tables.decisions import decided_rows
+from vouch.tables.decisions import LONGEST_CELL, decided_rows
 
-LONG = "x" * 131_073
+LONG = "x" * (LONGEST_CELL + 1)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from pathlib import Path
 from vouch.pipeline.errors import UserError, did_you_mean
 
 OPTIONAL = ("by", "why")
+LONGEST_CELL = 1_000_000
 
 
 def decided_rows(
@@ -30,6 +31,7 @@ def decided_rows(
         text = path.read_bytes().decode("utf-8-sig")  # line ends inside of texts stay as they are
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8 text; save it as CSV in UTF-8") from None
+    csv.field_size_limit(LONGEST_CELL)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         _check_columns(reader.fieldnames or (), needed, further, path)
