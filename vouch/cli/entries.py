@@ -134,6 +134,7 @@ def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
 
 
 def flow(**values: Any) -> CommentedMap:
+    """These keys as a mapping that is written in one line, in braces."""
     mapping = CommentedMap(values)
     mapping.fa.set_flow_style()
     return mapping

@@ -65,12 +65,12 @@ def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
     """What an output's limit is for, with what an unproven judge decided. rows: of METRICS by metric."""
     metric, _ = LIMITS[output]
     rate = float(rows[metric]["value"]) if metric in rows else 0.0
-    if JUDGED_RATE in rows and not proven(rows):
+    if JUDGED_RATE in rows and not _proven(rows):
         rate += float(rows[JUDGED_RATE]["value"])
     return rate
 
 
-def proven(rows: Mapping[str, Mapping[str, Any]]) -> bool:
+def _proven(rows: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether people's decisions show that the judge reads well. rows: of METRICS by metric."""
     lows = [rows[name]["low"] if name in rows else None for name in (SENSITIVITY, SPECIFICITY)]
     return all(low is not None and low >= PROVEN for low in lows)

@@ -19,6 +19,7 @@ from tests.prompts.rewrites.test_judge import asking as asking
 from tests.prompts.rewrites.test_judge import project as project
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
 from vouch.prompts.judge.open_answer import prompt, verdict
 from vouch.prompts.judge.quoting import words
 from vouch.report.judged import of_judge
@@ -267,7 +268,14 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     assert "1 decisions are about answers that are not drawn (any more); not taken" in told
     assert f"{count - 1} decisions taken over" in told and key not in read_judgements(path)
     JUDGED.write(judged_path("left"), [])
-    assert "holds no verdict" in review(vouch, status=1)
+    scoring = load(Path("params.yaml"))["score"]
+    for settings, remedy in (
+        ({"model": None}, "name a judge in score.judge.model and run"),
+        ({"model": "writer"}, "rules decide every answer; set score.judge.open"),
+        ({"model": "writer", "open": True}, "rules decide every answer, and no open question"),
+    ):
+        set_params(score=scoring | {"judge": settings})
+        assert f"holds no verdict; {remedy}" in review(vouch, status=1)
 
 
 def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) -> None:

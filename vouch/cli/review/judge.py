@@ -61,10 +61,7 @@ def run(options: argparse.Namespace) -> int:
     project = project_with(name)
     judged = set(JUDGED.read(intact(judged_path(name)), ("key",))["key"].to_pylist())
     if not judged:
-        raise UserError(
-            f"{judged_path(name)}: holds no verdict; name a judge in score.judge.model, set score.judge.open "
-            "for open questions, and run `dvc repro`"
-        )
+        raise UserError(f"{judged_path(name)}: holds no verdict; {_remedy(project)}")
     shown = to_decide(project, name, judged)
     path = judgements_path(name)
     decided = read_judgements(path)
@@ -82,6 +79,14 @@ def run(options: argparse.Namespace) -> int:
     if stale := len(decided) - done:
         print(f"judge: {stale} decisions in {path} are about no answer that is drawn, and do not count")
     return 0
+
+
+def _remedy(project: Project) -> str:
+    if project.score.judge.model is None:
+        return "name a judge in score.judge.model and run `dvc repro`"
+    if not project.score.judge.open:
+        return "rules decide every answer; set score.judge.open for open questions and run `dvc repro`"
+    return "rules decide every answer, and no open question has references and an answer"
 
 
 def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:

@@ -125,7 +125,7 @@ def drawn(
     return which, [read and item in sample for item, read in zip(items, which, strict=True)]
 
 
-def decided_rows(
+def counted_rows(
     items: Sequence[str], answers: Sequence[Answer | None], sample: Sequence[bool], decided: Container[str]
 ) -> list[bool]:
     """[n] rows of the sample that count as decided: those of the items drawn before the first one of which

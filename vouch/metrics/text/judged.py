@@ -8,7 +8,7 @@ from vouch.metrics.intervals import Interval
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Bools, Floats
 from vouch.metrics.text.agreement import agreement, prediction_powered
-from vouch.metrics.text.judge import Answer, ChoiceAnswer, OpenAnswer, Verdicts, decided_rows, drawn
+from vouch.metrics.text.judge import Answer, ChoiceAnswer, OpenAnswer, Verdicts, counted_rows, drawn
 from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.unranked import OPTIONS, SENSITIVITY, SPECIFICITY
 from vouch.tables.prompts import ORIGINAL
@@ -28,7 +28,7 @@ class Rows:
         which, sample = drawn(block.items, answers, verdicts.places, verdicts.sample)
         self.which, self.sample = np.array(which, dtype=bool), np.array(sample, dtype=bool)
         names = [one.decision if one is not None else "" for one in answers]
-        counted = np.array(decided_rows(block.items, answers, sample, verdicts.decided), dtype=bool)
+        counted = np.array(counted_rows(block.items, answers, sample, verdicts.decided), dtype=bool)
         # A text with nothing in it is wrong: nobody decides that.
         self.people = np.array([float(verdicts.decided.get(name, False)) for name in names])
         self.people[~counted] = np.nan
