@@ -16,7 +16,7 @@ from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.evidence import Evidence
 from vouch.report.headline import metrics_json
 from vouch.report.leaders import leaders
-from vouch.report.left_out import MARK, REMEDY
+from vouch.report.left_out import MARK, REMEDY, left_out
 from vouch.report.load import load
 from vouch.report.sections import generated, letters, results, verdict
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
@@ -185,6 +185,7 @@ def test_show_card_and_report_have_what_a_judge_read_and_the_bounds_without_it(
     assert "read by the judge" in vouch("publish", "card", "tiny_a")
     said = [one for part in parts(generated.build(read())) for one in part.sentences]
     assert any("were read by the judge" in one for one in said)
+    assert "leave out tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
     rows = LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
     ranks = {
         row["model"]: row["rank"] for row in rows if row["metric"] == "accuracy" and row["dataset"] == "right"

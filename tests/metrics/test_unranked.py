@@ -45,11 +45,11 @@ def test_more_than_a_tenth_of_undecided_texts() -> None:
     assert unranked([text(0.2), row(0.1)]) == {("m", "d", "text")}
 
 
-def test_what_a_judge_decided_counts_as_undecided_until_people_prove_it() -> None:
-    judged = [text(0.06), text(0.05, metric="judged_rate")]
-    assert unranked(judged) == {("m", "d", "text")}, "six and five of a hundred"
+def test_what_a_judge_may_have_read_wrongly_counts_as_undecided() -> None:
+    judged = [text(0.06), text(0.2, metric="judged_rate")]
+    assert unranked(judged) == {("m", "d", "text")}, "six and twenty of a hundred"
     proof = [
-        text(0.95, metric=f"judge_{name}", score="options", low=0.81)
+        text(0.95, metric=f"judge_{name}", score="options", low=0.81)  # six and a fifth of twenty
         for name in ("sensitivity", "specificity")
     ]
     assert not unranked([*judged, *proof])

@@ -62,7 +62,8 @@ def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
     """Wilson's interval of the share of n >= 1 rows, which holds for small n and for shares near 0 and 1.
 
     n is divided by the design effect of groups [n] (at least 1) and made less for few groups as in Korn and
-    Graubard 1998; where all values are equal, it is the number of groups.
+    Graubard 1998. It reaches at least as far as if all groups agreed: few of them say little of how they
+    differ.
     """
     clusters, n, share = int(np.count_nonzero(np.bincount(groups))), len(values), float(values.mean())
     effective = float(clusters)
@@ -72,8 +73,9 @@ def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
         effect = max(1.0, spread / (float((residuals**2).sum()) * n / (n - 1)))
         few = float(stdtrit(n - 1, (1 + LEVEL) / 2) / stdtrit(clusters - 1, (1 + LEVEL) / 2))
         effective = n / effect * few**2
-    low, high = wilson(np.array(share * effective), np.array(effective))
-    return float(low), float(high)
+    n_and_groups = np.array([effective, clusters, clusters], dtype=np.float64)
+    low, high = wilson(n_and_groups * [share, 1, 0], n_and_groups)
+    return float(min(low[:2])), float(max(high[::2]))
 
 
 def percentiles(draws: Floats) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
 letters   most of the prompts have low letter mass: it answers in another form (letter_mass.py)
 text      more than a tenth of the texts are undecided: no parser reads them, or they name several options.
-          What a judge decided counts as undecided until people's decisions show that it reads well: the
-          lower ends of its sensitivity and specificity are both at least PROVEN
+          Of what a judge decided so much counts as undecided as it may have read wrongly by people's
+          decisions: 1 less the lower end of its sensitivity or specificity, all without decisions
 
 An undecided text counts as wrong, so the true accuracy lies between `accuracy` and that plus
 `undecided_rate`. Above a tenth that span is wider than most differences between models.
@@ -26,7 +26,6 @@ JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
 """Of a model as judge: the share of the texts that it decided, and the accuracy without it."""
 SENSITIVITY, SPECIFICITY, OPTIONS = "judge_sensitivity", "judge_specificity", "options"
 """Of a judge by people's decisions; OPTIONS: their score where it read answers to questions with options."""
-PROVEN = 0.8
 READING = ("unparsed_rate", "refusal_rate", "several_rate")
 """What became of the texts without one answer; the first and the last of them are undecided."""
 WORTH_SAYING = 0.02
@@ -62,18 +61,13 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
 
 def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
-    """What an output's limit is for, with what an unproven judge decided. rows: of METRICS by metric."""
+    """What an output's limit is for, with what a judge may have read wrongly. rows: of METRICS by metric."""
     metric, _ = LIMITS[output]
     rate = float(rows[metric]["value"]) if metric in rows else 0.0
-    if JUDGED_RATE in rows and not _proven(rows):
-        rate += float(rows[JUDGED_RATE]["value"])
+    if JUDGED_RATE in rows:
+        lows = [rows[name]["low"] if name in rows else None for name in (SENSITIVITY, SPECIFICITY)]
+        rate += float(rows[JUDGED_RATE]["value"]) * (1 - min(low or 0.0 for low in lows))
     return rate
-
-
-def _proven(rows: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether people's decisions show that the judge reads well. rows: of METRICS by metric."""
-    lows = [rows[name]["low"] if name in rows else None for name in (SENSITIVITY, SPECIFICITY)]
-    return all(low is not None and low >= PROVEN for low in lows)
 
 
 def unranked_in(metrics: pa.Table) -> frozenset[Place]:

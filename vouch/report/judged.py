@@ -27,11 +27,11 @@ def of_judge(rows: Mapping[tuple[str, str], Row]) -> Iterator[str]:
         if unread is not None and unread["value"]:
             said += f" ({percent(unread['value'])} got no clear verdict and count as wrong)"
         if people is None or corrected is None:
-            said += "; no person decided any, so nothing corrects its bias (`vouch review judge`)"
+            said += "; no decision of people counts yet, so nothing corrects its bias (`vouch review judge`)"
         else:
             said += (
                 f"; corrected by people's decisions (prediction-powered inference) {_share(corrected)}; "
-                f"those alone say {_share(people)}"
+                f"the decisions alone say {_share(people)}"
             )
         yield said
     for score, what in (("", "open answers"), (OPTIONS, "answers that no rule decides")):
@@ -43,7 +43,7 @@ def _agreement(rows: Mapping[tuple[str, str], Row], score: str, what: str) -> It
     if rate is None or not rate["value"]:
         return
     count = round(rate["value"] * rate["items"])
-    said = f"Of {rate['items']:.0f} {what} that were drawn people decided {count}"
+    said = f"Of {rate['items']:.0f} different {what} in the sample the decisions of people on {count} count"
     parts = []
     if kappa is not None:
         parts.append(f"kappa {number(kappa['value'], 2)}{bracketed(kappa['low'], kappa['high'], 2)}")

@@ -35,7 +35,7 @@ _WHY = {
     LETTERS: "Verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the first "
     "token's probability is not on option letters, so its prediction sets say little. {}",
     TEXT: "Verdict, ranks and comparisons leave out {}: that share of its texts is unparsed, names several "
-    "options or was read by an unproven judge. {}",
+    "options or may be misread by the judge. {}",
 }
 
 

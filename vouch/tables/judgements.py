@@ -33,7 +33,7 @@ def read_judgements(path: Path) -> Decided:
     found: dict[str, Mapping[str, str]] = {}
     first: dict[str, str] = {}
     for where, row in decided_rows(path, NEEDED, "decision") if are_there(path) else ():
-        key, decision = row["key"].strip(), row["decision"].strip()
+        key, decision = row["key"].strip(), row["decision"].strip().casefold()
         if decision not in DECISIONS:
             raise UserError(
                 f"{where}: unknown decision {decision:.60}; {did_you_mean(decision, list(DECISIONS))}"

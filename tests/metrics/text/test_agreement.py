@@ -129,14 +129,14 @@ def test_agreement_by_hand() -> None:
     assert ones.kappa is None and ones.specificity is None
 
 
-@pytest.mark.parametrize("same", [0, 0.5, 1])
-def test_shares_of_groups_pass_the_gate_no_more_often_than_they_may(same: float) -> None:
-    """A judge with a sensitivity of 80 % on groups of four: its lower end is above that once in 40 studies."""
-    rng, groups = np.random.default_rng(3), np.repeat(np.arange(20), 4)
+@pytest.mark.parametrize(("same", "clusters"), [(0, 20), (0.5, 20), (1, 20), (0.5, 5), (1, 5)])
+def test_shares_of_groups_pass_the_gate_no_more_often_than_they_may(same: float, clusters: int) -> None:
+    """A judge with a sensitivity of 80 % on groups: its lower end is above that once in 40 studies."""
+    rng, groups = np.random.default_rng(3), np.repeat(np.arange(clusters), 80 // clusters)
     passed = []
     for _ in range(2000):
         whole = rng.random(80) < same**0.5
-        agrees = np.where(whole, (rng.random(20) < 0.8)[groups], rng.random(80) < 0.8)
+        agrees = np.where(whole, (rng.random(clusters) < 0.8)[groups], rng.random(80) < 0.8)
         low, high = share_interval(agrees, groups)
         assert 0 <= low <= agrees.mean() <= high <= 1
         passed.append(low >= 0.8)
@@ -144,7 +144,12 @@ def test_shares_of_groups_pass_the_gate_no_more_often_than_they_may(same: float)
     plain = binomtest(64, 80).proportion_ci(method="wilson")
     assert share_interval(np.arange(80) < 64, np.arange(80)) == pytest.approx((plain.low, plain.high))
     of_groups = binomtest(20, 20).proportion_ci(method="wilson")
-    assert share_interval(np.ones(80, bool), groups) == pytest.approx((of_groups.low, 1.0)), "20, not 80"
+    twenty = np.repeat(np.arange(20), 4)
+    assert share_interval(np.ones(80, bool), twenty) == pytest.approx((of_groups.low, 1.0)), "20, not 80"
+    apart = np.arange(80) % 4 > 0  # each group has one that the others lack: no more is known than of 80 rows
+    assert share_interval(apart, twenty)[1] == pytest.approx(
+        binomtest(60, 80).proportion_ci(method="wilson").high, abs=0.01
+    )
 
 
 def test_the_library_takes_lists_and_says_what_is_wrong() -> None:

@@ -17,6 +17,7 @@ from tests.prompts.rewrites.conftest import completion
 from tests.prompts.rewrites.test_judge import Project, give
 from tests.prompts.rewrites.test_judge import asking as asking
 from tests.prompts.rewrites.test_judge import project as project
+from vouch.metrics.intervals import share_interval
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -137,7 +138,7 @@ def test_judged_decided_and_corrected(
     assert "accuracy_ppi" not in before and before["accuracy"]["value"] == 0, "that is exact match"
     drawn = sampled([f"q{number}" for number in range(COUNT)], 80)
     shown = sum(bool(said(int(name[1:]))) for name in drawn)
-    assert before["annotated_rate"]["items"] == shown and "no person decided any" in sentences()[0]
+    assert before["annotated_rate"]["items"] == shown and "no decision of people counts yet" in sentences()[0]
 
     file = tmp_path / "review.csv"
     assert "0 of them decided" in review(vouch)
@@ -158,13 +159,24 @@ def test_judged_decided_and_corrected(
     assert people["value"] == pytest.approx(right / 80)
     assert after["judge_sensitivity"]["value"] == 1 and after["judge_sensitivity"]["items"] == right
     assert after["judge_specificity"]["value"] == pytest.approx(1 - lenient / (count - right))
+    wrong = [int(name[1:]) for name in drawn if said(int(name[1:]))]
+    wrong = sorted(number for number in wrong if not said(number).startswith(RIGHT))
+    caught = np.array([said(number).startswith(WRONG) for number in wrong])
+    low, high = share_interval(caught, np.array([number // 2 for number in wrong]))
+    assert (after["judge_specificity"]["low"], after["judge_specificity"]["high"]) == pytest.approx(
+        (low, high)
+    )
+    others = {
+        row["metric"] for row in METRICS.read(metrics_path("left")).to_pylist() if row["variation"] == "blank"
+    }
+    assert "accuracy" in others and not {"accuracy_judge", "accuracy_ppi", "annotated_rate"} & others
     first, second = sentences()
     assert (
         "The judge calls 70.0\N{NARROW NO-BREAK SPACE}% (" in first
         and "corrected by people's decisions" in first
     )
     assert second.startswith(
-        f"Of {shown} open answers that were drawn people decided {shown}; the judge's kappa 0."
+        f"Of {shown} different open answers in the sample the decisions of people on {shown} count; the judge's kappa 0."
     )
     assert 0.4 < after["judge_kappa"]["value"] < 0.9 and 0 < after["judge_weight"]["value"] < 1
 
@@ -182,7 +194,7 @@ def test_decisions_outside_the_sample_do_not_count(
     drawn = sampled([f"q{number}" for number in range(COUNT)], 10)
     shown = sum(bool(said(int(name[1:]))) for name in drawn)
     assert figures()["annotated_rate"]["items"] == shown < figures()["judge_weight"]["items"] == 10
-    assert f"decided {shown}: too few to say how good the judge is" in sentences()[1]
+    assert f"on {shown} count: too few to say how good the judge is" in sentences()[1]
 
 
 def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
@@ -198,7 +210,7 @@ def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
         lines[at] = lines[at].replace(",correct", ",").replace(",incorrect", ",")
     file.write_text("\n".join(lines) + "\n", "utf-8")
     review(vouch, "--import", file)
-    assert "row 31 is undecided; decisions below it about the same model do not count yet" in review(vouch)
+    assert f"answer {lines[31]:.12} is the first that is undecided" in review(vouch)
     open_project.scored()
     drawn = sorted((f"q{number}" for number in range(COUNT)), key=drawn_order)
     read = [bool(said(int(name[1:]))) for name in drawn]
@@ -230,12 +242,13 @@ def test_a_decision_is_on_the_words_and_what_is_right(asking: Project, vouch: Vo
     assert len(asking.rows()) == 1, "the judge is told of no right option, and asked once"
     file = tmp_path / "review.csv"
     review(vouch, "--export", file)
-    assert decide(file, lambda row: row["reference"] == "a cat") == 2
+    assert decide(file, lambda row: row["reference"] == "A. a cat") == 2
+    assert "What is shown?\nA. a cat\nB. a dog\nC. a cow" in file.read_text("utf-8")
     assert "2 of them decided" in review(vouch, "--import", file) + review(vouch)
     asking.scored()
     for name in ("sensitivity", "specificity"):
         found = figures("options")[f"judge_{name}"]
-        assert (found["value"], found["items"]) == (1, 5)
+        assert (found["value"], found["items"]) == (1, 1), "one decision, however many gave that answer"
 
 
 def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path: Path) -> None:
@@ -257,6 +270,8 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     file.write_text(head + "k,q,r,a,correct\n", "utf-8")
     assert "no decision about an answer as it was drawn" in review(vouch, "--import", file, status=1)
     assert not path.exists()
+    assert "is there already" in review(vouch, "--export", file, status=1)
+    file.unlink()
     review(vouch, "--export", file)
     count = decide(file)
     names, first, second, *others = file.read_text("utf-8").splitlines()
@@ -265,8 +280,14 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     file.write_text("\n".join([names, first, other, strange, *others]) + "\n", "utf-8")
     told = review(vouch, "--import", file)
     assert f"answer {key:.12}: another question, reference or answer than was exported; not taken" in told
-    assert "1 decisions are about answers that are not drawn (any more); not taken" in told
-    assert f"{count - 1} decisions taken over" in told and key not in read_judgements(path)
+    assert "decisions about answers that are not drawn (any more), not taken: 1" in told
+    assert f"{count - 1} decisions taken over (0 of them changed)" in told and key not in read_judgements(
+        path
+    )
+    turned = next(one for one in others if ",correct," in one)
+    file.write_text("\n".join([names, turned.replace(",correct,", ",INCORRECT,")]) + "\n", "utf-8")
+    assert f"1 decisions taken over (1 of them changed), {count - 1} in" in review(vouch, "--import", file)
+    assert read_judgements(path)[turned.partition(",")[0]]["decision"] == "incorrect"
     JUDGED.write(judged_path("left"), [])
     scoring = load(Path("params.yaml"))["score"]
     for settings, remedy in (
@@ -298,6 +319,9 @@ def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) ->
         ("Not correct", "incorrect"), ("C", "none"), ("The answer is A", "correct"), (None, "none"), ("", "none"),
         ("A. incorrect", "none"), ("A\nB", "none"), ("A/B", "none"), ("A or B", "none"), ("No, it is correct", "none"),
         ("It is correct", "correct"), ("\\boxed{A}", "correct"), ("**B**", "incorrect"), ("It isn't right.", "incorrect"),
+        ("The answer is **not** correct.", "incorrect"), ("not\ncorrect", "none"), ("\\textbf{not} correct", "none"),
+        ("half-correct", "none"), ('It cannot be "correct"', "none"), ("Not: A", "none"), ("It isn’t right.", "incorrect"),
+        ("_A_", "correct"), ("Ａ", "correct"),
         ("A cat is shown", "none"), ("It is a wrong answer", "none"), ("<think>Answer: A", "none"),
         ("B. The correct answer is a dog", "incorrect"), ("So the final answer is: **A**", "correct"),
     ],

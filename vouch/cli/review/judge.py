@@ -68,14 +68,19 @@ def run(options: argparse.Namespace) -> int:
     if options.decided:
         return _import(options.decided, path, shown, decided)
     if options.export:
+        if options.export.exists():
+            raise UserError(f"{options.export}: is there already; --import its decisions, then remove it")
         write_text(options.export, judgements_text(exported(shown, decided)))
         print(f"judge: {len(shown)} answers in {options.export}; fill in `decision`, then --import it")
         return 0
     done = len(decided.keys() & shown.keys())
     print(f"judge: {len(judged)} answers judged, {len(shown)} drawn for people, {done} of them decided")
-    first = next((place for place, name in enumerate(shown, 1) if name not in decided), done + 1)
-    if first <= done:
-        print(f"judge: row {first} is undecided; decisions below it about the same model do not count yet")
+    first = next((place for place, name in enumerate(shown) if name not in decided), done)
+    if first < done:
+        print(
+            f"judge: answer {list(shown)[first]:.12} is the first that is undecided; later decisions about a "
+            "model that gave it do not count yet"
+        )
     if stale := len(decided) - done:
         print(f"judge: {stale} decisions in {path} are about no answer that is drawn, and do not count")
     return 0
@@ -135,10 +140,16 @@ def _import(source: Path, path: Path, shown: Shown, decided: Decided) -> int:
     for name in sorted(read.keys() & shown.keys() - new.keys()):
         print(f"judge: answer {name:.12}: another question, reference or answer than was exported; not taken")
     if strange := len(read.keys() - shown.keys()):
-        print(f"judge: {strange} decisions are about answers that are not drawn (any more); not taken")
+        print(f"judge: decisions about answers that are not drawn (any more), not taken: {strange}")
     kept = {**decided, **new}
     write_text(path, judgements_text([kept[name] for name in sorted(kept)]))
-    print(f"judge: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` scores them")
+    changed = sum(
+        name in decided and decided[name]["decision"] != row["decision"] for name, row in new.items()
+    )
+    print(
+        f"judge: {len(new)} decisions taken over ({changed} of them changed), {len(kept)} in {path}; "
+        "`dvc repro` scores them"
+    )
     return 0
 
 

@@ -82,8 +82,8 @@ class ChoiceAnswer(NamedTuple):
 
     @property
     def question(self) -> str:
-        """The question."""
-        return self.choices.question
+        """The question with its options."""
+        return "\n".join([self.choices.question, *map(self._shown, range(len(self.choices.texts)))])
 
     @property
     def key(self) -> str:
@@ -98,9 +98,11 @@ class ChoiceAnswer(NamedTuple):
     @property
     def reference(self) -> str:
         """What is correct, as a person sees it."""
-        return " | ".join(
-            self.choices.texts[place] or self.choices.marks[place] for place in sorted(self.right)
-        )
+        return " | ".join(map(self._shown, sorted(self.right)))
+
+    def _shown(self, place: int) -> str:
+        mark = self.choices.marks[place] if self.choices.marks else ""
+        return f"{mark}. {self.choices.texts[place]}" if mark else self.choices.texts[place]
 
 
 Answer = OpenAnswer | ChoiceAnswer
@@ -135,7 +137,8 @@ def counted_rows(
     places = [drawn_order(item) if taken else b"" for item, taken in zip(items, sample, strict=True)]
     rows = list(zip(places, answers, sample, strict=True))
     left = [at for at, one, taken in rows if taken and one and one.decision and one.decision not in decided]
-    return [taken and (not left or at < min(left)) for at, _, taken in rows]
+    first = min(left, default=None)
+    return [taken and (first is None or at < first) for at, _, taken in rows]
 
 
 def sampled(items: Sequence[str], count: int) -> set[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from vouch.metrics.intervals import Interval
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure
-from vouch.metrics.responses import Bools, Floats
+from vouch.metrics.responses import Bools, Floats, Ints
 from vouch.metrics.text.agreement import agreement, prediction_powered
 from vouch.metrics.text.judge import Answer, ChoiceAnswer, OpenAnswer, Verdicts, counted_rows, drawn
 from vouch.metrics.text.texts import Question, TextBlock
@@ -16,7 +16,8 @@ from vouch.tables.prompts import ORIGINAL
 
 class Rows:
     """The judged answers of one kind in a block, [n] each: which they are, whether the judge calls them
-    right, whether they are drawn for people, what these decided (NaN: nothing), whether they say anything.
+    right, whether they are drawn for people, what these decided (NaN: nothing), the digests of the decisions
+    (empty where an answer says nothing).
 
     unread: whether the judge's reply says neither; then it counts as wrong.
     """
@@ -27,12 +28,11 @@ class Rows:
         self.judged, self.block = judged, block
         which, sample = drawn(block.items, answers, verdicts.places, verdicts.sample)
         self.which, self.sample = np.array(which, dtype=bool), np.array(sample, dtype=bool)
-        names = [one.decision if one is not None else "" for one in answers]
+        self.names = np.array([one.decision if one is not None else "" for one in answers])
         counted = np.array(counted_rows(block.items, answers, sample, verdicts.decided), dtype=bool)
         # A text with nothing in it is wrong: nobody decides that.
-        self.people = np.array([float(verdicts.decided.get(name, False)) for name in names])
+        self.people = np.array([float(verdicts.decided.get(name, False)) for name in self.names])
         self.people[~counted] = np.nan
-        self.read = np.array([bool(name) for name in names])
         self.unread = np.array(
             [one is not None and verdicts.correct.get(one.key, False) is None for one in answers]
         )
@@ -44,17 +44,24 @@ class Rows:
         if score == "" and rows.any():
             yield mean_figure("accuracy_judge", judged[rows], groups[rows], CLEAN)
             yield mean_figure("judge_unread_rate", self.unread[rows], groups[rows], CLEAN)
-        shown, known = rows & self.sample & self.read, rows & ~np.isnan(self.people)
-        if shown.any():
-            yield mean_figure("annotated_rate", known[shown], groups[shown], CLEAN, score)
-        both = shown & known
-        if score == "" and both.any():
+        known = rows & ~np.isnan(self.people)
+        # Of equal answers one: they were decided at once.
+        shown, both = self._different(rows & self.sample), self._different(known)
+        if len(shown):
+            annotated = np.isin(self.names[shown], self.names[both])
+            yield mean_figure("annotated_rate", annotated, groups[shown], CLEAN, score)
+        if score == "" and len(both):
             yield mean_figure("accuracy_people", self.people[known], groups[known], CLEAN)
             value, low, high, weight = prediction_powered(self.people[rows], judged[rows], groups[rows])
             yield Figure("", "accuracy_ppi", value, int(rows.sum()), low, high)
             yield Figure("", "judge_weight", weight, int(known.sum()))
-        if both.any():
+        if len(both):
             yield from _agreement(self.people[both] >= 0.5, self.judged[both], groups[both], score)
+
+    def _different(self, rows: Bools) -> Ints:
+        """Places of the different answers among these rows [n] that say anything."""
+        places = np.flatnonzero(rows & (self.names != ""))
+        return places[np.unique(self.names[places], return_index=True)[1]]
 
 
 def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[str, Rows]:

@@ -3,6 +3,7 @@
 import re
 
 from vouch.metrics.text.judge import OpenAnswer
+from vouch.metrics.text.wording import wide
 from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
 from vouch.tables.judged import CORRECT, INCORRECT, NONE
 
@@ -15,6 +16,8 @@ _LEAD = re.compile(
     r"(?:(?:so|therefore|the|this|my|final|it|it's|is|that|answer|verdict|option|choice) )*", re.IGNORECASE
 )
 
+_NEGATION = re.compile(r"\b(?:not|never|cannot|nor|neither|hardly|far from)\b", re.IGNORECASE)
+
 
 def prompt(answer: OpenAnswer) -> str:
     """The whole text that the judge gets. Of equal references one is shown."""
@@ -26,8 +29,14 @@ def prompt(answer: OpenAnswer) -> str:
 def verdict(reply: str | None) -> str:
     """CORRECT, INCORRECT, or NONE for a reply that says neither, or both.
 
-    A letter or a word counts between marks or line ends: `B. incorrect`, `The answer is A`, not `A cat`.
+    A letter or a word counts between marks or line ends: `B. incorrect`, `The answer is A`, not `A cat`. A
+    reply that says no somewhere is never CORRECT.
     """
-    parts = re.split(r"[^\w' ]+", without_thought(reply).replace("n't ", " not "))
-    said = {_WORDS.get(_LEAD.sub("", f"{part.strip()} ", 1).strip().casefold()) for part in parts} - {None}
-    return (said.pop() if len(said) == 1 else None) or NONE
+    text = wide(without_thought(reply)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("n't", " not")
+    parts = re.split(r"[^\w' -]+", text.replace("_", " ").replace("*", ""))
+    said = {_WORDS.get(_LEAD.sub("", f"{part.strip(' -')} ", 1).strip().casefold()) for part in parts} - {
+        None
+    }
+    if len(said) != 1 or (CORRECT in said and _NEGATION.search(text)):
+        return NONE
+    return said.pop() or NONE

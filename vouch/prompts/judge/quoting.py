@@ -35,7 +35,7 @@ class JudgePrompt(BaseModel):
 
 @cache
 def words(name: str) -> JudgePrompt:
-    """The template of the judge's prompt: `choice` or `open`."""
+    """The template of the judge's prompt: `choice` or `open_answer`."""
     return JudgePrompt.model_validate(load(Path(__file__).parent / f"{name}.yaml"))
 
 
