@@ -243,6 +243,12 @@ def test_a_decision_is_on_the_words_and_what_is_right(asking: Project, vouch: Vo
     file = tmp_path / "review.csv"
     review(vouch, "--export", file)
     assert decide(file, lambda row: row["reference"] == "A. a cat") == 2
+    with file.open(encoding="utf-8", newline="") as opened:
+        shown = [row["reference"] for row in csv.DictReader(opened)]
+    firsts = {
+        name: min(drawn_order(f"q{n}") for n in range(at, 10, 2)) for at, name in enumerate(("cat", "dog"))
+    }
+    assert shown == [f"{'AB'[name == 'dog']}. a {name}" for name in sorted(firsts, key=firsts.__getitem__)]
     assert "What is shown?\nA. a cat\nB. a dog\nC. a cow" in file.read_text("utf-8")
     assert "2 of them decided" in review(vouch, "--import", file) + review(vouch)
     asking.scored()
