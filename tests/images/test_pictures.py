@@ -1,6 +1,7 @@
 """Decoding of every kind of picture to the same 8-bit RGB."""
 
 import io
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.datasets.bad_sources import chunk, png
 from tests.images.bars import drawn
 from vouch.datasets.cleaning.cleaning import examine
+from vouch.datasets.raw import Unusable
 from vouch.images import pictures
+from vouch.images.hashing import look
 from vouch.images.pictures import decode, pixel_digest, render
 from vouch.pipeline.errors import UserError
 
@@ -63,6 +67,87 @@ def test_grey_bilevel_and_cmyk() -> None:
 def test_sixteen_bits_keep_their_range() -> None:
     values = np.array([[0, 256, 32768, 65535]], dtype=np.uint16)
     assert [grey for grey, _, _ in pixels(encoded(Image.fromarray(values)))] == [0, 1, 128, 255]
+
+
+def words(*values: int) -> bytes:
+    return b"\0" + struct.pack(f">{len(values)}H", *values)
+
+
+def clear(*values: int) -> bytes:
+    """The chunk of a PNG that names its transparent colour."""
+    return chunk(b"tRNS", struct.pack(f">{len(values)}H", *values))
+
+
+def tiff(values: list[int], kind: str) -> bytes:
+    return encoded(Image.fromarray(np.array([values], dtype=kind)), "TIFF")
+
+
+WHITE = (255, 255, 255)
+DEEP: dict[str, tuple[bytes, str, list[int | tuple[int, ...]]]] = {
+    "grey": (png(3, 1, 16, 0, words(0, 256, 65535)), "I;16", [0, 1, 255]),
+    "grey, one value is clear": (png(3, 1, 16, 0, words(0, 257, 32768), clear(257)), "I;16", [0, 255, 128]),
+    "grey, black is clear": (png(3, 1, 16, 0, words(0, 1, 65535), clear(0)), "I;16", [255, 0, 255]),
+    "grey, no pixel is clear": (png(3, 1, 16, 0, words(0, 514, 771), clear(5)), "I;16", [0, 2, 3]),
+    "grey with alpha": (png(2, 1, 16, 4, words(514, 65535, 514, 0)), "RGBA;16", [2, 255]),
+    "colour": (png(1, 1, 16, 2, words(0, 512, 65535)), "RGB;16", [(0, 2, 255)]),
+    "colour with alpha": (png(1, 1, 16, 6, words(0, 512, 65535, 0)), "RGBA;16", [WHITE]),
+    "colour, one is clear": (
+        png(2, 1, 16, 2, words(65535, 512, 0, 0, 0, 0), clear(65535, 512, 0)), "RGB;16", [WHITE, (0, 0, 0)]
+    ),
+    "two bits, one value is clear": (png(4, 1, 2, 0, b"\0\x1b", clear(1)), "L", [0, 255, 170, 255]),
+    "four bits, one value is clear": (png(2, 1, 4, 0, b"\0\x5a", clear(5)), "L", [255, 170]),
+    "one bit, black is clear": (png(8, 1, 1, 0, b"\0\xaa", clear(0)), "1", [255] * 8),
+    "eight bits, one value is clear": (png(2, 1, 8, 0, b"\0\5\x09", clear(5)), "L", [255, 9]),
+    "tiff of 16 bits": (tiff([0, 32768, 65535], "uint16"), "I;16", [0, 128, 255]),
+    "tiff of 32 bits within 16": (tiff([0, 32768, 65535], "int32"), "I", [0, 128, 255]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_what_is_checked_is_what_a_model_gets(name: str) -> None:
+    """Samples of other than 8 bits, and clear colours among them, which stand on white."""
+    data, mode, wanted = DEEP[name]
+    found = examine(data)
+    assert pixels(data) == [(one,) * 3 if isinstance(one, int) else one for one in wanted]
+    assert found.mode == mode and found.look == look(decode(data))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [tiff(values, "int32") for values in ([0, 100_000], [-1000, 3000], [70_000] * 2, [65_535, 65_536])],
+)
+def test_values_without_an_agreed_range_are_refused_on_both_sides(data: bytes) -> None:
+    """Clipped, they would be a white or a black sheet."""
+    said = r"has values of .* to .*, which have no agreed 8-bit form; save it as 8-bit PNG"
+    with pytest.raises(Unusable, match=said):
+        examine(data)
+    with pytest.raises(UserError, match=f"image d+ {said}"):
+        render(recipe(), lambda digest: data)
+
+
+@pytest.mark.parametrize("how", [{}, {"progressive": True}, {"restart_marker_rows": 2}, {"subsampling": 0}])
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+def test_a_jpeg_without_the_mark_of_its_end_is_whole(mode: str, how: dict[str, Any]) -> None:
+    """Of such a file all pixels are known, of one that is cut further not."""
+    whole = encoded(Image.effect_noise((150, 97), 60).convert(mode), "JPEG", **how)
+    for data in (whole[:-1], whole[:-2], whole[:-2] + b"\xff" * 3):
+        assert decode(data).tobytes() == decode(whole).tobytes()
+        assert examine(data).look == examine(whole).look
+    for data in (whole[: len(whole) - cut] for cut in (4, 5, 9, 300, len(whole) // 2)):
+        with pytest.raises(Unusable, match="truncated"):
+            examine(data)
+        with pytest.raises(OSError, match="truncated"):
+            decode(data)
+
+
+def test_a_progressive_jpeg_that_ends_between_two_scans_is_cut() -> None:
+    whole = encoded(Image.effect_noise((150, 97), 60), "JPEG", progressive=True)
+    scans = [place for place in range(len(whole)) if whole.startswith(b"\xff\xda", place)]
+    assert len(scans) > 3
+    for place in scans[1:]:
+        table = whole.rfind(b"\xff\xc4", 0, place)
+        with pytest.raises(Unusable, match="truncated"):
+            examine(whole[:table])
 
 
 def test_exif_rotation_is_applied_once() -> None:
@@ -194,7 +279,11 @@ NOTHING = encoded(Image.new("RGB", (2, 3)))
         ({"images": []}, NOTHING, "recipe of 0 images comes to 0 pictures"),
         ({}, b"no picture", "image dddddddddddd cannot be decoded"),
         ({}, encoded(Image.new("RGB", (64, 64), "red"))[:90], "image dddddddddddd cannot be decoded"),
-        ({}, encoded(Image.new("F", (2, 2)), "TIFF"), "pixels of mode F have no agreed 8-bit form"),
+        (
+            {},
+            encoded(Image.new("F", (2, 2)), "TIFF"),
+            "image dddddddddddd has pixels of mode F, which have no agreed 8-bit form; save",
+        ),
     ],
 )
 def test_recipes_that_cannot_be_rendered(changes: dict[str, Any], data: bytes, message: str) -> None:

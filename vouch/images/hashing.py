@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
-from vouch.images.pictures import TRANSPARENT, by_strips, on_white
+from vouch.images.pictures import rotated
 
 SIDE = 32
 CELLS = 16
@@ -36,11 +36,6 @@ class Look:
     hash: int
     cells: bytes
     blank: bool
-
-
-def rotated(image: Image.Image) -> bool:
-    """Whether EXIF says that the picture is to be rotated or mirrored before it is shown."""
-    return image.getexif().get(_ORIENTATION, 1) not in (0, 1)
 
 
 def sideways(image: Image.Image) -> bool:
@@ -65,19 +60,18 @@ def reduced(image: Image.Image) -> tuple[float, float] | None:
 
 
 def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | None:
-    """The look of a decoded picture, upright and on a white ground, as models get to see it.
+    """The look of a picture that models get to see: decoded by `as_rgb`.
 
     size: of one that was `reduced`, whose look is None where all of its pixels may have one colour: only
     the whole picture tells.
     """
-    opaque = _rgb(image if size or not rotated(image) else ImageOps.exif_transpose(image))
-    box = (0.0, 0.0, *(size or opaque.size))
-    small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
+    box = (0.0, 0.0, *(size or image.size))
+    small = image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
     data = small.tobytes()
     flat = _is_flat(small, data, bool(size))
     if flat and size:
         return None
-    return Look(_hash(data), small.reduce(SIDE // CELLS).tobytes(), flat and _one_colour(opaque))
+    return Look(_hash(data), small.reduce(SIDE // CELLS).tobytes(), flat and _one_colour(image))
 
 
 def _is_flat(small: Image.Image, data: bytes, reduced: bool) -> bool:
@@ -105,16 +99,3 @@ def _hash(data: bytes) -> int:
     coefficients = (_DCT @ grey @ _DCT.T).ravel()[1:]  # without the mean brightness
     above = coefficients > np.sort(coefficients)[len(coefficients) // 2]
     return int.from_bytes(np.packbits(above, bitorder="little").tobytes(), "little")
-
-
-def _rgb(image: Image.Image) -> Image.Image:
-    if image.mode.startswith("I"):
-        return by_strips(image, _eight_bit)
-    if image.mode in TRANSPARENT or "transparency" in image.info:
-        return by_strips(image, on_white)
-    return image if image.mode == "RGB" else image.convert("RGB")
-
-
-def _eight_bit(image: Image.Image) -> Image.Image:
-    grey = np.clip(np.asarray(image).astype(np.int64) // 257, 0, 255)
-    return Image.fromarray(grey.astype(np.uint8))

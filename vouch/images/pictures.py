@@ -9,9 +9,11 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from threading import Lock
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vouch.images.operations import apply
@@ -25,49 +27,152 @@ class Undecodable(UserError):
     """A source image that is no picture: an answer of its own kind, where other errors end the run."""
 
 
+class Unfit(ValueError):
+    """Why a picture is refused that a decoder could read, in words that fit after its name."""
+
+
 LARGE = 1 << 24  # pixels; larger pictures are worked on one at a time, for they take hundreds of MB
 MOST_SCANS = 1 << 31  # pixels of a JPEG times its scans, each of which goes over all of them
 _STRIP = 1 << 22  # pixels
+_BLOCK = 1 << 20  # bytes decoded at once; what is left of a block is copied to the next
 _PIXEL = 4  # bytes of a pixel in memory, also of RGB
+_ORIENTATION = 0x0112
 _large = Lock()
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _CONVERTED = ("1", "L", "P", "CMYK", "YCbCr", "LAB", "HSV")
-TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
+_TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
+_MODES = ("RGB", *_SIXTEEN_BIT, *_CONVERTED, *_TRANSPARENT)
+_HIGHEST = {"L;2": 3, "L;4": 15, "I;12": 4095}  # value in the file, where its samples have no 8 or 16 bits
+_DEEP = (";16B", ";16L", ";16N")  # of samples of 16 bits
+_FILLERS = (b"", b"\x5a" * 64, b"\xa5" * 64)  # no two begin a code of the same bits
+_START, _FRAME, _SCAN, _END = b"\xff\xd8", b"\xff\xc2", b"\xff\xda", b"\xff\xd9"  # marks of a JPEG
+_COEFFICIENTS = 64  # of a block of a JPEG
 
 
 def decode(data: bytes) -> Image.Image:
-    """An encoded picture as 8-bit RGB.
+    """An encoded picture as 8-bit RGB, see `as_rgb`. Raises ValueError or OSError."""
+    with opened(data) as file:
+        image = as_rgb(file)
+    return image.copy() if image is file else image
 
-    EXIF rotation is applied, transparency is laid on white, 16-bit grey keeps its range, of an
-    animation the first frame counts; colour profiles are ignored. Raises ValueError or OSError.
+
+def opened(data: bytes) -> Image.Image:
+    """An encoded picture whose pixels `as_rgb` decodes. Raises ValueError, of it Unfit, or OSError.
+
+    What `prepare` checks and what a model gets come from here. A JPEG that lacks nothing but the mark of its
+    end is whole.
     """
-    with Image.open(io.BytesIO(data), formats=FORMATS) as file:
-        if file.width * file.height > MAX_PIXELS:
-            raise ValueError(f"more than {MAX_PIXELS:,} pixels")
-        check_scans(file, data)
-        file.load()
-        image = ImageOps.exif_transpose(file)
-    del file  # its pixels
-    if image.mode == "RGB" and "transparency" not in image.info:
-        return image
-    if image.mode in TRANSPARENT or "transparency" in image.info:
-        return by_strips(image, on_white)
+    data = _completed(data)
+    too_large = Unfit(f"has more than {MAX_PIXELS:,} pixels; scale it down")
+    try:
+        file = Image.open(io.BytesIO(data), formats=FORMATS)
+    except Image.DecompressionBombError:
+        raise too_large from None
+    if file.width * file.height > MAX_PIXELS:  # for fewer than twice as many Pillow only warns
+        raise too_large
+    if file.mode not in _MODES:
+        raise Unfit(f"has pixels of mode {file.mode}, which have no agreed 8-bit form; save it as 8-bit PNG")
+    if file.format == "JPEG" and file.info.get("progressive"):
+        scans = data.count(_SCAN)
+        if scans * file.width * file.height > MOST_SCANS:
+            raise Unfit(f"has {scans} scans of {file.width:,} x {file.height:,} pixels; save it anew")
+    file.decodermaxblock = _BLOCK  # type: ignore[attr-defined]
+    return file
+
+
+def mode_of(file: Image.Image) -> str:
+    """Pillow's mode of an opened picture, of several samples of 16 bits with `;16`: it keeps 8 of them."""
+    deep = _raw_mode(file).endswith(_DEEP) and file.mode not in _SIXTEEN_BIT
+    return f"{file.mode};16" if deep else file.mode
+
+
+def _raw_mode(file: Image.Image) -> str:
+    """How the file holds its samples, as Pillow's decoders name it; empty where none says."""
+    args = next((tile.args for tile in getattr(file, "tile", ())), None)
+    return args if isinstance(args, str) else str(args[0]) if args else ""
+
+
+def rotated(image: Image.Image) -> bool:
+    """Whether EXIF says that the picture is to be rotated or mirrored before it is shown."""
+    return image.getexif().get(_ORIENTATION, 1) not in (0, 1)
+
+
+def as_rgb(file: Image.Image) -> Image.Image:
+    """The pixels of an `opened` picture as 8-bit RGB; the picture itself where they are so already.
+
+    EXIF rotation is applied, transparency is laid on white, 16-bit grey keeps its range, of an animation the
+    first frame counts; colour profiles are ignored. Raises ValueError, of it Unfit, or OSError.
+    """
+    raw = _raw_mode(file)
+    file.load()
+    image = ImageOps.exif_transpose(file) if rotated(file) else file
     if image.mode in _SIXTEEN_BIT:
-        # Pillow's own conversion clips at 255, which turns such a picture white.
-        return by_strips(
-            image, lambda strip: strip.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L")
-        )
-    if image.mode in _CONVERTED:
-        return image.convert("RGB")
-    raise ValueError(f"pixels of mode {image.mode} have no agreed 8-bit form")
+        low, high = image.getextrema() if image.mode == "I" else (0, 0)
+        if low < 0 or high > 65535:  # type: ignore[operator]
+            raise Unfit(
+                f"has values of {low:,} to {high:,}, which have no agreed 8-bit form; save it as 8-bit PNG"
+            )
+        grey = partial(_eight_bit, highest=_HIGHEST.get(raw, 65535), clear=image.info.get("transparency"))
+        return by_strips(image, grey)
+    if image.mode in _TRANSPARENT or "transparency" in image.info:
+        _scale_transparency(image, raw)
+        return by_strips(image, _on_white)
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def check_scans(image: Image.Image, data: bytes) -> None:
-    """Raises ValueError for a progressive JPEG of so many scans that decoding it takes minutes."""
-    if image.format == "JPEG" and image.info.get("progressive"):
-        scans = data.count(b"\xff\xda")
-        if scans * image.width * image.height > MOST_SCANS:
-            raise ValueError(f"{scans} scans of {image.width:,} x {image.height:,} pixels; save it anew")
+def _scale_transparency(image: Image.Image, raw: str) -> None:
+    """The transparent colour as Pillow gives the pixels, where the file's have more bits or fewer."""
+    clear = image.info.get("transparency")
+    if isinstance(clear, tuple) and raw.endswith(_DEEP):
+        image.info["transparency"] = tuple(value >> 8 for value in clear)
+    elif isinstance(clear, int) and raw in _HIGHEST:
+        image.info["transparency"] = clear * 255 // _HIGHEST[raw]
+
+
+def _eight_bit(image: Image.Image, highest: int, clear: int | None) -> Image.Image:
+    """Grey of more than 8 bits, which Pillow's own conversion clips at 255. clear: the transparent value."""
+    values = image.convert("I")
+    grey = values.point(lambda value: value * (255 / highest) + 0.5).convert("L")
+    if clear is not None:
+        grey.paste(255, None, Image.fromarray(np.asarray(values) == clear))
+    return grey
+
+
+def _completed(data: bytes) -> bytes:
+    """A JPEG with the mark of its end, where it lacks that and nothing else: Pillow calls it truncated.
+
+    Nothing else is missing where the pixels are the same whatever follows.
+    """
+    scan = data.rfind(_SCAN) if data.startswith(_START) else -1
+    if scan < 0 or data.find(_END, scan) >= 0:
+        return data
+    body = data.rstrip(b"\xff")
+    try:
+        with Image.open(io.BytesIO(body), formats=("JPEG",)) as head:
+            small = head.width * head.height <= MAX_PIXELS
+            if not small or (head.info.get("progressive") and not _all_scans(body)):
+                return data
+        seen = set()
+        for filler in _FILLERS:
+            with Image.open(io.BytesIO(body + filler + _END), formats=("JPEG",)) as image:
+                seen.add(pixel_digest([image]))
+    except Exception:  # Pillow's decoders raise almost anything on damaged data; who decodes it says so
+        return data
+    return body + _END if len(seen) == 1 else data
+
+
+def _all_scans(data: bytes) -> bool:
+    """Whether the scans of a progressive JPEG come to the last bit of all coefficients."""
+    frame, known = data.index(_FRAME), set[tuple[int, int]]()
+    at = frame
+    while (at := data.find(_SCAN, at)) >= 0:
+        count = data[at + 4]
+        first, last, bits = data[at + 5 + 2 * count : at + 8 + 2 * count]
+        if bits & 15 == 0:
+            components = data[at + 5 : at + 5 + 2 * count : 2]
+            known |= {(one, k) for one in components for k in range(first, last + 1)}
+        at += len(_SCAN)
+    return len(known) == _COEFFICIENTS * data[frame + 9]
 
 
 def alone(pixels: int) -> AbstractContextManager[object]:
@@ -92,7 +197,7 @@ def _strips(image: Image.Image) -> Iterator[tuple[int, Image.Image]]:
         yield top, image.crop((0, top, image.width, min(top + rows, image.height)))
 
 
-def on_white(image: Image.Image) -> Image.Image:
+def _on_white(image: Image.Image) -> Image.Image:
     """A transparent picture on a white ground."""
     opaque = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", opaque.size, "white"), opaque)
@@ -139,9 +244,8 @@ def _decoded(digest: str, data: bytes) -> Image.Image:
         # Pillow's own words hold an address in memory, another one in every run.
         unknown = isinstance(error, UnidentifiedImageError)
         why = f"in none of the formats {', '.join(FORMATS)}" if unknown else reason(error)
-        raise Undecodable(
-            f"image {digest[:12]} cannot be decoded ({why}); remove the item, or repair its picture"
-        ) from None
+        damaged = f"cannot be decoded ({why}); remove the item, or repair its picture"
+        raise Undecodable(f"image {digest[:12]} {error if isinstance(error, Unfit) else damaged}") from None
 
 
 def pixel_digest(images: Iterable[Image.Image]) -> str:

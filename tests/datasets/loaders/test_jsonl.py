@@ -4,6 +4,7 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from pydantic import ValidationError
@@ -442,6 +443,16 @@ def test_boxes_are_drawn_or_told(project, item):
     (told,) = text["items"].to_pylist()
     assert (told["question"], told["options"]) == ("What is in [4, 5, 20, 30]?", ["a cup", "[9, 9, 50, 39]"])
     assert text["images"]["bytes"][0].as_py() == (project.source / "one.png").read_bytes()
+
+
+def test_boxes_are_drawn_on_the_picture_that_a_model_would_get(project, item):
+    """Its 16 bits, what is clear in it and its rotation are as without boxes."""
+    values = np.full((40, 60), 257 * 77, dtype=np.uint16)
+    values[0] = 5
+    Image.fromarray(values).save(project.source / "one.png", transparency=5)
+    project.lines(item(question="What is in <box 1>?", boxes=[[4, 5, 20, 30]]))
+    with Image.open(io.BytesIO(project.prepare()["images"]["bytes"][0].as_py())) as picture:
+        assert picture.getpixel((40, 20)) == (77, 77, 77) and picture.getpixel((40, 0)) == (255, 255, 255)
 
 
 @pytest.mark.parametrize("boxes", ["drawn", "text"])

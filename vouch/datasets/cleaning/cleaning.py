@@ -1,25 +1,22 @@
 """What makes an entry an item: checks that refuse it, and its row; flags/ says what is odd."""
 
 import hashlib
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PIL import Image, UnidentifiedImageError
+from PIL import UnidentifiedImageError
 
 from vouch.datasets.raw import RawItem, Unusable
-from vouch.images.hashing import Look, look, reduced, rotated, sideways
-from vouch.images.pictures import alone, check_scans
-from vouch.tables.images import FORMATS, MAX_PIXELS
+from vouch.images.hashing import Look, look, reduced, sideways
+from vouch.images.pictures import Unfit, alone, as_rgb, mode_of, opened, rotated
+from vouch.tables.images import FORMATS
 
 MAX_OPTIONS = 26
 MAX_RATIO = 200  # of a picture's sides: a model that scales the shorter one up would fill memory
 MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
 ALL = "all"  # in METRICS the category of all items
-BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
-MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,8 @@ def examine(data: bytes, digest: str | None = None) -> Picture:
         return _decode(data, digest or digest_of(data))
     except Unusable:
         raise
-    except Image.DecompressionBombError:
-        raise Unusable(f"has more than {MAX_PIXELS:,} pixels; scale it down") from None
+    except Unfit as error:
+        raise Unusable(str(error)) from None
     except UnidentifiedImageError:
         raise Unusable(f"is not an image in any of the formats {', '.join(FORMATS)}") from None
     except Exception as error:  # Pillow's decoders raise almost anything on damaged data
@@ -78,23 +75,16 @@ def examine(data: bytes, digest: str | None = None) -> Picture:
 
 def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
     """whole: every pixel, also where means of a few are enough; the file is read to its end in any case."""
-    with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-        if image.width * image.height > MAX_PIXELS:
-            raise Image.DecompressionBombError  # for fewer than twice as many Pillow only warns
+    with opened(data) as image:
         if max(image.size) > MAX_RATIO * min(image.size):
             raise Unusable(
                 f"has {image.width:,} x {image.height:,} pixels, a line; cut out what is to be seen"
             )
-        if image.mode not in MODES and not image.mode.startswith("I;16"):
-            raise Unusable(f"has pixels of mode {image.mode}, which have no 8-bit form; save it as PNG")
-        name, mode, (width, height) = image.format or "", image.mode, image.size
-        check_scans(image, data)
+        name, mode, (width, height) = image.format or "", mode_of(image), image.size
         with alone(width * height):
             size = None if whole else reduced(image)
-            image.decodermaxblock = BLOCK
-            image.load()
-            # of the first frame: looking for a second moves on
-            seen, by_exif, aside = look(image, size), rotated(image), sideways(image)
+            seen, by_exif, aside = look(as_rgb(image), size), rotated(image), sideways(image)
+            # looking for a second frame moves on
             moves = name != "MPO" and getattr(image, "is_animated", False)
     if seen is None:
         return _decode(data, digest, whole=True)

@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from PIL import Image, ImageDraw
+from PIL import ImageDraw
 
 from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
-from vouch.tables.images import FORMATS
+from vouch.images.pictures import decode
 
 # The colour goes by the number of the box; there are no more.
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
@@ -30,8 +30,7 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
         examine(data)  # its size as well, before all of it is in memory
     except Unusable as error:
         raise Unusable(f"has an image that {error}") from None
-    with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
-        image = opened.convert("RGB")
+    image = decode(data)
     pen, out = ImageDraw.Draw(image), thickness // 2
     for box, colour in zip(boxes, _COLOURS, strict=False):
         x1, y1, x2, y2 = _corners(box, form)
