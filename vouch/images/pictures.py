@@ -20,7 +20,7 @@ from vouch.images.operations import apply
 from vouch.pipeline.errors import UserError, reason
 from vouch.tables.images import FORMATS, MAX_PIXELS
 
-REVISION = 1  # raise when the same recipe comes out with other pixels
+REVISION = 2  # raise when the same recipe comes out with other pixels
 
 
 class Undecodable(UserError):

@@ -21,8 +21,8 @@ IMAGES = Table(
 digest         string  SHA-256 of `bytes`, in hexadecimal; unique
 bytes          binary  the encoded file, untouched
 format         string  Pillow's name of the format: PNG, JPEG, ...
-mode           string  Pillow's mode before any conversion: RGB, RGBA, L, P, ...; `RGB;16` where the file has 16 bits
-                       a sample, of which Pillow keeps 8
+mode           string  Pillow's mode before any conversion: RGB, RGBA, L, P, ...; `RGB;16` where the file has
+                       16 bits a sample, of which Pillow keeps 8
 width, height  int32   pixels, before EXIF rotation
 """),
     rows_per_group=16,

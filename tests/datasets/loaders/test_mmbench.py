@@ -40,6 +40,37 @@ def test_tsv_with_copies_and_missing_cells(project):
     assert items[0]["images"] == [sha256(png()).hexdigest()] and items[0]["category"] == "ocr"
 
 
+PAPERS, OTHER = "mmbench_dev_20230712.tsv", "MMBench_DEV_EN_V11.tsv"
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "options"),
+    [
+        (PAPERS, {"C": "None", "D": "NA"}, ["x", "y"]),
+        (PAPERS, {"C": "w", "D": "nan"}, ["x", "y", "w"]),
+        (OTHER, {"C": "None", "D": "NA"}, ["x", "y", "None", "NA"]),
+        (OTHER, {"C": "None", "D": ""}, ["x", "y", "None"]),
+        (OTHER, {"A": "nan", "B": "pita", "C": "null", "D": "N/A"}, ["nan", "pita", "null", "N/A"]),
+        (OTHER, {"C": "", "D": ""}, ["x", "y"]),
+        ("mmbench_dev_en_20231003.tsv", {"C": "NaN", "D": "#N/A"}, ["x", "y", "NaN", "#N/A"]),
+        ("dev.parquet", {"C": "None", "D": "nan"}, ["x", "y", "None"]),
+        ("dev.parquet", {"A": "nan", "D": "pita"}, ["nan", "y", "z", "pita"]),
+        ("dev.parquet", {"C": "nan", "D": "nan", "answer": "C"}, ["x", "y", "nan"]),
+        ("dev.parquet", {"C": None, "D": "nan"}, ["x", "y"]),
+    ],
+)
+def test_words_that_pandas_reads_as_missing_are_options_but_of_the_papers_edition(
+    project, file, changes, options
+):
+    path, values = project.source / file, row(**changes)
+    if file.endswith("parquet"):
+        parquet(path, TYPES, {**values, "image": cell(3)})
+    else:
+        tsv(path, values)
+    (item,) = project.prepare("mmbench", expect=None)["items"].to_pylist()
+    assert item["options"] == options
+
+
 def test_a_gap_among_the_options_stays(project):
     tsv(project.source / "a.tsv", row(B="", C="z", D="w", answer="A"), row(index=2))
     with pytest.raises(UserError, match="usable: 1"):

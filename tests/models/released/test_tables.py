@@ -199,7 +199,7 @@ def test_cells_of_every_kind():
     shared = ["<si><r><t>one</t></r><r><t> two</t></r><rPh><t>no</t></rPh></si>"]
     assert list(xlsx.rows(workbook(sheet, shared), "x")) == [
         ["ab", "", "0.10"],
-        ["7", "1", "c\nd", "one two"],
+        ["7", "TRUE", "c\nd", "one two"],
     ]
 
 

@@ -22,13 +22,14 @@ _LETTERS = ("A", "B", "C", "D")
 _NEEDED = ("index", "question", "A", "B", "answer", "image")
 _OPTIONAL = ("hint", "C", "D", "category")
 
-# Texts that stand for a missing cell. In TSV those that pandas reads as missing, because the published
-# option counts rest on that.
-_MISSING = frozenset({"", "nan"})
-_MISSING_TSV = _MISSING | {
-    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),
-    *("N/A", "NA", "NULL", "NaN", "None", "n/a", "null"),
-}
+# Texts that stand for a missing cell: in the papers' edition those that pandas reads as missing, because the
+# published option counts rest on that; in parquet of the hub `nan`, unless a later option or the answer says
+# that it is a text.
+_PANDAS = frozenset({
+    *("", "nan", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "null"),
+})  # fmt: skip
+_HUB = frozenset({"", "nan"})
 _EDITIONS: dict[tuple[str, str], Expected] = {
     ("en", "dev"): {"items": {4329}, "groups": {1164}},
     ("en", "test"): {"items": {6666}},
@@ -64,15 +65,19 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def _item(row: Row, shared: dict[str, bytes]) -> RawItem:
-    missing = _MISSING_TSV if row.file.name.lower().endswith(TSV) else _MISSING
+    form = row.file.name.lower()
+    papers = form.endswith(f"{LEGACY}{TSV}")
+    missing = _PANDAS if papers else {""} if form.endswith(TSV) else _HUB
 
     def cell(column: str) -> str | None:
         text = row.maybe(column)
         return None if text is None or text in missing else text
 
-    options = [cell(letter) for letter in _LETTERS]
-    while options and options[-1] is None:
-        options.pop()
+    texts = {letter: row.maybe(letter) or "" for letter in _LETTERS}
+    last = max((letter for letter in _LETTERS if cell(letter) is not None), default="")
+    answer = row.text("answer").strip()
+    last = last if papers or not texts.get(answer) else max(last, answer)
+    options = [(cell(letter) if papers else texts[letter]) or None for letter in texts if letter <= last]
     index = row.integer("index")
     return RawItem(
         id=str(index),

@@ -17,6 +17,7 @@ MAX_UNPACKED = 2**30
 MAX_COLUMNS = 1024
 _BOOK, _RELATIONS, _TEXTS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_TRUTH = {"1": "TRUE", "0": "FALSE", "true": "TRUE", "false": "FALSE"}
 _CODED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -86,13 +87,15 @@ def _column(reference: str) -> int:
 
 
 def _value(cell: ElementTree.Element, shared: list[str]) -> str:
-    """A number as it is written there, so that an id of digits stays what it is."""
+    """A number as it is written there, so that an id of digits stays what it is; TRUE as Excel shows it."""
     kind = cell.get("t", "n")
     if kind == "inlineStr":
         return _text(cell)
     value = next((part.text or "" for part in cell if part.tag.endswith("}v")), "")
     if kind == "s":
         return shared[int(value)]
+    if kind == "b":
+        return _TRUTH.get(value, value)
     return _coded(value) if kind == "str" else value
 
 
