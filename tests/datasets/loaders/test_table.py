@@ -3,15 +3,20 @@
 import base64
 import csv
 import json
+import re
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset, Features, Image, Value
 from pydantic import ValidationError
 
+from tests.bounds import bounded
 from tests.datasets.loaders.built import archive, coded, png
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.datasets.fetch.origin import REMOTE
@@ -134,6 +139,122 @@ def test_pictures_beside_the_table_and_in_its_archive(project: Any) -> None:
     (project.source / "train/5.png").unlink()
     archive(project.source / "pictures.zip", {"train/5.png": png(5)})
     assert prepare(project, columns=columns)[0]["images"] == [digest]
+
+
+OPEN = {"question": "q", "references": "said"}
+TYPED = {
+    "float of 32 bits": (pa.array([0.1, 2.5], pa.float32()), [["0.1"], ["2.5"]]),
+    "float of 16 bits": (pa.array(np.array([0.1, 2.5], np.float16)), [["0.1"], ["2.5"]]),
+    "float of 64 bits": (pa.array([0.1, 2.5]), [["0.1"], ["2.5"]]),
+    "lists of floats of 32 bits": (pa.array([[0.1, 3.3], [7]], pa.list_(pa.float32())), [["0.1", "3.3"], ["7.0"]]),
+    "integer": (pa.array([3, -4]), [["3"], ["-4"]]),
+    "dictionary": (pa.array(["a", "b"]).dictionary_encode(), [["a"], ["b"]]),
+    "nan": (pa.array([1.5, float("nan")]), "row 2: said is empty"),
+    "nan of 32 bits": (pa.array([1.5, float("nan")], pa.float32()), "row 2: said is empty"),
+    "infinity": (pa.array([1.5, float("inf")]), "row 2: said is infinite; correct it"),
+    "minus infinity of 32 bits": (pa.array([1.5, float("-inf")], pa.float32()), "row 2: said is infinite"),
+    "truth": (pa.array([True, False]), "row 1: said is a bool, not a text; write the words, such as yes and no"),
+    "lists of truths": (pa.array([["a"], ["b"]]), [["a"], ["b"]]),
+    "a list with an empty place": (pa.array([["a"], ["b", None]]), "row 2: said is a list in which an answer is missing"),
+    "a list with nan": (pa.array([[1.5], [2.5, float("nan")]]), "row 2: said is a list in which an answer is missing"),
+    "null": (pa.array(["a", None]), "row 2: said is empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+@pytest.mark.parametrize("kind", TYPED)
+def test_references_of_every_type(project: Any, kind: str, name: str) -> None:
+    """A number is the text that a person would write; what is no answer does not become one."""
+    said, wanted = TYPED[kind]
+    if name == "t.parquet":
+        pq.write_table(pa.table({"q": ["What?", "Who?"], "said": said}), project.source / name)
+    else:
+        write_arrow(project.source / name, pa.table({"q": ["What?", "Who?"], "said": said}))
+    if isinstance(wanted, str):
+        with pytest.raises(UserError, match=wanted):
+            prepare(project, columns=OPEN)
+    else:
+        assert [item["references"] for item in prepare(project, columns=OPEN)] == wanted
+
+
+def write_arrow(path: Path, table: pa.Table, packed: str | None = None, indexed: bool = False) -> None:
+    how = pa.ipc.IpcWriteOptions(compression=packed)
+    new = pa.ipc.new_file if indexed else pa.ipc.new_stream
+    with pa.OSFile(str(path), "wb") as out, new(out, table.schema, options=how) as writer:
+        writer.write_table(table)
+
+
+LONG = "x" * 400_000_000
+BOMBS: dict[str, Callable[[Path], None]] = {
+    "one cell of parquet": lambda at: pq.write_table(
+        pa.table({"q": [LONG], "said": ["5"]}), at / "t.parquet", compression="zstd", use_dictionary=False
+    ),
+    "a dictionary of parquet": lambda at: pq.write_table(
+        pa.table({"q": [LONG[: 10**8]] * 16, "said": ["5"] * 16}),
+        at / "t.parquet",
+        compression="zstd",
+        dictionary_pagesize_limit=10**9,
+    ),
+    "a list of parquet": lambda at: pq.write_table(
+        pa.table({"q": ["a"], "said": [[LONG[: 10**6]] * 400]}),
+        at / "t.parquet",
+        compression="gzip",
+        use_dictionary=False,
+    ),
+    "one cell of a stream": lambda at: write_arrow(
+        at / "t.arrow", pa.table({"q": [LONG], "said": ["5"]}), "zstd"
+    ),
+    "one cell of a file": lambda at: write_arrow(
+        at / "t.arrow", pa.table({"q": [LONG], "said": ["5"]}), "lz4", indexed=True
+    ),
+    "a dictionary of a stream": lambda at: write_arrow(
+        at / "t.arrow",
+        pa.table({"q": pa.DictionaryArray.from_arrays([0] * 16, [LONG]), "said": ["5"] * 16}),
+        "zstd",
+    ),
+    "a dictionary that is not packed": lambda at: write_arrow(
+        at / "t.arrow",
+        pa.table({"q": pa.DictionaryArray.from_arrays([0] * 16, [LONG[: 2**28]]), "said": ["5"] * 16}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_file_that_becomes_large(project: Any, name: str) -> None:
+    """Refused by its size before a text is made of it."""
+    BOMBS[name](project.source)
+    with (
+        bounded(),
+        pytest.raises(UserError, match=r"as only a trap does|has .* bytes, more than 134,217,728"),
+    ):
+        prepare(project, columns=OPEN)
+
+
+@pytest.mark.parametrize("packed", ["zstd", "lz4", None])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_packed_arrow(project: Any, packed: str | None, indexed: bool) -> None:
+    words = [" ".join(f"{n}{k}" for k in range(300)) for n in range(40)]
+    table = pa.table({"q": words, "said": pa.array(["yes", "no"] * 20).dictionary_encode()})
+    write_arrow(project.source / "t.arrow", table, packed, indexed)
+    assert [item["question"] for item in prepare(project, columns=OPEN)] == words
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        ("q ,said", "'q ', said"),
+        ("q\u00a0,said", r"'q\xa0', said"),
+        ("\ufeff q,said", "' q', said"),
+        ("a  b,said", r"'a\x20\x20b', said"),
+        ("q\u200b,said", r"'q\u200b', said"),
+        ("my question,said", "my question, said"),
+        (",said", "'', said"),
+    ],
+)
+def test_names_of_columns_show_their_blanks(project: Any, head: str, shown: str) -> None:
+    (project.source / "t.csv").write_text(f"{head}\nWhat?,5\n", "utf-8")
+    with pytest.raises(UserError, match=re.escape(f"no column q; it has {shown}; is it")):
+        prepare(project, columns=OPEN)
 
 
 def test_rows_that_are_lists_and_pictures_that_are_numbers(project: Any) -> None:

@@ -15,6 +15,7 @@ from vouch.tables.images import FORMATS
 
 MAX_OPTIONS = 26
 MAX_RATIO = 200  # of a picture's sides: a model that scales the shorter one up would fill memory
+MAX_NAME = 1_000  # characters of an id or a category: tables, pages and messages repeat it
 MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
 ALL = "all"  # in METRICS the category of all items
 
@@ -95,6 +96,9 @@ def check(raw: RawItem) -> None:
     """Everything that can be refused without looking at the pictures. Raises Unusable."""
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or holds blanks at an end, line breaks or control characters")
+    for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
+        if len(name) > MAX_NAME:
+            raise Unusable(f"the {what} has {len(name):,} characters, more than {MAX_NAME:,}; shorten it")
     texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
     given = [text for text in (*texts, *raw.phrasings) if text is not None]
     if not _encodable("".join(given)):

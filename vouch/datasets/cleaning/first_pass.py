@@ -52,6 +52,7 @@ class Dataset:
         return self.loader.published(self.source, self.name, self.settings) if has else ()
 
 
+_LONGEST = 200  # characters of an id that was refused
 Problem = Callable[[int, int, Sequence[int]], str]
 
 
@@ -98,7 +99,7 @@ class FirstPass:
         except Unusable as error:
             stop = self._dataset.settings.on_error == "stop"
             self._rejects.row(reject_row(self._dataset.name, entry, str(error), stop))
-            self._findings.reject(entry.id or entry.where, isinstance(error, BrokenImage))
+            self._findings.reject(entry.id[:_LONGEST] or entry.where, isinstance(error, BrokenImage))
 
     def _row(self, raw: RawItem, looked: EntryImages) -> Mapping[str, Any]:
         """The row of one entry, whose new pictures are written once all is good. Raises Unusable."""
@@ -155,7 +156,7 @@ def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) ->
             f"{entry.where}{known}: {reason}; correct it, or leave such entries out with "
             f"datasets.{name}.settings.on_error: skip"
         )
-    row = {"dataset": name, "where": entry.where, "id": entry.id, "reason": reason}
+    row = {"dataset": name, "where": entry.where, "id": entry.id[:_LONGEST], "reason": reason}
     return {key: _one_line(text) for key, text in row.items()}
 
 

@@ -138,7 +138,8 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
     needed = {getattr(keys, field) for field in {"question"} | either | given}
     missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
     if missing:
-        raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
+        there = json_line.listed_names(sorted(values)) or "nothing"
+        raise Unusable(f"has no {json_line.listed_names(missing)}; it has {there}")
     hint = "" if values.get(keys.hint) is None else json_line.text(values, keys.hint)
     group = settings.group or GROUP
     options = json_line.options(values[keys.options], keys.options) if kind == "choice" else []

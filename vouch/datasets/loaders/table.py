@@ -19,7 +19,7 @@ from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_line
 from vouch.datasets.read.files import File, Source
 from vouch.datasets.read.forms import ENDINGS, ending
-from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.row import Row, as_text, is_missing, items
 from vouch.datasets.read.rows import count_rows, rows
 from vouch.datasets.read.tree import Tree
 from vouch.pipeline.errors import UserError
@@ -121,7 +121,7 @@ def _fits(name: str, pattern: str) -> bool:
 def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
     columns = settings.columns
     references = None if columns.references is None else row.values.get(columns.references)
-    is_open = columns.answer is None or references not in (None, "", [])
+    is_open = columns.answer is None or not (is_missing(references) or references in ("", []))
     options = [] if is_open else _options(row, settings)
     group = None if columns.group is None else row.maybe(columns.group)
     return RawItem(
@@ -157,12 +157,12 @@ def _options(row: Row, settings: Settings) -> list[str | None]:
 
 
 def _references(value: Any, column: str) -> list[str]:
-    cells = value if isinstance(value, list) else [value]
-    if all(cell is None or cell == "" for cell in cells):
+    texts = [as_text(cell, column) for cell in (value if isinstance(value, list) else [value])]
+    if not any(texts):
         raise Unusable(f"{column} is empty; if its answers are hidden, take another split")
-    if not all(isinstance(cell, str | int | float) for cell in cells):
-        raise Unusable(f"{column} is not an answer or a list of them")
-    return list(map(str, cells))
+    if None in texts:
+        raise Unusable(f"{column} is a list in which an answer is missing; take out the empty place")
+    return [text for text in texts if text is not None]
 
 
 def _category(row: Row, column: str | None) -> str:
@@ -210,7 +210,7 @@ def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]
     found = []
     for cell in value if isinstance(value, list) else [value]:
         path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
-        if pattern is not None and path not in (None, ""):
+        if pattern is not None and not (is_missing(path) or path == ""):
             path = pattern.replace("{}", row.with_cell(column, path).text(column))
         if isinstance(path, str) and "." in path[:1000]:
             found.append(tree.picture(_beside(row.file, path, tree)))

@@ -12,6 +12,13 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
 
 LONGEST_LINE = 1 << 26  # characters of a line of text
+_MOST_PACKED = 200  # bytes that one byte of a file becomes; texts and pictures stay far below
+_SMALL = 1 << 20  # bytes that may be packed as tightly as they can be
+
+
+def is_trap(unpacked: int, packed: int) -> bool:
+    """Whether so few bytes of a file become so many that only a trap does it."""
+    return unpacked > max(_SMALL, _MOST_PACKED * packed)
 
 
 @dataclass(frozen=True)

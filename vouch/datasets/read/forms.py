@@ -2,23 +2,28 @@
 
 import csv
 import io
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read import json_line, records
-from vouch.datasets.read.files import File, lines
+from vouch.datasets.read.files import File, is_trap, lines
+from vouch.datasets.read.json_line import listed_names
 from vouch.pipeline.errors import UserError
 
 PARQUET, TSV = ".parquet", ".tsv"
 _DIALECTS = {TSV: "excel-tab", ".csv": "excel"}
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
 _BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
-_MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included
+_MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included; bytes of any other cell
+_ROOM = 1 << 27  # bytes that rows of parquet take which are read at once, by their mean
+_SMALL_BATCH = 1 << 24  # bytes of rows that become Python's values at once
 
 Rows = Iterator[tuple[dict[str, Any], str]]  # the cells of a row by column, and where it stands
 
@@ -35,7 +40,7 @@ def read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Row
         for values in _READERS[ending(file)](file, needed, optional):
             number += 1
             yield values, f"{file.path} row {number}"
-    except (OSError, ValueError, OverflowError, csv.Error, pa.ArrowException) as error:  # also not UTF-8
+    except (OSError, ValueError, OverflowError, struct.error, csv.Error, pa.ArrowException) as error:
         raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
 
 
@@ -57,8 +62,55 @@ def columns(file: File) -> list[str]:
 def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
     opened = _opened(file)
     wanted = _wanted(file, needed, optional, opened.schema_arrow.names)
-    for batch in opened.iter_batches(batch_size=_BATCH, columns=wanted, use_threads=False):
-        yield from batch.to_pylist()
+    heaviest = 1
+    for number in range(opened.num_row_groups):
+        group = opened.metadata.row_group(number)
+        heaviest = max(heaviest, group.total_byte_size // max(1, group.num_rows))
+        for column in map(group.column, range(group.num_columns)):
+            if f"{column.path_in_schema}.".startswith(tuple(f"{name}." for name in wanted)):
+                _check_packing(file, column.total_uncompressed_size, column.total_compressed_size)
+    rows = min(_BATCH, max(1, _ROOM // heaviest))
+    for batch in opened.iter_batches(batch_size=rows, columns=wanted, use_threads=False):
+        yield from _values(batch, file)
+
+
+def _check_packing(file: File, unpacked: int, packed: int) -> None:
+    if is_trap(unpacked, packed):
+        raise UserError(
+            f"{file.path}: {packed:,} bytes of it would become {unpacked:,}, as only a trap does; leave the "
+            "file out"
+        )
+
+
+def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
+    """The rows of a batch, of which each is made once its size is known."""
+    parts = [batch]
+    if batch.nbytes > _SMALL_BATCH or any(map(pa.types.is_dictionary, batch.schema.types)):
+        parts = [batch.slice(row, 1) for row in range(batch.num_rows)]
+    inexact = {field.name: field.type for field in batch.schema if "float" in str(field.type)}
+    for part in parts:
+        for name, column in zip(part.schema.names, part.columns, strict=True):
+            size = (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).nbytes
+            if len(parts) > 1 and size > _MAX_CELL:
+                raise UserError(
+                    f"{file.path}: a cell of column {name!r:.80} has {size:,} bytes, more than "
+                    f"{_MAX_CELL:,}; correct the file, or fetch it again"
+                )
+        for values in part.to_pylist():
+            yield values | {name: _shortest(values[name], kind) for name, kind in inexact.items()}
+
+
+def _shortest(value: Any, kind: pa.DataType) -> Any:
+    """Numbers of 16 and 32 bits as they are written, .1 and not .10000000149011612."""
+    if value is None:
+        return None
+    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
+        return float(str((np.float16 if pa.types.is_float16(kind) else np.float32)(value)))
+    if pa.types.is_struct(kind):
+        return {field.name: _shortest(value[field.name], field.type) for field in kind}
+    if isinstance(value, list) and hasattr(kind, "value_type"):
+        return [_shortest(one, kind.value_type) for one in value]
+    return value
 
 
 def _opened(file: File) -> pq.ParquetFile:
@@ -74,13 +126,52 @@ def _arrow(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterat
     """A stream, as `datasets` writes it, or a file with an index of its batches."""
     with pa.memory_map(str(file.checked())) as data:
         indexed = data.read(6) == b"ARROW1"
+        data.seek(8 if indexed else 0)
+        for message in pa.ipc.MessageReader.open_stream(data):
+            _check_packing(file, *_packing(message))
         data.seek(0)
         opened = pa.ipc.open_file(data) if indexed else pa.ipc.open_stream(data)
         wanted = _wanted(file, needed, optional, opened.schema.names)
         for batch in map(opened.get_batch, range(opened.num_record_batches)) if indexed else opened:
             batch.validate(full=True)
             for first in range(0, batch.num_rows, _BATCH):
-                yield from batch.select(wanted).slice(first, _BATCH).to_pylist()
+                yield from _values(batch.select(wanted).slice(first, _BATCH), file)
+
+
+def _packing(message: pa.Message) -> tuple[int, int]:
+    """Bytes that the buffers of an Arrow message come to, and that they take; the same where none is packed.
+
+    Its head is a flatbuffer of format/Message.fbs of Arrow, which pyarrow shows nobody.
+    """
+    head, body = message.metadata.to_pybytes(), message.body
+    if message.type not in ("record batch", "dictionary") or body is None:
+        return 0, 0
+    table = _at(head, _field(head, _at(head, 0), 2))
+    if message.type == "dictionary":
+        table = _at(head, _field(head, table, 1))
+    if not _field(head, table, 3):  # how buffers are packed
+        return body.size, body.size
+    buffers, unpacked = _at(head, _field(head, table, 2)), 0
+    (count,) = struct.unpack_from("<I", head, buffers)
+    for place, length in struct.iter_unpack("<qq", head[buffers + 4 : buffers + 4 + 16 * count]):
+        if length >= 8:
+            (size,) = struct.unpack_from("<q", body, place)
+            unpacked += length if size < 0 else size
+    return unpacked, body.size
+
+
+def _at(head: bytes, place: int) -> int:
+    """Where the offset at a place of a flatbuffer leads."""
+    return int(place + struct.unpack_from("<I", head, place)[0])
+
+
+def _field(head: bytes, table: int, number: int) -> int:
+    """Where a field of a table stands in a flatbuffer, 0 where the table lacks it."""
+    slots = table - struct.unpack_from("<i", head, table)[0]
+    (size,) = struct.unpack_from("<H", head, slots)
+    slot = 4 + 2 * number
+    (offset,) = struct.unpack_from("<H", head, slots + slot) if slot < size else (0,)
+    return table + offset if offset else 0
 
 
 def _cells(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -140,7 +231,7 @@ def _wanted(file: File, needed: Sequence[str], optional: Sequence[str], there: S
     missing = [column for column in needed if column not in there]
     if missing:
         raise UserError(
-            f"{file.path}: no column {', '.join(missing)}; it has {', '.join(there)[:200] or 'none'}; is it "
+            f"{file.path}: no column {listed_names(missing)}; it has {listed_names(there) or 'none'}; is it "
             "the right file for this loader?"
         )
     wanted = [column for column in (*needed, *optional) if column in there]

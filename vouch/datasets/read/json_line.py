@@ -4,10 +4,14 @@ key: for the person who is told what is wrong. Every function raises Unusable.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vouch.datasets.raw import Unusable
+
+_PLAIN = re.compile(r"\S+(?: \S+)*")
 
 
 def json_object(line: bytes) -> dict[str, Any]:
@@ -42,8 +46,22 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-DECODER = json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_unique)
-"""Refuses what JSON leaves open: NaN, infinity, and keys that stand twice."""
+def finite(text: str) -> float:
+    """A number of JSON with a fraction or an exponent. Raises Unusable where no float is as large."""
+    value = float(text)
+    if math.isinf(value):
+        raise Unusable(f"holds {text:.40}, larger than any number that is read; put it in quotes")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=finite, object_pairs_hook=_unique)
+"""Refuses what JSON leaves open: NaN, infinity, numbers that would become it, and keys that stand twice."""
+
+
+def listed_names(names: Iterable[str]) -> str:
+    """Names of keys or columns for a person: in quotes where blanks or signs do not show otherwise."""
+    shown = (name if _PLAIN.fullmatch(name) and name.isprintable() else repr(name) for name in names)
+    return ", ".join(shown)[:200].replace("  ", r"\x20\x20")  # an error's blanks become one
 
 
 def references(value: Any, key: str) -> list[str]:

@@ -36,12 +36,7 @@ class Row:
 
     def maybe(self, column: str) -> str | None:
         """A text, or null; numbers become texts."""
-        value = self.values.get(column)
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return None
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            return str(value)
-        raise Unusable(f"{column} is a {type(value).__name__}, not a text")
+        return as_text(self.values.get(column), column)
 
     def text(self, column: str) -> str:
         """A text that must be there."""
@@ -77,10 +72,10 @@ class Row:
     def images(self, column: str) -> list[bytes]:
         """Encoded images, one or a list: the hub's image feature (bytes, path), or base64; empty for none."""
         value = self.values.get(column)
-        if value is None or value == "":
+        if value == "":
             return []
         cells = value if isinstance(value, list) else [value]
-        return [_image(cell, column) for cell in cells if cell is not None]
+        return [_image(cell, column) for cell in cells if not is_missing(cell)]
 
     def numbered(self, columns: Sequence[str]) -> list[bytes]:
         """Images in columns of their own, up to the last one that is there; none before it may be missing."""
@@ -98,6 +93,23 @@ class Row:
         if not 0 <= index < options:
             raise Unusable(f"{column} {value!r:.40} is not one of the letters of its {options} options")
         return index
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing: null, or not a number, as tables of numbers write it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def as_text(value: Any, column: str) -> str | None:
+    """A cell as text, or null; numbers become texts. Raises Unusable."""
+    if is_missing(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        raise Unusable(f"{column} is infinite; correct it, or write it as a text")
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    advice = "; write the words, such as yes and no" if isinstance(value, bool) else ""
+    raise Unusable(f"{column} is a {type(value).__name__}, not a text{advice}")
 
 
 def _image(cell: Any, column: str) -> bytes:

@@ -13,15 +13,14 @@ from typing import Any
 
 from vouch.datasets.fetch.origin import check_name
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import File, Source, is_trap
+from vouch.datasets.read.json_line import finite
 from vouch.datasets.read.row import Row
 from vouch.pipeline.errors import UserError
 
 MAX_MEMBERS = 2_000_000
 MAX_BYTES = 1 << 30  # of one file that is read whole
 MAX_PICTURE = MAX_JSON = 1 << 28  # bytes of a picture; of JSON, which takes several times as much in memory
-MOST_PACKED = 200  # bytes that one byte of an archive becomes; texts and pictures stay far below
-_SMALL = 1 << 20  # bytes that may be packed as tightly as they can be
 _ZIP = ".zip"
 # What Python's readers of archives raise on damaged ones.
 _DAMAGED = (
@@ -108,7 +107,7 @@ class Tree(ExitStack):
             archive, info = place
             if info.file_size > most or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
                 raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
-            if info.file_size > max(_SMALL, MOST_PACKED * info.compress_size):
+            if is_trap(info.file_size, info.compress_size):
                 raise Unusable(
                     f"{name!r:.120} is {info.compress_size:,} bytes in its archive and would become "
                     f"{info.file_size:,}, as only a trap does; leave it out"
@@ -125,7 +124,7 @@ class Tree(ExitStack):
     def json(self, name: str) -> Any:
         """The value of a JSON file. Raises UserError."""
         try:
-            return json.loads(self.read(name, MAX_JSON).decode("utf-8-sig"))
+            return json.loads(self.read(name, MAX_JSON).decode("utf-8-sig"), parse_float=finite)
         except Unusable as error:
             raise UserError(f"{self._where}: {error}") from None
         except (ValueError, RecursionError) as error:
