@@ -15,8 +15,10 @@ from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
 from vouch.metrics.calibration.probabilities import authors_probabilities
 from vouch.metrics.conformal.authors import AUTHORS
 from vouch.metrics.conformal.ordering import descending
+from vouch.metrics.protocols.clean import clean
 from vouch.metrics.protocols.faithful import faithful
 from vouch.metrics.responses import Responses
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 
 def network(p: np.ndarray) -> np.ndarray:
@@ -44,6 +46,18 @@ def assert_twin(responses: Responses, argsort: Any = network, **changes: Any) ->
     assert {name: ours[name] for name in counted} == pytest.approx(
         {name: theirs[name] for name in counted}, abs=1e-14
     )
+
+
+def test_an_added_option_that_says_the_answer_is_right_to_clean_alone() -> None:
+    """The authors count the item's own option, whatever the template's says."""
+    responses = simulate(0, 60, letters=4, step=1e-4)
+    roles = np.tile(np.array([0, 1, NONE_OF_ABOVE, DONT_KNOW], dtype=np.int32), (60, 1))
+    own = replace(responses, roles=roles, answers=roles == 0)
+    said = replace(own, answers=(roles == 0) | (roles == NONE_OF_ABOVE))
+    assert faithful(said, CONFIG).figures == faithful(own, CONFIG).figures
+    found = [values(clean(one, CONFIG).figures)[("", "accuracy")] for one in (own, said)]
+    chosen = own.logits.argmax(axis=1)
+    assert found == [pytest.approx((chosen == 0).mean()), pytest.approx(np.isin(chosen, (0, 2)).mean())]
 
 
 @pytest.mark.parametrize("letters", [3, 4, 5, 6, 7])

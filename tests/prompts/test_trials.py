@@ -75,4 +75,7 @@ def test_where_they_do_not_apply() -> None:
         assert rows(name, "reform_vqa_likelihood") == []
         assert rows(name, "plain", replace(ITEM, kind="text", options=(), answers=())) == []
     assert len(rows("tests", "reform_vqa_likelihood")) == 5
+    naming = replace(ITEM, options=("x", "y", "z", "Both A and B"))
+    assert rows("tests", item=naming) == []
+    assert len(rows("tests", "reform_vqa_likelihood", naming)) == 5, "no option is shown"
     assert rows("no_sample", "plain") == rows("no_response", "reform_vqa_simple") == []

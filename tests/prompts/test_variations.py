@@ -96,6 +96,51 @@ def test_items_that_a_variation_does_not_apply_to(names: list[str], item: Item, 
         assert rows(name, item) and not rows(name, replace(item, **changes)), name
 
 
+ORDERS = ("option_order", "circular", "shuffled", "tests", "vr_b+option_order", "circular+blank")
+
+
+@pytest.mark.parametrize(
+    ("last", "orders", "marks"),
+    [
+        ("z", True, True),
+        ("neither of these", True, True),
+        ("Both A and B", False, False),
+        ("A and B only", False, False),
+        ("neither of the above two", False, True),
+        ("All of the above", False, True),
+    ],
+)
+def test_options_that_name_others_stay_where_they_are(last: str, orders: bool, marks: bool) -> None:
+    item = replace(ITEM, options=("x", "y", last))
+    assert {name: bool(rows(name, item)) for name in ORDERS} == dict.fromkeys(ORDERS, orders)
+    assert bool(rows("marks", item)) == marks
+    for name in ("original", "vr_b", "p_true"):
+        assert rows(name, item), name
+
+
+@pytest.mark.parametrize(
+    ("options", "variation", "right"),
+    [
+        (("x", "None of the above"), "original", [1, 3]),
+        (("x", "None of these."), "vr_b", [1, 3]),
+        (("x", "I don't know"), "original", [1, 2]),
+        (("x", "None"), "original", [1]),
+        (("x", "None of these"), "option_order", [0, 3]),
+        (("x", "y"), "original", [1]),
+    ],
+)
+def test_an_added_option_that_says_the_answer_is_right(
+    options: tuple[str, ...], variation: str, right: list[int]
+) -> None:
+    item = replace(ITEM, options=options, answers=(1,))
+    (row,) = rows(variation, item)
+    assert row["answers"] == right and row["order"][2:] == [-1, -2]
+    (plain,) = rows(variation, item, STYLE.model_copy(update={"added": {}}))
+    assert plain["answers"] == right[:1]
+    wrong = replace(item, answers=(0,))
+    assert len(rows(variation, wrong)[0]["answers"]) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "sides"),
     [

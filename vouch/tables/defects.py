@@ -35,6 +35,9 @@ KNOWN: dict[str, Defect] = {
     "animated": Defect("repaired", "a picture has several frames; the first one counts"),
     "answer_in_question": Defect("kept", "the question holds the correct option's text, and no other's"),
     "answer_position_skew": Defect("kept", "answers stand at one letter more often than chance allows", True),
+    "bidi_controls": Defect(
+        "kept", "a text holds characters that do not show and turn the direction of what follows"
+    ),
     "blank_image": Defect("kept", "all pixels of a picture have one colour"),
     "broken_image": Defect("left out", "a picture is not there, cannot be decoded, or is none", True),
     "circular_copy": Defect("together", "a copy of the item has its options in another order"),
@@ -47,7 +50,13 @@ KNOWN: dict[str, Defect] = {
     "empty_hint": Defect("kept", "the hint is there but holds no text"),
     "empty_option": Defect("dropped", "an option holds no text"),
     "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror a picture; that is done"),
+    "lettered_options": Defect(
+        "kept", "the options' own texts begin with letters or numbers, so prompts show them twice"
+    ),
     "letters_only": Defect("kept", "no option has a text, so it is known by its letter alone"),
+    "line_break_in_option": Defect(
+        "kept", "an option has several lines, of which one may look like another option"
+    ),
     "mark_dropped": Defect(
         "kept", "prompts leave out a mark like <image 1>; the pictures stand before the text"
     ),
@@ -55,6 +64,9 @@ KNOWN: dict[str, Defect] = {
     "missing_option": Defect("dropped", "the source lacks an option text; the list ends before it"),
     "near_duplicate_image": Defect("kept", "a picture looks like one of another group; the bytes differ"),
     "non_rgb": Defect("repaired", "a picture's mode is not RGB; it is converted, on a white ground"),
+    "option_names_options": Defect(
+        "kept", "an option names others, as `Both A and B`; variations that move options leave the item out"
+    ),
     "placeholder": Defect("kept", "a text holds a mark like [[name]], in whose place something is missing"),
     "repeated_answer_text": Defect("dropped", "a wrong option has the text of a correct one"),
     "repeated_item": Defect("kept", "another item has the same question, pictures, options and order"),
@@ -62,6 +74,7 @@ KNOWN: dict[str, Defect] = {
     "respelled_options": Defect("kept", "two options differ only in their spelling"),
     "several_images": Defect("kept", "the item has more than one picture"),
     "shared_image": Defect("kept", "another group has the same picture, so a split can part them"),
+    "strip_image": Defect("kept", "one side of a picture is more than 24 times the other"),
     "tiny_image": Defect("kept", "a side of a picture is shorter than a patch of image encoders"),
     "unmarked_image": Defect(
         "kept", "some pictures have a mark like <image 1> in the text, another has none"

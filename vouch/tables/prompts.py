@@ -64,7 +64,8 @@ options     string[]    option texts as shown; for likelihood the texts that are
 order       int32[]     for each shown option its index among the item's options; DONT_KNOW or NONE_OF_ABOVE
                         for an option that the template adds
 marks       string[]    the letter shown before each option
-answers     int32[]     0-based indices of the correct options as shown
+answers     int32[]     0-based indices of the correct options as shown; an option that the template adds is
+                        among them where it says what a correct one says (`None of the above`)
 pictures    picture[]   recipes, rendered where used: `images`, digests of the sources, and `steps`, done in
                         their order; each names an operation (vouch/images/operations.py), its severity, 0
                         where it has no levels, and its revision; one that paints says what after a colon

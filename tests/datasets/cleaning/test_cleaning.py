@@ -45,6 +45,12 @@ def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
         ({"question": "See <image 1>"}, ["unmatched_mark"]),
         ({"options": ["x", "<image2>", "z"]}, ["unmatched_mark"]),
         ({"hint": "<image_1>"}, ["unmatched_mark"]),
+        ({"options": ["A. a dog", "B. a cat"]}, ["lettered_options"]),
+        ({"options": ["a\nB. b", "c"]}, ["line_break_in_option"]),
+        ({"question": "\u202ewhich?"}, ["bidi_controls"]),
+        ({"hint": "a\u200e"}, ["bidi_controls"]),
+        ({"options": ["a\u2067", "b"]}, ["bidi_controls"]),
+        ({"kind": "text", "options": [], "answers": [], "references": ["\u202d42"]}, ["bidi_controls"]),
     ],
 )
 def test_flags_of_the_text(changes, flags):
@@ -78,6 +84,11 @@ def test_flags_of_the_pictures():
     assert flags_of(raw(), [saved(noise(size=(28, 28)))]) == []
     assert flags_of(raw(), [saved(noise(size=(90, 27)))]) == ["tiny_image"]
     assert flags_of(raw(), [saved(Image.new("RGB", (40, 30), "red"))]) == ["blank_image"]
+    for size in ((20_000, 100), (30, 1500), (28 * 24 + 1, 28)):
+        assert flags_of(raw(), [saved(noise(size=size))]) == ["strip_image"]
+    for size in ((2000, 500), (28 * 24, 28), (100, 1000)):
+        assert flags_of(raw(), [saved(noise(size=size))]) == []
+    assert flags_of(raw(), [saved(noise("I;16"))]) == ["non_rgb"]
 
 
 @pytest.mark.parametrize(("orientation", "flags"), [(1, []), (3, ["exif_rotated"]), (6, ["exif_rotated"])])

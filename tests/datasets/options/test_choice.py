@@ -63,6 +63,21 @@ def test_answers_of_five_options_do_not_move_to_a():
     assert 60 < places.count(0) < 200 and all(places.count(n) > 60 for n in range(4))
 
 
+@pytest.mark.parametrize(
+    ("options", "answer", "kept"),
+    [
+        (["v", "w", "x", "Both A and B", "y"], 3, ["v", "w", "x", "Both A and B"]),
+        (["v", "w", "Both A and B", "x", "y"], 0, ["v", "w"]),
+        (["v", "w", "x", "y", "A and D only"], 4, ["v", "w", "x", "y", "A and D only"]),
+        (["v", "w", "x", "y", "A and D only"], 0, ["v", "w", "x", "y"]),
+    ],
+)
+def test_what_an_option_names_keeps_its_letter(options, answer, kept):
+    """Of `A and D only` as the answer none of five can be taken out."""
+    (row,) = resized([choice(options, answer, "g")], 4, seed=42)
+    assert list(row.options[: len(kept)]) == kept and options[answer] == row.options[row.answers[0]]
+
+
 def test_copies_agree_and_order_does_not_matter():
     rows = population(random.Random(2))
     copies = [

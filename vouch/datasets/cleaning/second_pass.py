@@ -11,7 +11,7 @@ from vouch.datasets.cleaning.cleaning import Picture, digest_of
 from vouch.datasets.cleaning.config import Options
 from vouch.datasets.cleaning.flags import copies, similar
 from vouch.datasets.cleaning.flags.item import item_flags
-from vouch.datasets.cleaning.flags.texts import respelling
+from vouch.datasets.cleaning.flags.texts import respelling, visible
 from vouch.datasets.options import kostumov, reform
 from vouch.datasets.options.choice import Choice
 from vouch.pipeline.errors import UserError
@@ -133,6 +133,7 @@ def _use(number: int, row: Mapping[str, Any]) -> similar.Use:
     about = right = ""
     if len(row["images"]) == 1 and row["options"]:
         texts = [respelling(option) for option in row["options"]]
-        about = digest_of("\n".join((row["question"], row["hint"] or "", *sorted(texts))).encode())
+        asked = map(visible, (row["question"], row["hint"] or ""))
+        about = digest_of("\n".join((*asked, *sorted(texts))).encode())
         right = "\n".join(sorted(texts[index] for index in row["answers"]))
     return similar.Use(number, row["group"], about, right)

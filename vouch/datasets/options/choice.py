@@ -21,6 +21,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
 _NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
 _NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
 _WORD = re.compile(r"\w+")
+_LETTER = re.compile(r"\b[A-H]\b")
 _BOUND = re.compile(
     r"(all|none|both|neither|either|any|some|two|one) of (the|these|them|those)( .*)?"
     r"|(all|none|both|neither|either) (are|is)?( .*)?|all|none|both|neither|either|other|others"
@@ -104,7 +105,11 @@ def _resized(row: Choice, size: int, pool: Pool, seed: int) -> Choice:
     native = row.native
     if len(native) <= size:
         return replace(row, options=(*native, *pool.draw(row, size - len(native))))
-    wrong = sorted((i for i in range(len(native)) if i not in row.answers), key=lambda i: key(native[i]))
+    bound_together = [text for text in native if bound(text) and len(_WORD.findall(text)) > 1]
+    named = [ord(letter) - ord("A") for text in bound_together for letter in _LETTER.findall(text)]
+    first = max(named, default=-1) + 1  # what `Both A and B` names keeps its letter
+    out_of = (i for i in range(first, len(native)) if i not in row.answers)
+    wrong = sorted(out_of, key=lambda i: key(native[i]))
     lot = random.Random(f"{seed}/{row.group}/{[key(native[i]) for i in wrong]}")
     out = set(lot.sample(wrong, min(len(wrong), len(native) - size)))
     kept = [index for index in range(len(native)) if index not in out]

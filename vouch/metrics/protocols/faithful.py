@@ -35,7 +35,7 @@ def faithful(responses: Responses, config: Config, every_row: bool = False) -> P
     if not len(responses):
         return Protocol([])
     test, calibration = authors_split(len(responses), config.calibration, config.seed)
-    probabilities = authors_probabilities(_with_authors_roles(responses))
+    probabilities = authors_probabilities(_with_authors_roles(_with_own_answers(responses)))
     counted = np.arange(len(responses)) if every_row else test
     figures = [*_row_figures(probabilities, counted), *_bin_figures(probabilities, config.bins)]
     groups = responses.groups
@@ -49,6 +49,12 @@ def faithful(responses: Responses, config: Config, every_row: bool = False) -> P
     figures.append(replace(never, calibration=MARGINAL, alpha=config.main_alpha))
     figures += _set_figures(probabilities, sets, test, config.main_alpha)
     return Protocol(figures, _columns(sets, test, len(responses)))
+
+
+def _with_own_answers(responses: Responses) -> Responses:
+    """Without the options that a template adds, also where one says what the item's own answer says."""
+    added = (responses.roles == NONE_OF_ABOVE) | (responses.roles == DONT_KNOW)
+    return replace(responses, answers=responses.answers & ~added)
 
 
 def _with_authors_roles(responses: Responses) -> Responses:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.prompts.build.fit import names_letters, names_others
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import TURNS, Draft, Item, Kind, start
 from vouch.prompts.variations._table import TABLE
@@ -82,6 +83,8 @@ class Variation:
                     numbered = True
                     made.extend(found)
             drafts = made
+        if any(_misleads(first, draft) for draft in drafts):
+            return [], False
         return drafts, numbered and bool(drafts)
 
     def answers(self, item: Item) -> tuple[int, ...] | None:
@@ -101,6 +104,15 @@ class Variation:
                 return None
             answers = others
         return answers
+
+
+def _misleads(first: Draft, draft: Draft) -> bool:
+    """Whether an option that names others, as `Both A and B`, names the wrong ones where they are shown."""
+    options = draft.item.options
+    if options is not first.item.options or not draft.template.shows_options:  # of these it asks nothing
+        return False
+    moved = draft.order != first.order and names_others(options)
+    return moved or (draft.template.marks != first.template.marks and names_letters(options))
 
 
 def combined(effects: Iterable[str]) -> str:

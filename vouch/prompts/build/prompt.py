@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vouch.pipeline.errors import UserError
+from vouch.prompts.build.fit import as_added
 from vouch.prompts.build.image_placeholders import Placing, in_words
 from vouch.prompts.build.template import ADDED, MARKS, Template
 from vouch.prompts.build.variation import Draft, Item
@@ -74,8 +75,16 @@ def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames)
         "options": options,
         "order": layout.order,
         "marks": layout.marks,
-        "answers": _places(layout.order, answers),
+        "answers": _places(layout.order, _right(draft, answers)),
     }
+
+
+def _right(draft: Draft, answers: tuple[int, ...]) -> tuple[int, ...]:
+    """The correct options, and what the template adds that says the same as one of them."""
+    if not draft.template.added:
+        return answers
+    added = {as_added(draft.item.options[index]) for index in answers}
+    return (*answers, *sorted(role for role in added if role is not None))
 
 
 @lru_cache(maxsize=4096)

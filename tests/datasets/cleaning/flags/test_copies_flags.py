@@ -1,3 +1,5 @@
+import pytest
+
 from vouch.datasets.cleaning.cleaning import default_group
 from vouch.datasets.cleaning.flags.copies import Copies
 
@@ -39,6 +41,16 @@ def test_another_picture_question_hint_or_answer_is_another_item():
         row(["y", "x"], 0),
     ]
     assert flags([first, *others]) == {}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Tom\u200b and Jerry?", "Tom  and Jerry?\n", "Tom ａｎｄ Jerry？", "&#84;om and Jerry&quest;"],
+)
+def test_what_a_person_reads_as_the_same_is_a_copy(question):
+    rows = [row(["x & y", "z"], 0, question="Tom and Jerry?"), row(["x &amp; y", "z"], 0, question=question)]
+    assert flags(rows) == {0: {"repeated_item"}, 1: {"repeated_item"}}
+    assert flags([rows[0], {**rows[1], "options": ["z", "x & y"], "answers": [1]}])[0] == {"circular_copy"}
 
 
 def test_copies_in_two_groups():

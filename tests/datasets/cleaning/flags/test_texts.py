@@ -1,6 +1,13 @@
 import pytest
 
-from vouch.datasets.cleaning.flags.texts import damaged, leaks, option_flags
+from vouch.datasets.cleaning.flags.texts import (
+    damaged,
+    has_bidi_controls,
+    has_line_break,
+    leaks,
+    lettered,
+    option_flags,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,12 +37,73 @@ from vouch.datasets.cleaning.flags.texts import damaged, leaks, option_flags
         (["(a+b)*(a-b)", "(a+b)*(a+b)", "a-b"], set()),
         (["resume", "résumé"], set()),
         (["cat", "cats"], set()),
+        (["a cat", "a\u200b cat"], {"respelled_answer", "respelled_options"}),
+        (["a dog", "soft\u00adware shop", "software shop\ufeff"], {"respelled_options"}),
+        (["１２ ｃｍ", "12 cm"], {"respelled_answer", "respelled_options"}),
+        (["Tom &amp; Jerry", "Tom & Jerry"], {"respelled_answer", "respelled_options"}),
+        (["caf&eacute; bar", "café bar", "caf&#233; bar"], {"respelled_answer", "respelled_options"}),
+        (["x &amp;lt; y", "x < y"], {"respelled_answer", "respelled_options"}),
+        (["5&nbsp;cm", "5 cm"], {"respelled_answer", "respelled_options"}),
+        (["\u202eleft\u202c", "left"], {"respelled_answer", "respelled_options"}),
+        (["heart ❤\ufe0f", "heart ❤"], {"respelled_answer", "respelled_options"}),
+        (["AT&T", "AT T", "&co", "&c"], set()),
+        (["m²", "m2", "²", "½", "1⁄2"], set()),
         (["", " ", "", ""], {"letters_only"}),
         (["", "", "x"], {"duplicate_options", "empty_option", "repeated_answer_text"}),
     ],
 )
 def test_options_that_are_alike(options, found):
     assert option_flags(options, [0]) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["A. a dog", "B. a cat"], True),
+        (["(A) a dog", "(B) a cat", "(C) a hat"], True),
+        (["a) a dog", "b) a cat"], True),
+        (["B: no", "A: yes"], True),
+        (["1. one", "2. two", "3. three"], True),
+        (["(i) x", "(ii) y", "(iii) z"], True),
+        (["Option A: x", "Option B: y"], True),
+        (["A、狗", "B、猫"], True),
+        (["Ａ．dog", "Ｂ．cat"], True),
+        (["[A] x", "[B] y"], True),
+        (["A.dog", "B.cat"], True),
+        (["J. Smith", "K. Jones"], False),
+        (["A. Lincoln", "G. Washington"], False),
+        (["1.5 cm", "2.5 cm"], False),
+        (["A", "B"], False),
+        (["A dog", "B flat"], False),
+        (["A. a dog", "a cat"], False),
+        (["10:30", "11:30"], False),
+        (["3. a", "7. b"], False),
+        ([], False),
+    ],
+)
+def test_options_with_letters_of_their_own(options, found):
+    assert lettered(options) == found
+
+
+@pytest.mark.parametrize("text", ["a\nB. b", "a\n", "a\r\nb", "a\u2028b", "a\x85b", "a\vb"])
+def test_line_breaks(text):
+    assert has_line_break(text) and not has_line_break(" ".join(text.split()))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("\u202ewhich\u202c?", True),
+        ("\u2066a\u2069", True),
+        ("a\u200f", True),
+        ("\u061ca", True),
+        ("שאלה", False),
+        ("a\u200db", False),
+        ("", False),
+    ],
+)
+def test_marks_of_direction(text, found):
+    assert has_bidi_controls(text) == found
 
 
 @pytest.mark.parametrize(

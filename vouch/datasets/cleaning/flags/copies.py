@@ -8,11 +8,13 @@ Wrong options need not agree: some sources fill each copy up with others.
 
 import hashlib
 import json
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
 from vouch.datasets.cleaning.cleaning import default_group
+from vouch.datasets.cleaning.flags.texts import visible
 
 
 def key_of(row: Mapping[str, Any]) -> bytes:
@@ -21,9 +23,15 @@ def key_of(row: Mapping[str, Any]) -> bytes:
     Options without a text are told by their places.
     """
     seen = ["images", *row["images"]] if row["images"] else ["group", row["group"]]
-    right = sorted(row["options"][index] or f"\0{index}" for index in row["answers"])
-    text = json.dumps([row["question"], row["hint"] or "", seen, right, sorted(row["references"])])
+    right = sorted(_read(row["options"][index]) or f"\0{index}" for index in row["answers"])
+    asked, references = _read(row["question"]), sorted(map(_read, row["references"]))
+    text = json.dumps([asked, _read(row["hint"] or ""), seen, right, references])
     return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def _read(text: str) -> str:
+    """As a person reads it: blanks at its ends, their number and what does not show make no difference."""
+    return " ".join(unicodedata.normalize("NFC", visible(text)).split())
 
 
 class Copies:
@@ -36,7 +44,8 @@ class Copies:
     def add(self, row: Mapping[str, Any]) -> None:
         """The next item: a row as for `key_of`, with its id."""
         if row["images"] or row["group"] != default_group(row["id"], ()):
-            same = hash(tuple(row["options"]))  # tells equal options only; never written, so it may vary
+            # tells equal options only; never written, so it may vary
+            same = hash(tuple(map(_read, row["options"])))
             self._copies[key_of(row)].append((self._count, row["group"], same))
         self._count += 1
 

@@ -1,9 +1,11 @@
 """What is odd about an item's texts: options like another, an answer in its question, a wrong encoding."""
 
+import html
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from string import ascii_lowercase
 
 _FORMS = str.maketrans("’‘`“”–—‐−", "'''\"\"----")
 _LONG_WORD = re.compile(r"[^\W\d_]{4}")
@@ -33,9 +35,56 @@ _QUOTES = frozenset("‘’“”‚„‹›«»")
 _SURE = frozenset("Ââ")
 
 
+# Characters without a form (Default_Ignorable_Code_Point of Unicode), and full and half width forms of others
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+_WIDE = re.compile("[\u3000\uff01-\uffee]+")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LABEL = re.compile(
+    r"\s*[(\[]?\s*(?:(?:option|answer|choice)\s+)?([a-z]|[0-9]{1,2}|[ivx]{2,5})\s*(?:[.):\]]+|、)(?!\d)", re.I
+)
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+
+
+def visible(text: str) -> str:
+    """Equal for texts that a reader cannot tell apart: without what does not show, full width forms and HTML
+    entities as the characters that they stand for. Nothing else is changed: `m²` is not `m2`."""
+    if text.isascii() and "&" not in text:
+        return text
+    for _ in range(2):  # `&amp;lt;`
+        text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+    return _WIDE.sub(lambda wide: unicodedata.normalize("NFKC", wide[0]), _UNSEEN.sub("", text))
+
+
+def has_bidi_controls(text: str) -> bool:
+    """Whether characters turn the direction of a text: it shows otherwise than a model reads it."""
+    return _BIDI.search(text) is not None
+
+
+def has_line_break(text: str) -> bool:
+    """Whether a text has several lines, or ends in a line break."""
+    return _BREAK.search(text) is not None
+
+
+def lettered(options: Sequence[str]) -> bool:
+    """Whether options bring their own letters or numbers: all of them, and all those that so many have."""
+    labels = [match[1] for option in options if (match := _LABEL.match(visible(option)))]
+    if len(options) < 2 or len(labels) < len(options) or not all(map(str.strip, options)):
+        return False
+    found = sorted(label.casefold() for label in labels)
+    count = len(options)
+    numbers = sorted(str(number) for number in range(1, count + 1))
+    return found in (list(ascii_lowercase[:count]), numbers, sorted(_ROMAN[:count]))
+
+
 @lru_cache(maxsize=4096)
 def respelling(text: str) -> str:
-    """Equal for texts that differ in blanks, dashes, quotes, a last full stop, or the case of words only.
+    """Equal for texts that differ in blanks, dashes, quotes, a last full stop, or the case of words only, or
+    in nothing that shows (`visible`).
 
     `H2O` and `h2o`, `AA` and `aa` (genotypes), `m2` and `m²`, `-3` and `3`, `I` and `i` are different
     options. So case is ignored only in texts with four letters in a row at least, and there only in words
@@ -44,7 +93,7 @@ def respelling(text: str) -> str:
     Digits and signs always count. A numeral is no respelling of its digit (`four` and `4` may both be right
     answers to a question about spelling), nor is a plural.
     """
-    plain = " ".join(unicodedata.normalize("NFC", text).translate(_FORMS).split())
+    plain = " ".join(unicodedata.normalize("NFC", visible(text)).translate(_FORMS).split())
     if len(plain) > 1:
         plain = plain.removesuffix(".").rstrip()
     return _WORD.sub(_without_case, plain) if _LONG_WORD.search(plain) else plain
