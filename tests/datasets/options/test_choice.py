@@ -67,7 +67,7 @@ def test_answers_of_five_options_do_not_move_to_a():
     ("options", "answer", "kept"),
     [
         (["v", "w", "x", "Both A and B", "y"], 3, ["v", "w", "x", "Both A and B"]),
-        (["v", "w", "Both A and B", "x", "y"], 0, ["v", "w"]),
+        (["v1", "w1", "both A,B", "x1", "y1"], 0, ["v1", "w1"]),
         (["v", "w", "x", "y", "A and D only"], 4, ["v", "w", "x", "y", "A and D only"]),
         (["v", "w", "x", "y", "A and D only"], 0, ["v", "w", "x", "y"]),
     ],

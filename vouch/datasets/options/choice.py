@@ -21,7 +21,9 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
 _NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
 _NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
 _WORD = re.compile(r"\w+")
-_LETTER = re.compile(r"\b[A-H]\b")
+_LETTERS = "abcdefgh"
+_BESIDE_TEXT = "and or nor but not only both either neither all of are is correct option options"
+_BESIDE_LETTERS = frozenset(_BESIDE_TEXT.split())
 _BOUND = re.compile(
     r"(all|none|both|neither|either|any|some|two|one) of (the|these|them|those)( .*)?"
     r"|(all|none|both|neither|either) (are|is)?( .*)?|all|none|both|neither|either|other|others"
@@ -92,6 +94,14 @@ class Pool:
         return tuple(drawn)
 
 
+def _named(text: str) -> list[int]:
+    """Places of the options whose letters a text names, as `A and C only` does; none of a bare letter."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    letters = [word for word in words if len(word) == 1 and word in _LETTERS]
+    beside = _BESIDE_LETTERS.issuperset(set(words) - set(letters))
+    return [_LETTERS.index(letter) for letter in letters] if beside and len(words) > 1 else []
+
+
 def resized(rows: Sequence[Choice], size: int, seed: int) -> list[Choice]:
     """Every row with `size` options: distractors are put at the end, or wrong ones taken out at random.
 
@@ -105,8 +115,7 @@ def _resized(row: Choice, size: int, pool: Pool, seed: int) -> Choice:
     native = row.native
     if len(native) <= size:
         return replace(row, options=(*native, *pool.draw(row, size - len(native))))
-    bound_together = [text for text in native if bound(text) and len(_WORD.findall(text)) > 1]
-    named = [ord(letter) - ord("A") for text in bound_together for letter in _LETTER.findall(text)]
+    named = [place for text in native for place in _named(text)]
     first = max(named, default=-1) + 1  # what `Both A and B` names keeps its letter
     out_of = (i for i in range(first, len(native)) if i not in row.answers)
     wrong = sorted(out_of, key=lambda i: key(native[i]))
