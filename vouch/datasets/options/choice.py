@@ -22,6 +22,7 @@ _NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
 _NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
 _WORD = re.compile(r"\w+")
 _LETTERS = "abcdefgh"
+_FORMULA = re.compile(r"[^\w\s,.()&/]")
 _BESIDE_TEXT = "and or nor but not only both either neither all of are is correct option options"
 _BESIDE_LETTERS = frozenset(_BESIDE_TEXT.split())
 _BOUND = re.compile(
@@ -98,7 +99,7 @@ def _named(text: str) -> list[int]:
     """Places of the options whose letters a text names, as `A and C only` does; none of a bare letter."""
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     letters = [word for word in words if len(word) == 1 and word in _LETTERS]
-    beside = _BESIDE_LETTERS.issuperset(set(words) - set(letters))
+    beside = _BESIDE_LETTERS.issuperset(set(words) - set(letters)) and not _FORMULA.search(text)
     return [_LETTERS.index(letter) for letter in letters] if beside and len(words) > 1 else []
 
 
