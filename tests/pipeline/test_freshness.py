@@ -12,7 +12,7 @@ import pytest
 from dvc.repo import Repo, lock_repo
 
 from vouch.cli.store import sync
-from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.dag import Dag, Stage, left_out
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import by_reason, present, read_lock, receipt_path, states, write_receipt
@@ -68,6 +68,50 @@ def test_digests_are_those_of_dvc(dag):
     for name, record in read_lock().items():
         assert present(dag[name], Digests()) == record
     assert present(dag["copy"], Digests()).deps["source"].endswith(".dir")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("source/__pycache__/x.png", "__pycache__"),
+        ("source/x.pyc", "x.pyc"),
+        ("source/.venv/items.jsonl", ".venv"),
+        ("source/.dvc/x.png", ".dvc"),
+        ("source/.a.tmp", ".a.tmp"),
+        ("../{here}/source/.git/x.png", ".git"),
+        ("source/a", None),
+        ("source/.hidden.png", None),
+        ("../__pycache__/x.png", None),
+        ("source/venv/x.png", None),
+    ],
+)
+def test_what_no_digest_sees(dag, name, part):
+    """Names of the project's folder alone: DVC's patterns end there."""
+    path = Path(name.format(here=Path.cwd().name))
+    before = Digests().of("source")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("new")
+    if not path.is_relative_to(".."):
+        assert (Digests().of("source") != before) == (part is None)
+    assert left_out(path) == left_out(path.resolve()) == part
+
+
+@pytest.mark.parametrize("where", ["source", "source/sub", "../elsewhere"])
+def test_what_dvc_makes_of_ignore_files_of_a_folder(dag, where):
+    """It refuses such a folder, in other words."""
+    Path(where).mkdir(exist_ok=True)
+    Path(where, ".dvcignore").write_text("*.png")
+    with pytest.raises(
+        UserError, match=r"\.dvcignore: DVC reads no folder that holds one; delete it, or move"
+    ):
+        Digests().of("source" if where.startswith("source") else where)
+
+
+def test_a_repository_of_dvc_below_a_folder_is_refused(dag):
+    """DVC leaves it out without a word."""
+    Path("source/sub/.dvc").mkdir()
+    with pytest.raises(UserError, match=r"source/sub: is a DVC repository of its own, which DVC leaves out"):
+        Digests().of("source")
 
 
 def test_a_folder_has_the_digest_of_its_names_from_wherever(dag, monkeypatch):

@@ -16,11 +16,11 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.expansion import DEFINITION, PARAMS, Stage, read_stages
 from vouch.pipeline.files import check_plain
 
-__all__ = ["DEFINITION", "PARAMS", "Dag", "Stage", "is_folder", "read_dag", "source_files"]
+__all__ = ["DEFINITION", "PARAMS", "Dag", "Stage", "is_folder", "left_out", "read_dag", "source_files"]
 
 CODE = ("stages/", "vouch/")  # deps that are code
 
-# What .dvcignore leaves out of folders inside the repository; the tests compare the two.
+# What .dvcignore, and DVC by itself, leave out of folders inside the repository; the tests compare the two.
 IGNORED = (
     "__pycache__",
     "*.pyc",
@@ -31,6 +31,8 @@ IGNORED = (
     ".venv",
     ".vouch",
     ".git",
+    ".hg",
+    ".dvc",
 )
 _IGNORED = re.compile("|".join(fnmatch.translate(pattern) for pattern in IGNORED))
 
@@ -159,15 +161,28 @@ class Dag:
         return [self.stages[name] for name in done]
 
 
+def _is_inside(path: str | Path) -> bool:
+    """Whether a path leads into the repository, where .dvcignore counts."""
+    return os.path.relpath(path).split(os.sep, 1)[0] != os.pardir
+
+
+def left_out(path: str | Path) -> str | None:
+    """The part of a path for which no digest sees the file there, because .dvcignore leaves it out; or None."""
+    if not any(map(_IGNORED.fullmatch, Path(path).parts)) or not _is_inside(path):
+        return None
+    return next(filter(_IGNORED.fullmatch, Path(os.path.relpath(path)).parts), None)
+
+
 def source_files(folder: str) -> list[str]:
     """Sorted files below a folder, without what .dvcignore leaves out inside the repository.
 
-    Raises UserError for a pipe, socket or device among them.
+    Raises UserError for a pipe, socket or device among them, and for what makes DVC leave out or refuse a
+    folder: a .dvcignore in it, or a DVC repository below it.
     """
     path = Path(folder)
-    inside = not path.is_absolute() and not os.path.normpath(folder).startswith("..")
-    if inside and any(map(_IGNORED.fullmatch, path.parts)):
+    if left_out(path):
         return []
+    inside = _is_inside(path)
     return sorted(_files_below(os.path.join(path, "") if path.parts else "", inside))
 
 
@@ -179,9 +194,17 @@ def _files_below(start: str, inside: bool) -> Iterator[str]:
     ):
         for entry in entries:
             name = start + entry.name
+            if entry.name == ".dvcignore" and start:
+                raise UserError(
+                    f"{name}: DVC reads no folder that holds one; delete it, or move the data out of there"
+                )
             if inside and _IGNORED.fullmatch(entry.name):
                 continue
             if entry.is_dir(follow_symlinks=False):
+                if inside and os.path.isdir(os.path.join(name, ".dvc")):
+                    raise UserError(
+                        f"{name}: is a DVC repository of its own, which DVC leaves out; remove its .dvc"
+                    )
                 yield from _files_below(name + os.sep, inside)
             elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and os.path.isfile(name)):
                 yield name

@@ -445,6 +445,17 @@ def test_boxes_are_drawn_or_told(project, item):
     assert text["images"]["bytes"][0].as_py() == (project.source / "one.png").read_bytes()
 
 
+@pytest.mark.parametrize("file", ["__pycache__/items.jsonl", "items.pyc", ".venv/items.jsonl"])
+def test_a_file_of_items_that_no_digest_sees_is_refused(project, item, file):
+    project.image("one.png")
+    (project.source / file).parent.mkdir(exist_ok=True)
+    project.lines(item(), name=file)
+    with pytest.raises(
+        UserError, match=r"\.dvcignore leaves out .*, so changes would go unseen; give it another"
+    ):
+        project.prepare(file=file)
+
+
 def test_boxes_are_drawn_on_the_picture_that_a_model_would_get(project, item):
     """Its 16 bits, what is clear in it and its rotation are as without boxes."""
     values = np.full((40, 60), 257 * 77, dtype=np.uint16)

@@ -18,8 +18,10 @@ from PIL import Image
 
 from vouch.datasets.cleaning.cleaning import Picture, digest_of, examine
 from vouch.datasets.raw import BrokenImage, RawItem, Rejected, Unusable
+from vouch.datasets.read.files import UNSEEN
 from vouch.images.lru_cache import LruCache
 from vouch.images.prefetch import prefetch
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.streaming_digest import read_file
 
 MAX_IMAGE_BYTES = 256 * 2**20
@@ -114,6 +116,8 @@ def read_image(image: str, root: Path | None) -> bytes:
                 raise BrokenImage(
                     f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
                 )
+        if part := left_out(path):
+            raise BrokenImage(f"{name}: {UNSEEN.format(part)}")
         if not path.is_file():
             raise BrokenImage(f"{name}: no such file in {root}")
         size = path.stat().st_size

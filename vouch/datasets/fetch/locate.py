@@ -7,7 +7,8 @@ from vouch.datasets.fetch.card import CARD, choose, match
 from vouch.datasets.fetch.hub import fetch_hub
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.datasets.fetch.store import Found, check_room, is_whole, recall, remember
-from vouch.datasets.read.files import File, Source, walk
+from vouch.datasets.read.files import UNSEEN, File, Source, walk
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 
 
@@ -16,6 +17,8 @@ def locate(name: str, source: str, origin: Origin | None, place: str = "") -> So
 
     place: what to get from where, for a dataset that no program can fetch.
     """
+    if source != REMOTE and (part := left_out(source)):
+        raise UserError(f"datasets.{name}.source: {source}: {UNSEEN.format(part)}")
     if origin is None:
         if source == REMOTE:
             how = place or "add `origin`, or name a folder that holds its files as `source`"

@@ -23,7 +23,8 @@ from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_line
 from vouch.datasets.read.boxes import spoken, with_boxes
 from vouch.datasets.read.conversation import together
-from vouch.datasets.read.files import Source, lines
+from vouch.datasets.read.files import UNSEEN, Source, lines
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 
 GROUP = "group"
@@ -113,6 +114,8 @@ def _find(source: Path, name: str, settings: Settings) -> Path:
             f"{path}: behind a link to a folder, whose changes go unseen; name the folder itself in "
             f"datasets.{name}.settings.file"
         )
+    if part := left_out(path):
+        raise UserError(f"{path}: {UNSEEN.format(part)}, in datasets.{name}.settings.file as well")
     if not path.is_file():
         raise UserError(f"{path}: no such file; add it, or name yours in datasets.{name}.settings.file")
     return path

@@ -104,7 +104,7 @@ def _table(source: Source, name: str, settings: Settings) -> Source:
     path = source.path / f"items-{settings.dataset or name}.parquet"
     if not path.is_file():
         raise UserError(f"{path}: no such file; correct datasets.{name}.source or .settings.dataset")
-    return Source(path, (File(path.name, path),))
+    return Source(path, (File(path.name, path, source.path),))
 
 
 def _item(row: Row, letters: str, modulus: int | None) -> RawItem:

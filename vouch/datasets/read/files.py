@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import IO, AnyStr
 
 from vouch.datasets.fetch.origin import Origin
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
 
+UNSEEN = ".dvcignore leaves out {}, so changes would go unseen; give it another name"
 LONGEST_LINE = 1 << 26  # characters of a line of text
 _MOST_PACKED = 200  # bytes that one byte of a file becomes; texts and pictures stay far below
 _SMALL = 1 << 20  # bytes that may be packed as tightly as they can be
@@ -33,7 +35,10 @@ class File:
     root: Path | None = None
 
     def checked(self) -> Path:
-        """The path, once it is sure that no link leads out of `root`. Raises UserError."""
+        """The path, once it is sure that it is watched: no link leads out of `root`, and no name is left out.
+
+        Raises UserError.
+        """
         try:
             inside = self.root is None or self.path.resolve().is_relative_to(self.root.resolve())
         except (OSError, RuntimeError):
@@ -41,6 +46,8 @@ class File:
         if not inside:
             raise UserError(f"{self.path}: a link that leads out of {self.root}; copy the file into it")
         check_plain(self.path)
+        if self.root is not None and (part := left_out(self.path)):
+            raise UserError(f"{self.path}: {UNSEEN.format(part)}")
         return self.path
 
 

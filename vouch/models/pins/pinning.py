@@ -21,6 +21,7 @@ from vouch.models.pins.model_folder import (
 )
 from vouch.models.pins.resolve import dtype_of
 from vouch.models.released.files import answer_files, relative
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.hub import BRANCH, one_line
 from vouch.tables.pins import (
@@ -70,6 +71,10 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     entry = LockEntry.model_validate(entries[name]) if name in entries else None
     if source == LOCK:
         return _of_entry(name, entry)
+    if part := left_out(source):
+        raise UserError(
+            f"{source}: .dvcignore leaves out {part}, so changes would go unseen; move the folder"
+        )
     if is_model(Path(source)):
         plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
         return _of_folder(name, Path(source), entry or plain)

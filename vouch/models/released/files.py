@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from vouch.models.released import forms
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load
@@ -80,6 +81,10 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
         )
     for one in found.values():
         form_of(one.path, one.form)
+        if part := left_out(one.path):
+            raise UserError(
+                f"{one.path}: .dvcignore leaves out {part}, so changes would go unseen; give it another name"
+            )
         if not one.path.is_file():
             raise UserError(f"{one.path}: no such file; restore it, or correct {INDEX}")
         if one.path.stat().st_size > MAX_BYTES:
