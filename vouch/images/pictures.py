@@ -76,7 +76,7 @@ def opened(data: bytes) -> Image.Image:
         scans = data.count(_SCAN)
         if scans * file.width * file.height > MOST_SCANS:
             raise Unfit(f"has {scans} scans of {file.width:,} x {file.height:,} pixels; save it anew")
-    file.decodermaxblock = _BLOCK  # type: ignore[attr-defined]
+    file.decodermaxblock = _BLOCK
     return file
 
 

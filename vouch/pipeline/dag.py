@@ -167,7 +167,7 @@ def _is_inside(path: str | Path) -> bool:
 
 
 def left_out(path: str | Path) -> str | None:
-    """The part of a path for which no digest sees the file there, because .dvcignore leaves it out; or None."""
+    """The part of a path because of which no digest sees the file: .dvcignore leaves it out; or None."""
     if not any(map(_IGNORED.fullmatch, Path(path).parts)) or not _is_inside(path):
         return None
     return next(filter(_IGNORED.fullmatch, Path(os.path.relpath(path)).parts), None)
