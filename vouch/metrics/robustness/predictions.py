@@ -74,6 +74,8 @@ class PromptIndex:
         self._prompts, self._items = prompts, items
         rows, _, order = cells(prompts["order"])
         self._native = np.bincount(rows, order >= 0, len(self)).astype(np.int64)
+        rows, _, place = cells(prompts["answers"])  # of these, the native ones: added options stand last
+        self._right = np.bincount(rows, place < self._native[rows], len(self)).astype(np.int64)
         columns = (prompts[name].to_pylist() for name in ("id", "item", "variation"))
         self._tests = np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
         self._groups = np.unique(items["group"].to_pylist(), return_inverse=True)[1]
@@ -148,7 +150,7 @@ class PromptIndex:
             pc.fill_null(outcomes["predicted"], -1).to_numpy().astype(np.int64),
             floats(outcomes["correct"]),
             floats(outcomes["clean_correct"]),
-            lengths(self._prompts["answers"])[prompts] / native,
+            self._right[prompts] / native,
             same if effect == KEPT else 1 - same,
             native == 1,
             self._defective[items],
