@@ -165,6 +165,8 @@ def test_mmbench_as_released(project, shared):
         "duplicate_options": 16,
         "missing_option": 17,
         "repeated_answer_text": 8,
+        "line_break_in_option": 176,  # code
+        "option_names_options": 94,
     }
     assert sum(bool(set(item["flags"]) & set(DROPPED)) for item in items) == 33
     ids = pq.read_table(folder / "items-mmbench.parquet", columns=["id"]).column("id").to_pylist()

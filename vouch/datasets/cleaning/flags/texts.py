@@ -45,7 +45,9 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _LABEL = re.compile(
-    r"\s*[(\[]?\s*(?:(?:option|answer|choice)\s+)?([a-z]|[0-9]{1,2}|[ivx]{2,5})\s*(?:[.):\]]+|、)(?!\d)", re.I
+    r"[\s*(\[]*(?:(?:option|answer|choice)\s+)?([a-z]|[0-9]{1,2}|[ivx]{2,5})"
+    r"\s*(?:[.):\]*]+|、|\s[-–—]\s)(?!\d)",
+    re.IGNORECASE,
 )
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
