@@ -127,12 +127,14 @@ class Refusal:
     """Why a question has no answer, one line without its id.
 
     transient: a trouble of this run (a server, the memory): the question is asked again by the next run.
-    Otherwise the refusal is remembered like an answer.
+    Otherwise the refusal is remembered like an answer. unproven: transient unless other questions of the
+    dataset have an answer.
     """
 
     problem: str
     transient: bool = False
     reasoning: str | None = None
+    unproven: bool = False
 
 
 @dataclass(frozen=True)

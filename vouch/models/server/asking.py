@@ -16,8 +16,10 @@ T = TypeVar("T")
 
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
-NO_LOGPROBS = "the server gives no log-probabilities, so no letters; ask for texts, or start it with them"
-AT_FAULT = (TURNED_DOWN, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
+FAILS = "the server fails at this question and answers others"
+NO_LOGPROBS = "the server gives no log-probabilities"
+FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
+AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
 
 
 def each_done(
