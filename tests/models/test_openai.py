@@ -1003,13 +1003,14 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
         return Reply(200, json.dumps({"choices": [choice], "prompt_logprobs": [None, *said]}))
 
     server.instead = scored
-    texts = ["one", f"{ODD} grim", f"{ODD}", "two", "never"]
+    texts = [ODD, "one", f"{ODD} grim", "two", "never"]
     asked = [Question(text, None, text, options=["red one", "blue"]) for text in texts]
     answers = told(engine(server, concurrency=1, tries=1).answer([Pack("likelihood", asked)]))
     assert all(isinstance(answers[text], LikelihoodAnswer) for text in ("one", "two", "never"))
     assert answers["never"].nll == [math.inf, math.inf]
     assert "400: bad picture" in answers[f"{ODD} grim"].problem
-    assert answers[ODD] == Refusal("the server scored other prompts, and not this one")
+    fails = "the server fails at this question and answers others"
+    assert answers[ODD] == Refusal(f"{fails} (the answer has no log-probabilities)")
     server.instead = lambda request, _: error(422, "Unexpected fields in the request: {'prompt_logprobs'}")
     server.requests.clear()
     silent = told(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))

@@ -213,9 +213,10 @@ def _ask(
         answers = questions.ask(engine, dataset.packs())
         shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
         for answered, slots in shown:
-            if _will_be_asked_again(answered.answer, proven):
+            one = answered.answer
+            if isinstance(one, Refusal) and one.transient and not (one.unproven and proven):
                 missed += len(slots)
-                first = first or f"{answered.question}: {answered.answer.problem}"
+                first = first or f"{answered.question}: {one.problem}"
                 continue
             for slot in slots:
                 caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))
@@ -224,7 +225,3 @@ def _ask(
         for cache in caches.values():
             cache.flush()
     return kept, missed, first
-
-
-def _will_be_asked_again(answer: Any, proven: bool) -> bool:
-    return isinstance(answer, Refusal) and answer.transient and not (answer.unproven and proven)

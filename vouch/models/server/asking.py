@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from vouch.models.requests.engine import Refusal
 from vouch.models.server.client import Client, Tally
-from vouch.models.server.completions import is_about_question
+from vouch.models.server.completions import NO_LOGPROBS, is_about_question
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
@@ -17,8 +17,6 @@ T = TypeVar("T")
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
 FAILS = "the server fails at this question and answers others"
-NO_LOGPROBS = "the server gives no log-probabilities"
-FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
 AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
 
 

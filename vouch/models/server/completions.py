@@ -66,16 +66,25 @@ _NO_SCORING = re.compile(
 )
 
 
+NO_LOGPROBS = "the server gives no log-probabilities"
+FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
+
+
 class BadAnswer(Exception):
     """A body that is no answer to what was asked; another try may bring one."""
 
 
 class NoLogprobs(BadAnswer):
-    """A body without log-probabilities. answer: what it is without them."""
+    """A body without log-probabilities.
 
-    def __init__(self, seen: str = "", answer: "TextAnswer | None" = None) -> None:
+    answer: what it is without them. refusal: if the server never gives any.
+    """
+
+    def __init__(
+        self, seen: str = "", answer: TextAnswer | None = None, refusal: Refusal | None = None
+    ) -> None:
         super().__init__("the answer has no log-probabilities" + seen)
-        self.seen, self.answer = seen, answer
+        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen + FOR_LETTERS)
 
 
 def _number(given: Any) -> Any:

@@ -18,7 +18,7 @@ from vouch.models.requests.engine import (
     letter_flags,
 )
 from vouch.models.server import completions
-from vouch.models.server.asking import FAILS, FOR_LETTERS, NO_LOGPROBS, TURNED_DOWN, Refusals, each_done
+from vouch.models.server.asking import FAILS, TURNED_DOWN, Refusals, each_done
 from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.requests import Asking, Job, jobs
 from vouch.models.server.settings import OPENAI, Settings
@@ -53,20 +53,21 @@ class ServerEngine:
         self._refusals = Refusals[Answered](url, self._tally)
         self._top: int | None = TOP_LOGPROBS  # None where the server takes no wish for any
         self._taken: int | None = None  # with how many it has answered letters
-        self._untold: list[tuple[Job, completions.NoLogprobs]] = []  # letters for which it gave none
-        self._scores: bool | None = None if url != OPENAI else False  # None until it has, or has not
+        self._unwilling: Refusal | None = None  # why it takes none
+        self._scored: bool | None = False if url == OPENAI else None  # None until it is known
+        # What came without log-probabilities while none had ever come, and waits until the end.
+        self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """Answers as they come; never more questions are drawn than requests may be under way."""
         try:
             yield from self._each(jobs(packs))
-            untold, self._untold = self._untold, []
-            if self._tally.told:  # it gives log-probabilities after all
-                self._tally.retries += len(untold)
-                yield from self._each(job for job, _ in untold)
-            else:
-                refused = (_mine(job, _no_letters(error)) for job, error in untold)
-                yield from chain.from_iterable(map(self._passed_on, refused))
+            for output, waiting in self._waiting.items():
+                if self._gives(output):
+                    self._tally.retries += len(waiting)
+                    yield from self._each(job for job, _ in waiting)
+                else:
+                    yield from chain.from_iterable(self._passed_on(_mine(*one)) for one in waiting)
             for one in self._refusals.held:
                 assert isinstance(one.answer, Refusal)
                 yield replace(one, answer=replace(one.answer, transient=True, unproven=True))
@@ -80,6 +81,18 @@ class ServerEngine:
 
     def _passed_on(self, one: Answered) -> Iterator[Answered]:
         return self._refusals.passed_on(one, one.answer if isinstance(one.answer, Refusal) else None)
+
+    def _gives(self, output: str) -> bool:
+        return self._tally.told if output == LETTERS else bool(self._scored)
+
+    def _silent(self, output: str) -> Refusal | None:
+        """Why a server is asked no more for what it has never given, None where it is."""
+        if output == LETTERS and self._top is None:
+            return self._unwilling
+        if output == LIKELIHOOD and self._scored is False:
+            return NO_SCORES
+        waiting = self._waiting.get(output, [])
+        return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
 
     def _noted(self) -> dict[str, Any]:
         tally = self._tally
@@ -115,25 +128,22 @@ class ServerEngine:
         except completions.NoLogprobs as error:
             if error.answer is not None:
                 return _mine(job, error.answer)
-            if self._tally.told:
+            if self._gives(job.output):
                 return _mine(job, Refusal(f"{FAILS} ({error})"))
-            if len(self._untold) < SILENT + self._settings.concurrency:
-                self._untold.append((job, error))
-                return None
-            return _mine(job, _no_letters(error))
+            self._waiting[job.output].append((job, error.refusal))
+            return None
         return _mine(job, answer, flags)
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
         if self._reasoning and job.decoding is None:
             return THINKS, []
-        if job.output == LIKELIHOOD:
-            return await self._likelihood(client, job), []
         while True:
+            if (silent := self._silent(job.output)) is not None:
+                return silent, []
+            if job.output == LIKELIHOOD:
+                return await self._likelihood(client, job), []
             top = self._top
-            silent = len(self._untold) >= SILENT and not self._tally.told
-            if job.output == LETTERS and (top is None or silent):
-                return _no_letters(self._untold[0][1] if self._untold else completions.NoLogprobs()), []
             try:
                 answer = await client.ask(job.request(self._asking, top), partial(self._read, job))
                 self._taken = top if job.output == LETTERS else self._taken
@@ -143,28 +153,25 @@ class ServerEngine:
                     raise
                 allowed = completions.largest_allowed(str(error), top)
                 self._top = min(self._top, allowed) if self._top and allowed else None
+                self._unwilling = completions.NoLogprobs(f" ({error})").refusal
 
     async def _likelihood(self, client: Client, job: Job) -> Given:
-        """Of each option the tokens after the prompt's; a server that scores none is asked no more."""
-        if self._scores is False:
-            return NO_SCORES
+        """Of each option the tokens after the prompt's."""
         try:
             prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
         except TurnedDown as error:
-            if self._scores or not completions.cannot_score(str(error)):
+            if self._scored or not completions.cannot_score(str(error)):
                 raise
-            prompt = None
-        if prompt is None and not self._scores:
-            self._scores = False
+            self._scored = False
             return NO_SCORES
-        self._scores = True
         if prompt is None:
-            return Refusal("the server scored other prompts, and not this one")
+            raise completions.NoLogprobs(refusal=NO_SCORES)
+        self._scored = True
         known, nll, tokens = [token for token, _ in prompt], list[float](), list[int]()
         for option in job.question.options:
             whole = await client.ask(job.scoring(self._asking, option), completions.prompt_tokens)
             if whole is None:
-                return Refusal(f"the server scored the prompt, and not its option {option[:40]!r}")
+                raise completions.NoLogprobs
             if [token for token, _ in whole[: len(known)]] != known or len(whole) == len(known):
                 return Refusal(f"option {option[:40]!r} and the prompt's last characters become one token")
             nll.append(-math.fsum(logprob for _, logprob in whole[len(known) :]))
@@ -177,8 +184,8 @@ class ServerEngine:
             answer: Given = completions.text(said, self._reasoning, job.question.response or "")
         else:
             answer = completions.letters(said, job.question.marks)
-        bare = isinstance(answer, TextAnswer) and answer.logprobs is None
-        if bare and self._tally.told and not answer.reasoning:
+        bare = isinstance(answer, TextAnswer) and answer.logprobs is None and not answer.reasoning
+        if bare and self._tally.told and isinstance(answer, TextAnswer):
             raise completions.NoLogprobs(answer=answer)
         self._tally.told |= isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
         if isinstance(answer, LetterAnswer):
@@ -189,7 +196,3 @@ class ServerEngine:
 
 def _mine(job: Job, answer: Given, flags: Sequence[str] = ()) -> Answered:
     return Answered(job.question.id, answer, job.decoding, flags)
-
-
-def _no_letters(error: completions.NoLogprobs) -> Refusal:
-    return Refusal(NO_LOGPROBS + error.seen + FOR_LETTERS)
