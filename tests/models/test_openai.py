@@ -877,6 +877,10 @@ ODD_ANSWERS: dict[str, tuple[Any, str]] = {
     "null usage": (lambda answer: answer["usage"].update(completion_tokens=None), ANSWERED),
     "half a character": (lambda answer: _top(answer, token="\ud83d"), ANSWERED),
     "null content": (_empty, "the answer is empty"),
+    "a piece of a character": (
+        lambda answer: answer["choices"][0].update(logprobs=None, message={"content": "\ufffd"}),
+        "a piece of a character",
+    ),
     "no logprobs": (EDITS["no logprobs"], "log-probabilities"),
     "an empty list": (lambda answer: answer["choices"][0].update(logprobs=[]), "log-probabilities"),
     "legacy": (_legacy, "`logprobs` holds 'text_offset', 'token_logprobs', 'tokens', 'top_logprobs'"),

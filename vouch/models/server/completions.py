@@ -198,6 +198,10 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     positions = _positions(said)
     if not positions and not said.choices[0].message.content:
         return Refusal("the answer is empty, and the server does not tell how likely that was")
+    if not positions and not (said.choices[0].message.content or "").strip("\ufffd "):
+        return Refusal(
+            "the answer begins with a piece of a character, of which the server tells no probability"
+        )
     if not positions:
         raise NoLogprobs(_seen(said))
     first = positions[0]
