@@ -76,7 +76,7 @@ class Refusals(Generic[T]):
         self._given_up += refusal.transient
         problem = refusal.problem
         turned_down = problem.startswith(AT_FAULT) and not is_about_question(problem)
-        if turned_down and not self._tally.answering:
+        if (turned_down or refusal.unproven) and not self._tally.answering:
             self.held.append(one)
         else:
             yield one

@@ -154,7 +154,7 @@ class Client:
             wait = 0.0
             try:
                 answer = read(await self._completion(request))
-                self._tally.answering, self._answered = True, request
+                self._answered = request
                 return answer
             except NoLogprobs as error:
                 if attempt > 1 or not self._tally.told:  # a server that gives none never does

@@ -172,6 +172,10 @@ def completion(body: str) -> Completion:
 
 
 _WITHHELD = Refusal("the server's content filter withheld the answer")
+_OF_NOTHING = Refusal("the answer is empty, and the server does not tell how likely that was", unproven=True)
+_OF_PIECES = Refusal(
+    "the answer begins with a piece of a character, of which the server tells no probability", unproven=True
+)
 _ENDED = ("stop", "eos_token", "stop_sequence")  # the last two as TGI names them
 
 
@@ -196,12 +200,9 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     if said.choices[0].finish_reason == "content_filter":
         return _WITHHELD
     positions = _positions(said)
-    if not positions and not said.choices[0].message.content:
-        return Refusal("the answer is empty, and the server does not tell how likely that was")
-    if not positions and not (said.choices[0].message.content or "").strip("\ufffd "):
-        return Refusal(
-            "the answer begins with a piece of a character, of which the server tells no probability"
-        )
+    content = said.choices[0].message.content or ""
+    if not positions and not content.strip("\ufffd "):
+        return _OF_PIECES if content else _OF_NOTHING
     if not positions:
         raise NoLogprobs(_seen(said))
     first = positions[0]

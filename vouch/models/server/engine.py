@@ -159,6 +159,7 @@ class ServerEngine:
         """Of each option the tokens after the prompt's."""
         try:
             prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
+            self._tally.answering = True
         except TurnedDown as error:
             if self._scored or not completions.cannot_score(str(error)):
                 raise
@@ -184,6 +185,7 @@ class ServerEngine:
             answer: Given = completions.text(said, self._reasoning, job.question.response or "")
         else:
             answer = completions.letters(said, job.question.marks)
+        self._tally.answering |= not (isinstance(answer, Refusal) and answer.unproven)
         bare = isinstance(answer, TextAnswer) and answer.logprobs is None and not answer.reasoning
         if bare and self._tally.told and isinstance(answer, TextAnswer):
             raise completions.NoLogprobs(answer=answer)
