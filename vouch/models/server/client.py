@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import random
 import time
 from collections import Counter
@@ -171,7 +172,7 @@ class Client:
             await asyncio.sleep(wait + backoff * random.uniform(0.5, 1.0))
         if isinstance(trouble, NoLogprobs):
             raise trouble
-        alone = replied and attempt > 1
+        alone = replied and (attempt > 1 or wait == math.inf)
         if alone or not self._tally.reached:
             alone = await self._answers(request) and alone
         raise GivenUp(f"{trouble}, after {attempt} {'tries' if attempt > 1 else 'try'}", alone)
@@ -215,8 +216,10 @@ class Client:
             trouble = _Transient(f"no answer within {self._settings.timeout:g} s")
         except openai.OpenAIError as error:
             cause = error.__cause__ or error
-            replied = isinstance(cause, (AnswerTooLarge, AnswerCompressed, httpx2.RemoteProtocolError))
-            trouble = _Transient(f"the connection failed ({type(cause).__name__})", replied=replied)
+            refused = isinstance(cause, AnswerTooLarge | AnswerCompressed)  # and would be again
+            replied = refused or isinstance(cause, httpx2.RemoteProtocolError)
+            wait = math.inf if refused else 0.0
+            trouble = _Transient(f"the connection failed ({type(cause).__name__})", wait, replied)
         raise trouble  # outside the handlers: what they caught may hold the key
 
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:

@@ -53,7 +53,7 @@ class ServerEngine:
         self._refusals = Refusals[Answered](url, self._tally)
         self._top: int | None = TOP_LOGPROBS  # None where the server takes no wish for any
         self._taken: int | None = None  # with how many it has answered letters
-        self._unwilling: Refusal | None = None  # why it takes none
+        self._unwilling: list[Refusal] = []  # what it said where it took none
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
         # What came without log-probabilities while none had ever come, and waits until the end.
         self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
@@ -88,7 +88,7 @@ class ServerEngine:
     def _silent(self, output: str) -> Refusal | None:
         """Why a server is asked no more for what it has never given, None where it is."""
         if output == LETTERS and self._top is None:
-            return self._unwilling
+            return self._unwilling[0]
         if output == LIKELIHOOD and self._scored is False:
             return NO_SCORES
         waiting = self._waiting.get(output, [])
@@ -138,22 +138,30 @@ class ServerEngine:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
         if self._reasoning and job.decoding is None:
             return THINKS, []
+        if (silent := self._silent(job.output)) is not None:
+            return silent, []
+        if job.output == LIKELIHOOD:
+            return await self._likelihood(client, job), []
+        top = self._top
         while True:
-            if (silent := self._silent(job.output)) is not None:
-                return silent, []
-            if job.output == LIKELIHOOD:
-                return await self._likelihood(client, job), []
-            top = self._top
             try:
                 answer = await client.ask(job.request(self._asking, top), partial(self._read, job))
-                self._taken = top if job.output == LETTERS else self._taken
-                return answer
             except TurnedDown as error:
-                if top in (None, self._taken) or not completions.about_logprobs(str(error)):
+                lettered = job.output == LETTERS
+                taken = top is None or (lettered and top == self._taken)
+                if taken or not completions.about_logprobs(str(error)):
                     raise
-                allowed = completions.largest_allowed(str(error), top)
-                self._top = min(self._top, allowed) if self._top and allowed else None
-                self._unwilling = completions.NoLogprobs(f" ({error})").refusal
+                lacking = completions.NoLogprobs(f" ({error})")
+                top = completions.largest_allowed(str(error), top) if lettered and top else None
+                if lettered and top is None:
+                    raise lacking from None
+                self._unwilling.append(lacking.refusal)
+                continue
+            if job.output == LETTERS:
+                self._top = self._taken = top
+            elif len(self._unwilling) >= SILENT and not self._tally.told:
+                self._top = None
+            return answer
 
     async def _likelihood(self, client: Client, job: Job) -> Given:
         """Of each option the tokens after the prompt's."""
