@@ -1,6 +1,8 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make train    trains the demo models again
 # make test   all tests
+# make real-tests  asks a real llama.cpp server and `transformers serve`, with real weights, as extract does: under four
+#             minutes, 0.8 GB below build/real; skipped with a line where their packages cannot be had
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
@@ -38,7 +40,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells \
+.PHONY: demo train test real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells \
 	flips bench docs lint lock clean
 
 demo: install
@@ -53,6 +55,9 @@ train: install
 
 test: everything lint browser servers shells
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+real-tests: everything
+	@! $(PYTHON) tools/programs.py real || $(RUN) python -m pytest -q tests/real/servers.py
 
 screenshots: everything browser
 	@$(RUN) python -m tools.screenshots $(REPORTS)

@@ -1,4 +1,6 @@
-"""Gets what tests need beside Python: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish).
+"""Gets what tests need beside .venv: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish).
+
+`real` gets servers that answer with real weights, into build/real, each file checked against its digest.
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
@@ -16,6 +18,8 @@ from pathlib import Path
 HERE = Path("tests/browser")
 LOCK = HERE / "package-lock.json"
 MARK = HERE / "node_modules/.package-lock.json"  # npm writes it last
+REAL = Path("build/real")
+WANTED = Path("tests/real/requirements.txt")
 PACKAGES = {
     "browser": {"chromium": "chromium", "npm": "npm"},
     "servers": {"sshd": "openssh-server"},
@@ -72,9 +76,26 @@ def axe() -> str:
     return run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", folder=HERE)
 
 
+def real() -> int:
+    """Installs what real-tests asks, as pinned; 1 where that fails, in one line."""
+    mark, wanted = REAL / "installed", WANTED.read_text(encoding="utf-8")
+    if mark.exists() and mark.read_text(encoding="utf-8") == wanted:
+        return 0
+    shutil.rmtree(REAL, ignore_errors=True)
+    pip = [".venv/bin/python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    pip += ["--retries=1", "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", str(WANTED)]
+    if problem := run(*pip, "--target", str(REAL)):
+        print(f"real-tests: skipped: pip: {problem.splitlines()[-1]}", file=sys.stderr)
+        return 1
+    mark.write_text(wanted, encoding="utf-8")
+    return 0
+
+
 def main() -> None:
     """Installs a kind; where that fails says so and leaves the rest to the tests."""
     kind = sys.argv[1]
+    if kind == "real":
+        sys.exit(real())
     problems = [programs(kind), axe() if kind == "browser" else ""]
     for problem in filter(None, problems):
         print(f"{kind}: {problem}; {NEEDED_BY[kind]} skips without", file=sys.stderr)

@@ -153,7 +153,7 @@ class Loopback:
             )
         prompt, pictures = self.prompt(request)
         said, steps = self.model.generate(
-            prompt, pictures, request["max_tokens"], request["temperature"], request.get("seed", 0)
+            prompt, pictures, request["max_tokens"], request.get("temperature", 1), request.get("seed", 0)
         )
         ended = said[-1] in self.model.ends
         names = self.model.names

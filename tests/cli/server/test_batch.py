@@ -1,6 +1,8 @@
 """Batch files against the same server asked live: the same keys, the same tables."""
 
 import json
+import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -199,6 +201,90 @@ def test_an_import_that_fails_keeps_what_it_took(
     assert capsys.readouterr().out.startswith("17 requests"), (
         "sixteen without three, and the four of the second turn"
     )
+
+
+def replied(line: str, **changes: Any) -> str:
+    return json.dumps({**json.loads(line), **changes})
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"response": None, "error": {"code": "batch_expired"}},
+        {"response": {"status_code": 500, "body": {"error": {"message": "poison"}}}},
+        {"response": {"status_code": 400, "body": {"error": {"message": TOO_LONG}}}},
+        {"response": {"status_code": 429, "body": None}, "error": None},
+        {"response": {"status_code": 200, "body": {"error": "none"}}},
+        {"response": {"status_code": None}},
+        {"response": ["?"]},
+        {"response": "?", "error": 5},
+    ],
+)
+def test_an_answer_outlives_an_error_of_the_same_request(
+    server: Loopback,
+    project: Project,
+    worse: dict[str, Any],
+    first: bool,
+    apart: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ask_for_letters(project, (DATASET, ["i0/original"]), ("other", []))
+    assert main(["server", "batch", "export", MODEL, "out"]) == 0
+    (line,) = batch(server, [Path("out/1.jsonl")])
+    lines = [line, replied(line, **worse)]
+    lines = lines[::-1] if first else lines
+    for number, group in enumerate(lines if apart else ["\n".join(lines)]):
+        Path(f"{number}.jsonl").write_text(f"\ufeff{group}\r\n\n", "utf-8")
+    files = ["0.jsonl", "1.jsonl"] if apart else ["0.jsonl"]
+    assert main(["server", "batch", "import", MODEL, *files]) == 0
+    assert f"{DATASET}: 1 answers taken, 0 still to be asked" in capsys.readouterr().out
+    project.extract()
+    assert not project.letters()[0]["problem"]
+
+
+def test_an_odd_answer_does_not_stop_an_import(
+    server: Loopback, project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["server", "batch", "export", MODEL, "out"]) == 0
+    lines = batch(server, [Path("out/1.jsonl")])
+    half = lines[0].replace('"token": "', '"token": "\\ud83d')
+    assert half != lines[0]
+    others = [replied(lines[1], response={"status_code": "?"}), replied(lines[2], custom_id="x" * 9999)]
+    Path("answers.jsonl").write_text("\n".join([half, *others, *lines[3:]]), "utf-8")
+    assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 0
+    assert f"{DATASET}: 14 answers taken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "one line", "folder", "too many"])
+def test_an_import_is_bounded(
+    project: Project, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    says = {
+        "pipe": "a named pipe",
+        "device": "a device",
+        "one line": "line 1: longer than",
+        "folder": "not readable",
+    }
+    if kind == "pipe":
+        os.mkfifo("answers")
+    elif kind == "device":
+        Path("answers").symlink_to("/dev/zero")
+    elif kind == "folder":
+        Path("answers").mkdir()
+    else:
+        with Path("answers").open("wb") as file:
+            if kind == "one line":
+                file.truncate(2 << 30)  # two gigabytes of zeros that take no room
+            else:
+                monkeypatch.setattr("vouch.models.server.batch.MOST_REPLIES", 5)
+                file.writelines(b'{"custom_id": "%064x"}\n' % number for number in range(9))
+    start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert main(["server", "batch", "import", MODEL, "answers"]) == 1
+    error = capsys.readouterr().err
+    assert says.get(kind, "more than 5 replies") in error and error.count("\n") == 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start < 200_000, "kilobytes"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import IO
 from vouch.cli.printing import check_name, file_argument, plain
 from vouch.models.pins.config import SERVER_ENGINE
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.server.batch import Batch, Reply, exchanged, read_replies
+from vouch.models.server.batch import Batch, Replies, exchanged
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
@@ -51,9 +51,9 @@ def run(options: argparse.Namespace) -> int:
     session = Session(pin, project.extract)
     datasets = [DatasetRequests(session, name) for name in project.datasets]
     if options.action == "import":
-        replies: dict[str, Reply] = {}
+        replies = Replies()
         for path in options.paths:
-            replies |= _replies(path)
+            replies.add(path)
         engine = Batch(pin, None, replies)
         for dataset in datasets:
             kept, lacking = exchanged(dataset, engine)
@@ -66,17 +66,9 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"{folder}: exists; name a new folder")
     with replacing_folder(folder) as temporary, Parts(temporary) as parts:
         for dataset in datasets:
-            exchanged(dataset, Batch(pin, parts.write, {}))
+            exchanged(dataset, Batch(pin, parts.write, Replies()))
     print(f"{plural(parts.requests, 'request')} in {plural(parts.files, 'file')} in {plain(folder)}")
     return 0
-
-
-def _replies(path: Path) -> dict[str, Reply]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            return read_replies(lines, str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not readable ({error}); name the files that the host gave") from None
 
 
 class Parts:

@@ -167,7 +167,10 @@ def rounds(
                 held = True
                 wanted, unknown = dataset.look_up()  # another run may have answered while this one waited
             damaged = frozenset(name for cache in dataset.caches.values() for name in cache.damaged)
-            kept, missed, trouble = _ask(dataset, engine(), progress, unknown) if unknown else (0, 0, "")
+            proven = unknown < wanted
+            kept, missed, trouble = (
+                _ask(dataset, engine(), progress, unknown, proven) if unknown else (0, 0, "")
+            )
             yield Round(wanted, unknown, kept, missed, trouble, damaged)
             if not dataset.learn():
                 return
@@ -196,9 +199,12 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
 
 
 def _ask(
-    dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int
+    dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int, proven: bool
 ) -> tuple[int, int, str]:
-    """Asks for everything unknown that can be asked now: answers that came, did not come, and why."""
+    """Asks for everything unknown that can be asked now: answers that came, did not come, and why.
+
+    proven: whether the model has answered others before.
+    """
     caches = dataset.caches
     images = ImageStore(images_path(dataset.name))
     questions = Questions(caches, images.read, dataset.model.config.workers, images.decoded_bytes)
@@ -207,9 +213,10 @@ def _ask(
         answers = questions.ask(engine, dataset.packs())
         shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
         for answered, slots in shown:
-            if isinstance(answered.answer, Refusal) and answered.answer.transient:
+            one = answered.answer
+            if isinstance(one, Refusal) and one.transient and not (one.unproven and proven):
                 missed += len(slots)
-                first = first or f"{answered.question}: {answered.answer.problem}"
+                first = first or f"{answered.question}: {one.problem}"
                 continue
             for slot in slots:
                 caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))

@@ -127,12 +127,14 @@ class Refusal:
     """Why a question has no answer, one line without its id.
 
     transient: a trouble of this run (a server, the memory): the question is asked again by the next run.
-    Otherwise the refusal is remembered like an answer.
+    Otherwise the refusal is remembered like an answer. unproven: whoever refuses may be at fault for good;
+    transient only where no other question has an answer.
     """
 
     problem: str
     transient: bool = False
     reasoning: str | None = None
+    unproven: bool = False
 
 
 @dataclass(frozen=True)

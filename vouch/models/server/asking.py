@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from vouch.models.requests.engine import Refusal
 from vouch.models.server.client import Client, Tally
-from vouch.models.server.completions import is_about_question
+from vouch.models.server.completions import NO_LOGPROBS, is_about_question
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
-NO_LOGPROBS = "the server gives no log-probabilities, so no letters; ask for texts, or start it with them"
-AT_FAULT = (TURNED_DOWN, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
+FAILS = "the server fails at this question and answers others"
+AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
 
 
 def each_done(
@@ -76,7 +76,7 @@ class Refusals(Generic[T]):
         self._given_up += refusal.transient
         problem = refusal.problem
         turned_down = problem.startswith(AT_FAULT) and not is_about_question(problem)
-        if turned_down and not self._tally.answering:
+        if (turned_down or refusal.unproven) and not self._tally.answering:
             self.held.append(one)
         else:
             yield one

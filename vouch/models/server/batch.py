@@ -6,8 +6,11 @@ it comes. Bodies are those of live requests, and answers are kept under the same
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -15,17 +18,30 @@ from pydantic import BaseModel, ValidationError
 from vouch.models.requests.dataset_requests import DatasetRequests, rounds
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
 from vouch.models.server.asking import TURNED_DOWN
-from vouch.models.server.client import error_message
-from vouch.models.server.completions import BadAnswer, about_logprobs, completion, is_about_question
+from vouch.models.server.client import MAX_BODY, error_message
+from vouch.models.server.completions import (
+    BadAnswer,
+    NoLogprobs,
+    about_logprobs,
+    completion,
+    is_about_question,
+    sound,
+)
 from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, ServerEngine
 from vouch.models.server.requests import Job, jobs
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import check_plain
 from vouch.tables.pins import Pin
 from vouch.tables.prompts import LIKELIHOOD
 
 URL = "/v1/chat/completions"
 _MISSING = Refusal("no answer in the batch files", transient=True)
+
+
+MAX_LINE = MAX_BODY + (1 << 16)  # an answer and what stands around it
+MOST_REPLIES = 1_000_000
+_OURS = re.compile(r"[0-9a-f]{64}")
 
 
 class _Response(BaseModel):
@@ -37,23 +53,85 @@ class Reply(BaseModel):
     """A line of a batch's output or error file."""
 
     custom_id: str
-    response: _Response | None = None
-    error: Any = None
+    response: Any = None
+
+    @property
+    def given(self) -> _Response | None:
+        """The response, None where there is none or it has another form."""
+        with suppress(ValidationError):
+            return _Response.model_validate(self.response)
+        return None
+
+    @property
+    def worth(self) -> int:
+        """Of several to one request the greatest counts: an answer, words of a server, nothing."""
+        given = self.given
+        if given is None:
+            return 0
+        return (
+            2
+            if given.status_code == 200 and isinstance(given.body, dict) and given.body.get("choices")
+            else 1
+        )
 
 
-def read_replies(lines: Iterable[str], where: str) -> dict[str, Reply]:
-    """By custom_id; of several the last. Raises UserError for a line that is none."""
-    found: dict[str, Reply] = {}
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                reply = Reply.model_validate_json(line)
-            except ValidationError:
-                raise UserError(
-                    f"{where} line {number}: no line of a batch's output; download it anew"
-                ) from None
-            found[reply.custom_id] = reply
-    return found
+def _reply(line: bytes) -> Reply | None:
+    """A line as a reply, None where it is none."""
+    with suppress(ValidationError, UnicodeDecodeError):
+        return Reply.model_validate_json(sound(line.decode("utf-8-sig")))
+    return None
+
+
+class Replies:
+    """Where in some files the reply to each request stands; one is read when it is asked for."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, Path, int]] = {}
+
+    def add(self, path: Path) -> None:
+        """Finds the replies of a file; of several to a request the best counts, then the last.
+
+        Raises UserError for what is no batch's output, before more than MAX_LINE bytes of it are held.
+        """
+        check_plain(path)
+        try:
+            with path.open("rb") as file:
+                place, number = 0, 0
+                while line := file.readline(MAX_LINE + 1):
+                    number += 1
+                    if len(line) > MAX_LINE:
+                        raise UserError(
+                            f"{path} line {number}: longer than {MAX_LINE:,} bytes, so no line of a batch's "
+                            "output; name the files that the host gave"
+                        )
+                    self._note(line, path, place, number)
+                    place += len(line)
+        except OSError as error:
+            raise UserError(f"{path}: not readable ({error}); name the files that the host gave") from None
+
+    def _note(self, line: bytes, path: Path, place: int, number: int) -> None:
+        if not line.strip():
+            return
+        reply = _reply(line)
+        if reply is None:
+            raise UserError(f"{path} line {number}: no line of a batch's output; download it anew")
+        worth = reply.worth
+        if _OURS.fullmatch(reply.custom_id) and worth >= self._found.get(reply.custom_id, (0,))[0]:
+            self._found[reply.custom_id] = worth, path, place
+        if len(self._found) > MOST_REPLIES:
+            raise UserError(f"{path}: more than {MOST_REPLIES:,} replies; import fewer files at a time")
+
+    def get(self, name: str) -> Reply | None:
+        """The reply to a request. Raises UserError where its file was changed meanwhile."""
+        if name not in self._found:
+            return None
+        _, path, place = self._found[name]
+        with suppress(OSError), path.open("rb") as file:
+            file.seek(place)
+            reply = _reply(file.readline(MAX_LINE))
+            if reply is not None and reply.custom_id == name:
+                return reply
+        raise UserError(f"{path}: changed while it was read; import it again")
 
 
 class Batch(ServerEngine):
@@ -62,9 +140,7 @@ class Batch(ServerEngine):
     write: takes the custom_id and the line of each request. replies: answers that came.
     """
 
-    def __init__(
-        self, pin: Pin, write: Callable[[str, str], None] | None, replies: Mapping[str, Reply]
-    ) -> None:
+    def __init__(self, pin: Pin, write: Callable[[str, str], None] | None, replies: Replies) -> None:
         assert pin.source.url and pin.source.name
         super().__init__(pin.source.url, pin.source.name, Settings(), pin.reasoning, pin.template_kwargs)
         self._write, self._replies = write, replies
@@ -92,9 +168,10 @@ class Batch(ServerEngine):
             yield Answered(job.question.id, answer, job.decoding, flags)
 
     def _given(self, job: Job, reply: Reply | None) -> tuple[Any, list[str]]:
-        if reply is None or reply.response is None:
+        response = reply.given if reply else None
+        if response is None:
             return _MISSING, []
-        status, body = reply.response.status_code, json.dumps(reply.response.body)
+        status, body = response.status_code, json.dumps(response.body)
         if status in (400, 422):
             said = error_message(body)[0]
             lasting = is_about_question(said) and not about_logprobs(said)
@@ -104,7 +181,8 @@ class Batch(ServerEngine):
         try:
             return self._read(job, completion(body))
         except BadAnswer as error:
-            return Refusal(str(error), transient=True), []
+            without = error.answer if isinstance(error, NoLogprobs) else None
+            return without or Refusal(str(error), transient=True), []
 
 
 def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:

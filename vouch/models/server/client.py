@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import random
 import time
 from collections import Counter
@@ -13,7 +14,14 @@ from typing import Any, TypeVar, cast
 import httpx2
 import openai
 
-from vouch.models.server.completions import BadAnswer, Completion, NoLogprobs, completion
+from vouch.models.server.completions import (
+    BadAnswer,
+    Completion,
+    NoLogprobs,
+    cannot_succeed,
+    completion,
+    may_pass,
+)
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
@@ -55,6 +63,7 @@ T = TypeVar("T")
 
 MOST_NAMES = 100  # that a server gives itself and that are noted
 MOST_NAME = 200  # characters of each
+GREETING = [{"role": "user", "content": "Hello"}]
 LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
 _TRANSIENT = (408, 409, 425, 429)
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
@@ -62,7 +71,11 @@ _NO_MODEL = ("model_not_found", "invalid_model")
 
 
 class GivenUp(Exception):
-    """The tries are used up."""
+    """The tries are used up. alone: each got a reply, and another question was answered after the last."""
+
+    def __init__(self, problem: str, alone: bool = False) -> None:
+        super().__init__(problem)
+        self.alone = alone
 
 
 class TurnedDown(Exception):
@@ -70,24 +83,26 @@ class TurnedDown(Exception):
 
 
 class _Transient(Exception):
-    """Another try may mend it. wait: seconds that the server asked for."""
+    """Another try may mend it. wait: seconds that the server asked for. replied: to this very request."""
 
-    def __init__(self, problem: str, wait: float = 0.0) -> None:
+    def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
         super().__init__(problem)
-        self.wait = wait
+        self.wait, self.replied = wait, replied
 
 
 @dataclass
 class Tally:
     """What was sent and came back, over all questions of an engine.
 
-    reached: whether anything came back. answering: whether an answer could be read.
+    reached: whether anything came back. answering: whether an answer could be read. told: whether one had
+    log-probabilities.
     """
 
     requests: int = 0
     retries: int = 0
     reached: bool = False
     answering: bool = False
+    told: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
@@ -111,6 +126,7 @@ class Client:
     def __init__(self, url: str, settings: Settings, tally: Tally) -> None:
         self._url, self._settings, self._tally = url, settings, tally
         self._next = 0.0  # when the next request may start
+        self._answered: Mapping[str, Any] | None = None  # the last request that was
         self._api = openai.AsyncOpenAI(
             api_key=settings.key or "none",  # servers without keys ignore it; the client wants one
             base_url=url,
@@ -133,28 +149,48 @@ class Client:
 
         Raises GivenUp or TurnedDown with the problem, NoLogprobs, and UserError.
         """
-        tries, trouble = self._settings.tries, Exception()
+        tries, trouble, replied = self._settings.tries, Exception(), True
         for attempt in range(1, tries + 1):
             self._tally.retries += attempt > 1
-            await self._turn()
             wait = 0.0
             try:
-                said = completion(await self._post(request))
-                self._tally.count(said)
-                answer = read(said)
-                self._tally.answering = True
+                answer = read(await self._completion(request))
+                self._answered = request
                 return answer
+            except NoLogprobs as error:
+                if attempt > 1 or not self._tally.told:  # a server that gives none never does
+                    raise
+                trouble = error
             except BadAnswer as error:
                 trouble = error
             except _Transient as error:
                 trouble, wait = error, error.wait
+                replied = replied and error.replied
             if attempt == tries or wait > LONGEST_WAIT:
                 break
             backoff = self._settings.backoff * 2 ** (attempt - 1)
             await asyncio.sleep(wait + backoff * random.uniform(0.5, 1.0))
         if isinstance(trouble, NoLogprobs):
             raise trouble
-        raise GivenUp(f"{trouble}, after {attempt} {'tries' if attempt > 1 else 'try'}")
+        alone = replied and (attempt > 1 or wait == math.inf)
+        if alone or not self._tally.reached:
+            alone = await self._answers(request) and alone
+        raise GivenUp(f"{trouble}, after {attempt} {'tries' if attempt > 1 else 'try'}", alone)
+
+    async def _completion(self, request: Mapping[str, Any]) -> Completion:
+        await self._turn()
+        said = completion(await self._post(request))
+        self._tally.count(said)
+        return said
+
+    async def _answers(self, instead_of: Mapping[str, Any]) -> bool:
+        """Whether the server answers another question than this: the last that it did, or a greeting."""
+        greeting = {"model": instead_of["model"], "messages": GREETING, "max_tokens": 1}
+        try:
+            await self._completion(self._answered or greeting)
+        except (BadAnswer, TurnedDown, _Transient):
+            return False
+        return True
 
     async def _turn(self) -> None:
         """Waits until this request may start."""
@@ -179,8 +215,11 @@ class Client:
         except (openai.APITimeoutError, TimeoutError):
             trouble = _Transient(f"no answer within {self._settings.timeout:g} s")
         except openai.OpenAIError as error:
-            reason = type(error.__cause__ or error).__name__
-            trouble = _Transient(f"the connection failed ({reason})")
+            cause = error.__cause__ or error
+            refused = isinstance(cause, AnswerTooLarge | AnswerCompressed)  # and would be again
+            replied = refused or isinstance(cause, httpx2.RemoteProtocolError)
+            wait = math.inf if refused else 0.0
+            trouble = _Transient(f"the connection failed ({type(cause).__name__})", wait, replied)
         raise trouble  # outside the handlers: what they caught may hold the key
 
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
@@ -201,6 +240,8 @@ class Client:
             )
         if status == 402 or any(code in _NO_QUOTA for code in codes):
             return UserError(f"{self._url}: {said}; the quota is used up, add to it and run the stage again")
+        if cannot_succeed(status, line):
+            return TurnedDown(said)
         if status in (404, 405) or any(code in _NO_MODEL for code in codes):
             return UserError(
                 f"{self._url}: {said}; correct source.name or source.url in models.lock "
@@ -210,7 +251,8 @@ class Client:
             wait = retry_after(headers)
             if wait <= LONGEST_WAIT:
                 self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
-            return _Transient(said, wait)
+            replied = status == 500 and not may_pass(line)
+            return _Transient(said, wait, replied)
         return TurnedDown(said)
 
 

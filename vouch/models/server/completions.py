@@ -9,9 +9,13 @@ A spelling left out beside one that was returned is not counted.
 
 Text. The answer of a model that thinks is what follows its thought: servers put the thought into a field of
 the message, or leave it in the text up to the tag that closes it. Tags around the answer, as in
-`</think><answer>`, are no part of it. Log-probabilities are those of the answer's tokens, null where the
-server gives none. eos is the position of the end-of-sequence token where the server gives that token's
-log-probability among the others (vLLM), else the position after the last one.
+`</think><answer>`, are no part of it, nor is the beginning that the prompt gave and llama.cpp repeats.
+Log-probabilities are those of the answer's tokens, null where the server gives none or too few; one for all
+pieces of a character, as llama.cpp gives it, is enough. eos is the position of the end-of-sequence token
+where the server gives that token's log-probability among the others (vLLM), else the position after the last
+one.
+
+A log-probability of null stands for minus infinity, which JSON lacks: impossible.
 
 Likelihood. vLLM scores a prompt that it is given (`prompt_logprobs`): as it is, and with each option after
 it, whose tokens are those beyond.
@@ -20,10 +24,10 @@ it, whose tokens are those beyond.
 import math
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
 from vouch.tables.pins import Reasoning
@@ -38,9 +42,32 @@ _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
 
 # What servers say where a question, not the server, is at fault: too long, or not allowed.
 _ABOUT_QUESTION = re.compile(
-    r"maximum (context|model) length|too (long|large)|content.(policy|management)|moderation|flagged|safety",
+    r"(context|model|prompt|input|sequence)('s)?[ _](maximum )?(length|size|window)"
+    r"|too (long|large)|longer than|exceeds?.{0,40}tokens|context the overflows"
+    r"|tokens?\b.{0,60}(exceed|must be <=|greater than|more than)"
+    r"|content.(policy|management|filter)|moderation|flagged|safety",
     re.IGNORECASE,
 )
+# What they say, with whatever status, where no other try can succeed.
+_CANNOT = re.compile(
+    r"(not|n't) (be )?(currently )?(support|implement)|unsupported|mmproj|required for image|must alternate"
+    r"|support image|(load|decode|identify|process|open) (the )?(image|audio|picture)",
+    re.IGNORECASE,
+)
+_NO_PICTURES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNORECASE)
+_PASSING = re.compile(
+    r"memory|overload|capacity|\bbusy|time[sd]?[ -]?out|temporar|\bagain\b|retry|rate.limit|loading",
+    re.IGNORECASE,
+)
+_NO_SCORING = re.compile(
+    r"prompt_logprobs|(unknown|unexpected|unrecognized|extra|additional|unsupported) (request )?"
+    r"(argument|field|param|propert|input)",
+    re.IGNORECASE,
+)
+
+
+NO_LOGPROBS = "the server gives no log-probabilities"
+FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
 
 
 class BadAnswer(Exception):
@@ -48,20 +75,40 @@ class BadAnswer(Exception):
 
 
 class NoLogprobs(BadAnswer):
-    """A body without log-probabilities."""
+    """A body without log-probabilities.
+
+    answer: what it is without them. refusal: if the server never gives any.
+    """
+
+    def __init__(
+        self, seen: str = "", answer: TextAnswer | None = None, refusal: Refusal | None = None
+    ) -> None:
+        super().__init__("the answer has no log-probabilities" + seen)
+        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen + FOR_LETTERS)
+
+
+def _number(given: Any) -> Any:
+    if isinstance(given, float) and math.isnan(given):
+        raise ValueError("not a number")
+    return -math.inf if given is None else given
+
+
+_Logprob = Annotated[float, BeforeValidator(_number), Field(le=_ABOVE_ONE)]
 
 
 class _Token(BaseModel):
-    token: str
-    logprob: Annotated[float, Field(le=_ABOVE_ONE, allow_inf_nan=False)]
+    token: Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
+    logprob: _Logprob
 
 
 class _Position(_Token):
-    top_logprobs: list[_Token] | None = None
+    top_logprobs: list[_Token | None] | None = None
 
 
 class _Logprobs(BaseModel):
-    content: list[_Position] | None = None
+    model_config = ConfigDict(extra="allow")
+
+    content: list[_Position | None] | None = None
 
 
 class _Message(BaseModel):
@@ -77,17 +124,20 @@ class _Message(BaseModel):
 
 class _Choice(BaseModel):
     message: _Message
-    logprobs: _Logprobs | None = None
+    logprobs: Annotated[_Logprobs | None, BeforeValidator(lambda given: given or None)] = None
     finish_reason: str | None = None
 
 
+_Count = Annotated[int, BeforeValidator(lambda given: given or 0), Field(ge=0, lt=_MOST_TOKENS)]
+
+
 class _Usage(BaseModel):
-    prompt_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
-    completion_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
+    prompt_tokens: _Count = 0
+    completion_tokens: _Count = 0
 
 
 class _Scored(BaseModel):
-    logprob: Annotated[float, Field(le=_ABOVE_ONE, allow_inf_nan=False)]
+    logprob: _Logprob
 
 
 class Completion(BaseModel):
@@ -103,10 +153,18 @@ class Completion(BaseModel):
     prompt_logprobs: list[dict[str, _Scored] | None] | None = None
 
 
+_HALF = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..")
+
+
+def sound(body: str) -> str:
+    """JSON without escapes of half a character, which no text can hold; some servers cut a token so."""
+    return _HALF.sub(lambda escape: "\\ufffd" if len(escape[0]) == 6 else escape[0], body)
+
+
 def completion(body: str) -> Completion:
     """A body as a completion. Raises BadAnswer with what is wrong in it."""
     try:
-        return Completion.model_validate_json(body)
+        return Completion.model_validate_json(sound(body))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -114,14 +172,27 @@ def completion(body: str) -> Completion:
 
 
 _WITHHELD = Refusal("the server's content filter withheld the answer")
+_OF_NOTHING = Refusal("the answer is empty, and the server does not tell how likely that was", unproven=True)
+_OF_PIECES = Refusal(
+    "the answer begins with a piece of a character, of which the server tells no probability", unproven=True
+)
 _ENDED = ("stop", "eos_token", "stop_sequence")  # the last two as TGI names them
 
 
 def _positions(said: Completion) -> list[_Position] | None:
     """The tokens of the answer, None where the server does not tell how likely they were."""
     choice = said.choices[0]
-    positions = choice.logprobs.content if choice.logprobs else None
-    return positions if positions or not choice.message.content else None
+    given = choice.logprobs.content if choice.logprobs else None
+    if given is None or (not given and choice.message.content):
+        return None
+    return [one or _Position(token="", logprob=-math.inf) for one in given]
+
+
+def _seen(said: Completion) -> str:
+    """What stands where log-probabilities should, by its keys; often those of a text completion."""
+    logprobs = said.choices[0].logprobs
+    keys = [repr(name)[:40] for name in (logprobs.model_extra or {}) if name != "refusal"] if logprobs else []
+    return f" in `logprobs.content`: `logprobs` holds {', '.join(sorted(keys)[:4])}" if keys else ""
 
 
 def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
@@ -129,17 +200,20 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     if said.choices[0].finish_reason == "content_filter":
         return _WITHHELD
     positions = _positions(said)
-    if positions is None:
-        raise NoLogprobs("the answer has no log-probabilities")
+    content = said.choices[0].message.content or ""
+    if not positions and not content.strip("\ufffd "):
+        return _OF_PIECES if content else _OF_NOTHING
     if not positions:
-        return Refusal("the model ended its answer at once, and the server does not tell how likely that was")
+        raise NoLogprobs(_seen(said))
     first = positions[0]
-    top: list[_Token] = list(first.top_logprobs or [])
+    top: list[_Token] = [one for one in first.top_logprobs or () if one is not None]
     tau = math.exp(min((one.logprob for one in top), default=first.logprob))
     if all(one.token != first.token for one in top):
         top.append(first)
     returned = [(one.token, min(one.logprob, 0.0)) for one in top]
     total = math.fsum(math.exp(logprob) for _, logprob in returned)
+    if total == 0:
+        raise BadAnswer("every log-probability of the first token is null or minus infinity")
     if total > 1 + _ABOVE_ONE:
         raise BadAnswer(f"the probabilities of the first token add to {total:.3f}")
     rest = max(1 - total, 0.0) + _ROUNDING
@@ -158,10 +232,11 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     )
 
 
-def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | Refusal:
+def text(said: Completion, reasoning: Reasoning | None = None, begun: str = "") -> TextAnswer | Refusal:
     """The generated text with the log-probability of each token. Raises BadAnswer.
 
-    reasoning: how the model closes a thought that its server leaves in the text.
+    reasoning: how the model closes a thought that its server leaves in the text. begun: how the prompt began
+    the answer.
     """
     choice, positions = said.choices[0], _positions(said)
     if choice.finish_reason == "content_filter":
@@ -169,6 +244,7 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
     if choice.finish_reason not in (*_ENDED, "length"):
         raise BadAnswer(f"the answer ended for the reason {choice.finish_reason!a:.40}")
     content, thought, tail = choice.message.content or "", choice.message.thought, ""
+    content = _without(begun, content, [one.token for one in positions or ()])
     before, unfinished = thought, thought is not None and not content
     if reasoning and thought is None:
         # by the first tag of `closes` alone: a model may write a line break after it
@@ -184,10 +260,11 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
         return TextAnswer(content, None, None, None, thought)
     tokens = [one.token for one in positions]
     counted = said.usage.completion_tokens if said.usage else 0
-    if thought is None and len(tokens) < counted - 1:  # the end-of-sequence token may be missing
-        raise BadAnswer(f"log-probabilities of {len(tokens)} tokens, but the answer has {counted}")
     ended = choice.finish_reason != "length"
     ends = _ends(tokens, choice.message.content or "") if ended else False
+    lacking = len(tokens) < counted - 1  # the end-of-sequence token may be missing
+    if thought is None and lacking and "".join(tokens[: len(tokens) - ends]).strip() != content.strip():
+        return TextAnswer(content, None, None, None, thought)
     if tail:
         tokens = tokens[: len(tokens) - ends]
         tokens, ends = tokens[: _start(tokens, tail)], False
@@ -196,6 +273,16 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
         return TextAnswer(content, None, None, None, thought)
     logprobs = [min(one.logprob, 0.0) for one in positions[start : len(tokens)]]
     return TextAnswer(content, logprobs, None, len(logprobs) - ends if ended else None, thought)
+
+
+def _without(begun: str, content: str, tokens: Sequence[str]) -> str:
+    """A content without the beginning that the prompt gave; with it where the tokens say it as well."""
+    begins = begun.strip()
+    if not begins or not content.lstrip().startswith(begins):
+        return content
+    if tokens and "".join(tokens).lstrip().startswith(content.strip()):
+        return content
+    return content.removeprefix(begun) if content.startswith(begun) else content.lstrip()[len(begins) :]
 
 
 def _bare(said: str, reasoning: Reasoning) -> tuple[str, str]:
@@ -271,3 +358,24 @@ def other_model(answered: str | None, pinned: str) -> bool:
 def is_about_question(problem: str) -> bool:
     """Whether a server says that the question is at fault, so that no other server setting helps."""
     return _ABOUT_QUESTION.search(problem) is not None
+
+
+def cannot_succeed(status: int, problem: str) -> bool:
+    """Whether a server says that it will never answer this request, whatever its status says."""
+    if status == 501:
+        return True
+    if status == 404:  # of the model, unless it is of pictures
+        return _NO_PICTURES.search(problem) is not None
+    if status not in (429, 500) or may_pass(problem):
+        return False
+    return _CANNOT.search(problem) is not None or is_about_question(problem)
+
+
+def may_pass(problem: str) -> bool:
+    """Whether the trouble may be one of the moment, of memory or load."""
+    return _PASSING.search(problem) is not None
+
+
+def cannot_score(problem: str) -> bool:
+    """Whether a server says that it does not know how to score a given text."""
+    return _NO_SCORING.search(problem) is not None

@@ -1,9 +1,10 @@
 """An OpenAI-compatible server as an engine: many requests under way, answers as they come."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +18,7 @@ from vouch.models.requests.engine import (
     letter_flags,
 )
 from vouch.models.server import completions
-from vouch.models.server.asking import NO_LOGPROBS, TURNED_DOWN, Refusals, each_done
+from vouch.models.server.asking import FAILS, TURNED_DOWN, Refusals, each_done
 from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.requests import Asking, Job, jobs
 from vouch.models.server.settings import OPENAI, Settings
@@ -26,6 +27,7 @@ from vouch.tables.prompts import LETTERS, LIKELIHOOD
 
 Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
+SILENT = 3  # letters without log-probabilities after which, where none ever came, no others are asked
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
 NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another engine for likelihood")
 THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
@@ -50,20 +52,47 @@ class ServerEngine:
         self._tally = Tally()
         self._refusals = Refusals[Answered](url, self._tally)
         self._top: int | None = TOP_LOGPROBS  # None where the server takes no wish for any
-        self._told = self._silent = False  # whether it ever gave log-probabilities, or never does
-        self._scores = url != OPENAI
+        self._taken: int | None = None  # with how many it has answered letters
+        self._unwilling: list[Refusal] = []  # what it said where it took none
+        self._scored: bool | None = False if url == OPENAI else None  # None until it is known
+        # What came without log-probabilities while none had ever come, and waits until the end.
+        self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """Answers as they come; never more questions are drawn than requests may be under way."""
         try:
-            for one in each_done(self._url, self._settings, self._tally, jobs(packs), self._do):
-                refusal = one.answer if isinstance(one.answer, Refusal) else None
-                yield from self._refusals.passed_on(one, refusal)
+            yield from self._each(jobs(packs))
+            for output, waiting in self._waiting.items():
+                if self._gives(output):
+                    self._tally.retries += len(waiting)
+                    yield from self._each(job for job, _ in waiting)
+                else:
+                    yield from chain.from_iterable(self._passed_on(_mine(*one)) for one in waiting)
             for one in self._refusals.held:
                 assert isinstance(one.answer, Refusal)
-                yield replace(one, answer=replace(one.answer, transient=True))
+                yield replace(one, answer=replace(one.answer, transient=True, unproven=True))
         finally:
             self.notes.update(self._noted())
+
+    def _each(self, asked: Iterator[Job | Answered]) -> Iterator[Answered]:
+        for one in each_done(self._url, self._settings, self._tally, asked, self._do):
+            if one is not None:
+                yield from self._passed_on(one)
+
+    def _passed_on(self, one: Answered) -> Iterator[Answered]:
+        return self._refusals.passed_on(one, one.answer if isinstance(one.answer, Refusal) else None)
+
+    def _gives(self, output: str) -> bool:
+        return self._tally.told if output == LETTERS else bool(self._scored)
+
+    def _silent(self, output: str) -> Refusal | None:
+        """Why a server is asked no more for what it has never given, None where it is."""
+        if output == LETTERS and self._top is None:
+            return self._unwilling[0]
+        if output == LIKELIHOOD and self._scored is False:
+            return NO_SCORES
+        waiting = self._waiting.get(output, [])
+        return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
 
     def _noted(self) -> dict[str, Any]:
         tally = self._tally
@@ -82,56 +111,76 @@ class ServerEngine:
             notes["cost"] = round(paid / 1e6, 6)
         return notes
 
-    async def _do(self, client: Client, job: Job | Answered) -> Answered:
-        """Asks, unless no request can be made of it. Raises UserError for what would fail every question."""
+    async def _do(self, client: Client, job: Job | Answered) -> Answered | None:
+        """Asks, unless no request can be made of it; None where the answer waits until the end.
+
+        Raises UserError for what would fail every question.
+        """
         if isinstance(job, Answered):
             return job
-        mine = partial(Answered, job.question.id, decoding=job.decoding)
         try:
             answer, flags = await self._ask(client, job)
         except GivenUp as error:
-            return mine(Refusal(str(error), transient=True))
+            refusal = Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), transient=True)
+            return _mine(job, refusal)
         except TurnedDown as error:
-            return mine(Refusal(f"{TURNED_DOWN} ({error})"))
+            return _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
         except completions.NoLogprobs as error:
-            self._silent = not self._told
-            return mine(Refusal(str(error), transient=True) if self._told else Refusal(NO_LOGPROBS))
-        return mine(answer, flags=flags)
+            if error.answer is not None:
+                return _mine(job, error.answer)
+            if self._gives(job.output):
+                return _mine(job, Refusal(f"{FAILS} ({error})"))
+            self._waiting[job.output].append((job, error.refusal))
+            return None
+        return _mine(job, answer, flags)
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
         if self._reasoning and job.decoding is None:
             return THINKS, []
+        if (silent := self._silent(job.output)) is not None:
+            return silent, []
         if job.output == LIKELIHOOD:
             return await self._likelihood(client, job), []
+        top = self._top
         while True:
-            top = self._top
-            if job.output == LETTERS and (top is None or self._silent):
-                raise completions.NoLogprobs
             try:
-                return await client.ask(job.request(self._asking, top), partial(self._read, job))
+                answer = await client.ask(job.request(self._asking, top), partial(self._read, job))
             except TurnedDown as error:
-                if top is None or not completions.about_logprobs(str(error)):
+                lettered = job.output == LETTERS
+                taken = top is None or (lettered and top == self._taken)
+                if taken or not completions.about_logprobs(str(error)):
                     raise
-                allowed = completions.largest_allowed(str(error), top)
-                self._top = min(self._top, allowed) if self._top and allowed else None
+                lacking = completions.NoLogprobs(f" ({error})")
+                top = completions.largest_allowed(str(error), top) if lettered and top else None
+                if lettered and top is None:
+                    raise lacking from None
+                self._unwilling.append(lacking.refusal)
+                continue
+            if job.output == LETTERS:
+                self._top = self._taken = top
+            elif len(self._unwilling) >= SILENT and not self._tally.told:
+                self._top = None
+            return answer
 
     async def _likelihood(self, client: Client, job: Job) -> Given:
-        """Of each option the tokens that come after the prompt's; asked no more once none were told."""
-        if not self._scores:
-            return NO_SCORES
+        """Of each option the tokens after the prompt's."""
         try:
             prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
+            self._tally.answering = True
         except TurnedDown as error:
-            if completions.is_about_question(str(error)):
+            if self._scored or not completions.cannot_score(str(error)):
                 raise
-            prompt = None
-        if prompt is None:
-            self._scores = False
+            self._scored = False
             return NO_SCORES
+        if prompt is None:
+            raise completions.NoLogprobs(refusal=NO_SCORES)
+        self._scored = True
         known, nll, tokens = [token for token, _ in prompt], list[float](), list[int]()
         for option in job.question.options:
-            whole = await client.ask(job.scoring(self._asking, option), completions.prompt_tokens) or []
+            whole = await client.ask(job.scoring(self._asking, option), completions.prompt_tokens)
+            if whole is None:
+                raise completions.NoLogprobs
             if [token for token, _ in whole[: len(known)]] != known or len(whole) == len(known):
                 return Refusal(f"option {option[:40]!r} and the prompt's last characters become one token")
             nll.append(-math.fsum(logprob for _, logprob in whole[len(known) :]))
@@ -141,13 +190,19 @@ class ServerEngine:
     def _read(self, job: Job, said: completions.Completion) -> tuple[Given, list[str]]:
         flags = ["other_model"] if completions.other_model(said.model, self._name) else []
         if job.decoding is not None:
-            answer: Given = completions.text(said, self._reasoning)
+            answer: Given = completions.text(said, self._reasoning, job.question.response or "")
         else:
             answer = completions.letters(said, job.question.marks)
-        if isinstance(answer, TextAnswer) and answer.logprobs is None and self._told and not answer.reasoning:
-            raise completions.NoLogprobs("the answer has no log-probabilities")
-        self._told |= isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
+        self._tally.answering |= not (isinstance(answer, Refusal) and answer.unproven)
+        bare = isinstance(answer, TextAnswer) and answer.logprobs is None and not answer.reasoning
+        if bare and self._tally.told and isinstance(answer, TextAnswer):
+            raise completions.NoLogprobs(answer=answer)
+        self._tally.told |= isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
         if isinstance(answer, LetterAnswer):
             flags += letter_flags(answer.logits, answer.letter_mass or 0.0)
             flags += ["censored"] if answer.upper is not None else []
         return answer, flags
+
+
+def _mine(job: Job, answer: Given, flags: Sequence[str] = ()) -> Answered:
+    return Answered(job.question.id, answer, job.decoding, flags)

