@@ -38,7 +38,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells \
+.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells tokenizers \
 	flips bench docs lint lock clean
 
 demo: install
@@ -51,7 +51,7 @@ demo: install
 train: install
 	@$(RUN) dvc repro --force train
 
-test: everything lint browser servers shells
+test: everything lint browser servers shells tokenizers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 screenshots: everything browser
@@ -85,6 +85,9 @@ browser:
 	@$(PYTHON) tools/programs.py browser
 
 servers shells:
+	@$(PYTHON) tools/programs.py $@
+
+tokenizers: everything
 	@$(PYTHON) tools/programs.py $@
 
 flips: everything
