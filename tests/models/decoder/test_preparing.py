@@ -281,6 +281,25 @@ def test_a_prompt_whose_line_the_processor_ends(pictures: int) -> None:
         ready.for_thread().prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
 
 
+@pytest.mark.parametrize(("marks", "change"), [("12", 1), ("AB", 0)])
+def test_what_stands_beside_each_token_follows_the_letters_place(marks: str, change: int) -> None:
+    from transformers import Gemma3ImageProcessorPil, Gemma3Processor, PreTrainedTokenizerFast
+
+    named = {"image_token": "<soft>", "boi_token": "<image>", "eoi_token": "<end_of_image>"}
+    words = PreTrainedTokenizerFast(
+        tokenizer_object=byte_pairs("unused").backend_tokenizer, extra_special_tokens=named
+    )
+    image = words.convert_tokens_to_ids("<soft>")
+    shown = Gemma3ImageProcessorPil(size={"height": SIZE, "width": SIZE})
+    ready = Preparer(Gemma3Processor(shown, words, image_seq_length=4), PLAIN, Needs(image_token=image))
+    asked = question(1, 3, marks=marks, response="it is")
+    bare, prepared = ready.prepare(replace(asked, marks=())), ready.prepare(asked)
+    assert prepared.ids == bare.ids + prepared.ids[len(bare.ids) :]
+    assert len(prepared.ids) == len(bare.ids) + change and prepared.prefix == bare.prefix
+    kinds = prepared.by_token["token_type_ids"][0].tolist()
+    assert kinds == [int(token == image) for token in prepared.ids]
+
+
 @pytest.mark.parametrize(
     ("changes", "flagged"),
     [
