@@ -40,7 +40,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells \
+.PHONY: demo train test real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells tokenizers \
 	flips bench docs lint lock clean
 
 demo: install
@@ -53,7 +53,7 @@ demo: install
 train: install
 	@$(RUN) dvc repro --force train
 
-test: everything lint browser servers shells
+test: everything lint browser servers shells tokenizers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 real-tests: everything
@@ -90,6 +90,9 @@ browser:
 	@$(PYTHON) tools/programs.py browser
 
 servers shells:
+	@$(PYTHON) tools/programs.py $@
+
+tokenizers: everything
 	@$(PYTHON) tools/programs.py $@
 
 flips: everything

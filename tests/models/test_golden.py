@@ -24,7 +24,7 @@ from vouch.models.requests.engine import (
     TextAnswer,
 )
 
-REVISION = 3
+REVISION = 4
 LETTERS = {
     "plain": [-0.557342, 0.83836, 0.038354, 3.824691],
     "turns": [-0.668555, 0.582838, 0.031753, 3.838237],

@@ -54,10 +54,11 @@ logits        float32[]  one per option letter, in their order, in the dtype in 
                          without an answer
 upper         float32[]  where letters were left out (flag censored): the largest values `logits` can have;
                          null elsewhere. The truth lies between, so a score is taken at both ends
-spelling      string     what stood before each letter of `logits`: nothing or a space; null where unknown
-other_logits  float32[]  the same letters in the other spelling, null where it has no tokens of its own
-letter_mass   float32    share of the full vocabulary's probability on the letters of both spellings; null
-                         where unknown
+spelling      string     what stood before each letter of `logits`: nothing or a space, as the model's chat
+                         template or the answer's beginning has it; null where unknown
+other_logits  float32[]  the same letters in the other spelling, null where it has no tokens at this place
+letter_mass   float32    share of the full vocabulary's probability on the letters of both spellings, at the
+                         place where they are read: that of digits is often after a space; null where unknown
 bracket_mass  float32    the same on `(`, with which some models begin; null where unknown
 nll           float32    of the most likely first token, nats; null where unknown
 entropy       float32    of the full vocabulary at that position, nats; null where unknown

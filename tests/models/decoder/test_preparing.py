@@ -19,6 +19,7 @@ from vouch.pipeline.errors import UserError
 # Templates as they come: an answer behind the colon, or behind a colon and a space.
 PLAIN = "{% for m in messages %}{{ m['role'] + ':' }}{% for p in m['content'] %}{{ '<image>' if p['type'] == 'image' else p['text'] }}{% endfor %}{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
 BARE = PLAIN.replace("{{ m['role'] + ':' }}", "").replace("assistant:", "")
+ENDS_IN_A_SPACE = PLAIN.replace("assistant:", "assistant: ")
 SPACED = PLAIN.replace("m['role'] + ':'", "m['role'] + ': '")
 
 
@@ -34,21 +35,27 @@ def said(ready: Preparer, ids: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("template", "option", "tokens"),
+    ("template", "options", "tokens", "end"),
     [
-        (PLAIN, "B", ["B"]),
-        (PLAIN, "A", ["A"]),  # together with the colon it is one token, so it is tokenised by itself
-        (PLAIN, "A B", ["A", " B"]),
-        (SPACED, "A", [" A"]),
-        (SPACED, "B C", [" B", " C"]),
+        (PLAIN, ["B", "C"], [["B"], ["C"]], ":"),
+        (PLAIN, ["A", "B"], [[":A"], [":", "B"]], "t"),  # as in running text, where `:A` is one token
+        (PLAIN, ["A B", "A"], [[":A", " B"], [":A"]], "t"),
+        (PLAIN, ["A B", "C"], [[":A", " B"], [":", "C"]], "t"),
+        (SPACED, ["A", "B C"], [[" A"], [" B", " C"]], ":"),
+        (ENDS_IN_A_SPACE, ["A", "D"], [[" A"], [" ", "D"]], ":"),
+        (ENDS_IN_A_SPACE, ["D", "12"], [["D"], ["1", "2"]], " "),
     ],
 )
-def test_options_continue_a_prompt(template: str, option: str, tokens: list[str]) -> None:
+def test_options_continue_a_prompt(
+    template: str, options: list[str], tokens: list[list[str]], end: str
+) -> None:
     ready = preparer(byte_pairs(PLAIN), template)
-    asked = Question("q", None, "x", options=(option, "B"))
-    prepared = ready.prepare(asked)
-    assert said(ready, prepared.options[0]) == tokens
-    assert said(ready, prepared.ids)[-1] == ":"
+    prepared = ready.prepare(Question("q", None, "x", options=options))
+    assert [said(ready, option) for option in prepared.options] == tokens
+    assert said(ready, prepared.ids)[-1] == end
+    whole = {PLAIN: "user:xassistant:", SPACED: "user: xassistant: "}.get(template, "user:xassistant: ")
+    for option, ids in zip(options, prepared.options, strict=True):
+        assert [*prepared.ids, *ids] == ready._encode([whole + option])[0]
 
 
 @pytest.mark.parametrize(
@@ -61,10 +68,12 @@ def test_options_continue_a_prompt(template: str, option: str, tokens: list[str]
 )
 def test_letters_and_options_follow_a_given_beginning(response: str, rendered: str, spelling: str) -> None:
     ready = preparer(byte_pairs(PLAIN), PLAIN)
-    prepared = ready.prepare(Question("q", None, "x", response=response, marks="BC", options=("B", "C")))
+    asked = Question("q", None, "x", response=response)
+    prepared = ready.prepare(replace(asked, marks="BC"))
     assert "".join(said(ready, prepared.ids)) == "user:x" + rendered
     assert prepared.letters is not None and prepared.letters.spelling == spelling
     assert said(ready, prepared.letters.read) == [spelling + "B", spelling + "C"]
+    prepared = ready.prepare(replace(asked, options=("B", "C")))
     assert [said(ready, option) for option in prepared.options] == [[spelling + "B"], [spelling + "C"]]
 
 
@@ -155,18 +164,40 @@ def test_a_picture_that_the_processor_refuses() -> None:
         ready.prepare(question(1, 3, pictures=(Image.new("RGB", (2000, 4)),)))
 
 
-def test_a_second_begin_token_is_not_added() -> None:
+def added(words: Any, form: str) -> Any:
+    """A tokenizer that writes more than the text, as `form` says: `<s> $A </s>`."""
     from tokenizers.processors import TemplateProcessing
 
-    words = tokenizer(chat=None)
-    words.backend_tokenizer.post_processor = TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", words.bos_token_id)]
-    )
-    asked = question(1, 5)
-    by_tokenizer, by_template = (
-        preparer(words, template).prepare(asked) for template in (CHAT, "<s>" + CHAT)
-    )
-    assert by_tokenizer.ids == by_template.ids and by_template.ids.count(words.bos_token_id) == 1
+    known = [(name, words.convert_tokens_to_ids(name)) for name in form.split() if name != "$A"]
+    words.backend_tokenizer.post_processor = TemplateProcessing(single=form, special_tokens=known)
+    return words
+
+
+@pytest.mark.parametrize(
+    "before", ["", "\n", "  \n", "<pad>", "<pad><s>", "SYSTEM : hint ", "{# no text #}\n"]
+)
+@pytest.mark.parametrize("form", ["<s> $A", "<s> $A </s>", "$A </s>", "<pad> <s> $A"])
+@pytest.mark.parametrize("pictures", [0, 1])
+def test_a_prompt_begins_once_and_does_not_end(before: str, form: str, pictures: int) -> None:
+    """Token for token what the template says, and what the tokenizer begins a text with where it does not."""
+    begin = form.removesuffix("$A </s>").removesuffix("$A").replace(" ", "")
+    asked = question(1, 5, [*range(pictures)], text="what is here")
+    bare = preparer(template=CHAT).prepare(asked)
+    for template, start in ((before + CHAT, before), (before + begin + CHAT, before + begin)):
+        words = added(tokenizer(chat=None), form)
+        prepared = preparer(words, template).prepare(asked)
+        own = words(start.replace("{# no text #}", ""), add_special_tokens=False)["input_ids"]
+        first = [] if begin in start else words(begin, add_special_tokens=False)["input_ids"]
+        assert prepared.ids == (*first, *own, *bare.ids)
+        assert prepared.letters == bare.letters and prepared.prefix == (
+            pictures and len(first + own) + bare.prefix
+        )
+
+
+def test_an_encoder_reads_the_end_of_its_text() -> None:
+    words = added(tokenizer(chat=None), "$A </s>")
+    asked = question(1, 5, [], text="what is here")
+    assert preparer(words, separate_decoder=True).prepare(asked).ids[-1] == words.eos_token_id
 
 
 OWN_DATE = "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
@@ -225,7 +256,7 @@ def test_a_letter_that_merges_with_the_users_last_words() -> None:
     ready = preparer(byte_pairs(BARE), BARE)
     prepared = ready.prepare(Question("q", None, "is it", marks="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
-    with refused("the letter A and the prompt's last characters become one token"):
+    with refused(r"for each of A, B in one place after 'is it:' \(B takes 2 there\)"):
         ready.prepare(Question("q", None, "is it:", marks="AB"))
     assert ready.prepare(Question("q", None, "is it:", marks="BC")).letters is not None
     assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", marks="AB")).letters
@@ -245,6 +276,28 @@ def test_a_prompt_whose_line_the_processor_ends(pictures: int) -> None:
     prepared = ready.prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
     assert said(ready, prepared.ids) == ["<image>"] * 4 * pictures + ["<bos>", *"is it:", "Ċ"]
+    added(words, "<bos> $A")  # which the processor writes behind the pictures
+    with refused("would read '<bos>' before a text that begins with it"):
+        ready.for_thread().prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
+
+
+@pytest.mark.parametrize(("marks", "change"), [("12", 1), ("AB", 0)])
+def test_what_stands_beside_each_token_follows_the_letters_place(marks: str, change: int) -> None:
+    from transformers import Gemma3ImageProcessorPil, Gemma3Processor, PreTrainedTokenizerFast
+
+    named = {"image_token": "<soft>", "boi_token": "<image>", "eoi_token": "<end_of_image>"}
+    words = PreTrainedTokenizerFast(
+        tokenizer_object=byte_pairs("unused").backend_tokenizer, extra_special_tokens=named
+    )
+    image = words.convert_tokens_to_ids("<soft>")
+    shown = Gemma3ImageProcessorPil(size={"height": SIZE, "width": SIZE})
+    ready = Preparer(Gemma3Processor(shown, words, image_seq_length=4), PLAIN, Needs(image_token=image))
+    asked = question(1, 3, marks=marks, response="it is")
+    bare, prepared = ready.prepare(replace(asked, marks=())), ready.prepare(asked)
+    assert prepared.ids == bare.ids + prepared.ids[len(bare.ids) :]
+    assert len(prepared.ids) == len(bare.ids) + change and prepared.prefix == bare.prefix
+    kinds = prepared.by_token["token_type_ids"][0].tolist()
+    assert kinds == [int(token == image) for token in prepared.ids]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Samples against greedy texts, by tiny random encoders, and by a real one where its package is installed."""
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from stages.embed import main
 from tests.metrics.simulated import project_run
-from tests.models.encoders.models import pin, save_bert, save_clip
+from tests.models.encoders.models import pin, save_bert, save_clip, save_tokenizer
 from tests.refusals import refused
 from vouch.models.encoders.config import Texts as Config
 from vouch.models.encoders.pinned import TextEncoder
@@ -129,6 +130,59 @@ def test_texts_without_tokens() -> None:
     assert (f1(nothing, nothing), f1(word, nothing), f1(nothing, word)) == (1, 0, 0)
 
 
+LONG = "the circle is red how many are there the circle is blue"
+
+
+def saved(folder: Path, kind: str) -> Path:
+    """BERT with 12 places, or RoBERTa with 14, of which two are for padding."""
+    save_bert(folder)
+    if kind == "roberta":
+        from transformers import RobertaConfig, RobertaModel
+
+        known = json.loads((folder / "config.json").read_text("utf-8"))
+        sizes = {name: known[name] for name in known if name.endswith("_size") or name.startswith("num_")}
+        config = RobertaConfig(
+            **sizes, max_position_embeddings=14, pad_token_id=1, bos_token_id=2, eos_token_id=3
+        )
+        RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokenizer", "name", "said", "tokens"),
+    [
+        ("bert", 12, "bert", {"max_seq_length": 6, "do_lower_case": False}, 6),
+        ("bert", 12, "roberta", {"max_seq_length": 5}, 5),
+        ("bert", 12, "xlm-roberta", {"max_seq_length": 256}, 12),
+        ("bert", 12, "bert", {"max_seq_length": None}, 12),
+        ("bert", 12, "bert", {}, 12),
+        ("bert", 9, "bert", {"max_seq_length": 10}, 9),
+        ("bert", 10**30, "bert", {}, 12),
+        ("roberta", 10**30, "roberta", {}, 12),
+        ("roberta", 10**30, "roberta", {"max_seq_length": 7}, 7),
+    ],
+)
+def test_texts_are_cut_where_the_encoder_says(
+    tmp_path: Path, kind: str, tokenizer: int, name: str, said: dict[str, Any], tokens: int
+) -> None:
+    folder = saved(tmp_path, kind)
+    save_tokenizer(folder, tokenizer)
+    (folder / f"sentence_{name}_config.json").write_text(json.dumps(said), "utf-8")
+    made = pin("cut", folder)
+    assert f"sentence_{name}_config.json" in made.files
+    encoder = TextEncoder(made, Config(encoder="data/models/cut.json", device="cpu"))
+    (found,) = encoder.encode([LONG])
+    assert len(found.tokens) == tokens
+
+
+@pytest.mark.parametrize("most", [0, -5, "256", True, 2.5, [6]])
+def test_a_limit_that_is_none(tmp_path: Path, most: Any) -> None:
+    folder = save_bert(tmp_path)
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": most}), "utf-8")
+    with refused(r"sentence_bert_config\.json: max_seq_length is .*; give the number of tokens"):
+        TextEncoder(pin("cut", folder), Config(encoder="data/models/cut.json", device="cpu"))
+
+
 @pytest.mark.skipif(find_spec(REAL) is None, reason=f"needs the package {REAL.replace('_', '-')} (84 MB)")
 def test_a_real_encoder_tells_meanings_apart() -> None:
     spec = find_spec(REAL)
@@ -141,3 +195,5 @@ def test_a_real_encoder_tells_meanings_apart() -> None:
     assert f1(kitten, cat) > f1(tax, cat)
     assert kitten.mean @ cat.mean > 0.5 > tax.mean @ cat.mean
     assert f1(cat, cat) == pytest.approx(1) and f1(letter, other) > 0.5
+    (long,) = encoder.encode(["cat " * 400])
+    assert len(long.tokens) == 256  # as its sentence_bert_config.json says; its tokenizer says 512

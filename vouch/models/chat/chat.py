@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Container, Mapping
 from functools import cached_property
 from typing import Any
@@ -125,7 +126,25 @@ def as_strings(said: list[dict[str, Any]], roles: Container[str]) -> list[dict[s
     ]
 
 
-_OPEN = ("(", "[", "{", '"', "'")  # after these an answer goes on without a space
+_OPEN = ("(", "[", "{")
+_EITHER = re.compile(r"""(["'`*_$])\1*$""")  # marks that open what they close
+_TAG = re.compile(r"<[^<>\s][^<>]*>$")
+
+
+def space_after(text: str) -> str:
+    """What stands between a text and the next word: a space, or nothing.
+
+    Nothing after a space, an opening mark (`(`, a quote, `**`), a tag, and in writing without spaces.
+    """
+    if not text or text[-1].isspace() or _TAG.search(text):
+        return ""
+    last, either = unicodedata.category(text[-1]), _EITHER.search(text)
+    if either:
+        before = text[: either.start()]
+        opens = not before or before[-1].isspace() or before.endswith(_OPEN)
+        return "" if opens or before.rpartition("\n")[2].count(either[0]) % 2 == 0 else " "
+    wide = unicodedata.east_asian_width(text[-1]) in "WF" and last[0] in "LP"
+    return "" if last in ("Ps", "Pi") or (wide and not "\uac00" <= text[-1] <= "\ud7a3") else " "
 
 
 # Troubles of this machine and not of a question: never taken for a refusal, which would be remembered.
@@ -159,13 +178,17 @@ class ChatTemplate:
 
     def _takes(self, question: Question, strings: frozenset[str]) -> bool:
         """Whether the template writes all of a conversation with these roles as strings."""
+        written = self._tried(as_strings(messages(question)[0], strings), answer=False)
+        return written is not None and dropped(question, written) is None and not _PRINTED.search(written)
+
+    def _tried(self, said: list[dict[str, Any]], answer: bool) -> str | None:
+        """Messages as the template writes them, None where it fails at them."""
         try:
-            written = render(self._text, as_strings(messages(question)[0], strings), self._variables, False)
+            return render(self._text, said, self._variables, answer)
         except MACHINE_ERRORS:
             raise
         except Exception:  # a template can raise whatever it likes
-            return False
-        return dropped(question, written) is None and not _PRINTED.search(written)
+            return None
 
     @cached_property
     def asked(self) -> str:
@@ -180,38 +203,29 @@ class ChatTemplate:
                 "`template` in models.lock"
             ) from None
 
-    @property
-    def merges(self) -> bool:
-        """Whether an answer follows the user's own words at once, so that tokens may span both."""
-        return not self._apart and not self._generation_prompt
-
-    @property
-    def _generation_prompt(self) -> str:
-        """What the template writes after the user's text."""
-        return self.asked.rpartition(_PROBE.text)[2]
+    @cached_property
+    def opening(self) -> str:
+        """What the template writes before all that is said; nothing where it fails at a plain question."""
+        said = as_strings(messages(_PROBE)[0], self._strings)
+        return (self._tried(said, answer=False) or "").partition(_PROBE.text)[0]
 
     @cached_property
     def _natural(self) -> str:
         """What the template writes between the generation prompt and an answer."""
-        said = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
-        try:
-            written = self.render([*messages(_PROBE)[0], said], answer=True)
-        except MACHINE_ERRORS:
-            raise
-        except Exception:  # a template need not know how to write answers
-            written = ""
-        return " " if written.startswith(self.asked + " ") else ""
+        asked, answer = self.asked, {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
+        told = as_strings([*messages(_PROBE)[0], answer], self._strings)
+        written = self._tried(told, answer=True) or ""
+        rest = written[len(asked) :] if written.startswith(asked) else ""
+        space = rest[: len(rest) - len(rest.lstrip())]
+        if asked.endswith(_PROBE.text):  # an answer follows the user's own words
+            return " " if space else ""
+        return space if rest[len(space) :].startswith("A") else space_after(asked)
 
-    def between(self, before: str) -> str:
-        """What stands between a text and how it goes on: the template's own habit, or a space."""
-        if self._apart and not before:
-            return ""
-        if not self._apart and before.endswith(self._generation_prompt):
-            return self._natural
-        return "" if before[-1:].isspace() or before.endswith(_OPEN) else " "
+    def between(self, begun: str | None) -> str:
+        """What stands before an answer's next word, after the words that begin it, if there are any.
 
-    def beginning(self, response: str | None) -> str:
-        """What stands before an answer's first free token, in a conversation about nothing."""
-        if self._apart:
-            return response or ""
-        return self.asked + (self.between(self.asked) + response if response else "")
+        As the template writes an answer, unless the answer has begun or the model has a decoder of its own.
+        """
+        if begun:
+            return space_after(begun)
+        return "" if self._apart else self._natural

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from PIL import Image
 
 from vouch.images.processed_pictures import ProcessedPictures
 from vouch.models.chat.chat import MACHINE_ERRORS, ChatTemplate, dropped, messages
-from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
+from vouch.models.chat.letter_tokens import LetterIds, common_start, letter_ids
 from vouch.models.chat.template_worker import LONGEST
 from vouch.models.decoder.prepared import Needs, Prepared
 from vouch.models.loading.model_loading import LoadedModel
@@ -20,7 +21,7 @@ from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
 
-_BEGINNINGS = 256  # of answers whose letters' tokens are kept; every thought is another
+_ENDS = 256  # of prompts whose letters' tokens are kept: with most chat templates all prompts end alike
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
 
 
@@ -32,6 +33,8 @@ class _Measured:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+        self.given: list[str] = []
+        """The texts that it got, pictures' places written out."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tokenizer, name)
@@ -40,11 +43,13 @@ class _Measured:
         return len(self._tokenizer)
 
     def __call__(self, text: Any, *args: Any, **kwargs: Any) -> Any:
-        length = sum(map(len, text)) if isinstance(text, list) else len(text)
+        texts = text if isinstance(text, list) else [text]
+        length = sum(map(len, texts))
         if length > LONGEST:
             raise UserError(
                 f"it becomes {length:,} characters with the places of its pictures; see its sizes"
             )
+        self.given += texts
         return self._tokenizer(text, *args, **kwargs)
 
 
@@ -58,7 +63,7 @@ class Preparer:
         self._processor.tokenizer = _Measured(processor.tokenizer)
         self._tokenizer = processor.tokenizer
         self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)
-        self._letters: dict[str | None, LetterTokens] = {}
+        self._letters: dict[tuple[str, str, tuple[str, ...]], LetterIds] = {}
 
     @classmethod
     def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
@@ -93,26 +98,41 @@ class Preparer:
 
         Raises UserError without naming its prompt, OSError and MemoryError where this machine is at fault.
         """
+        assert not (question.marks and question.options), "a letter and an option may follow other tokens"
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
-        tokens = tuple(inputs.pop("input_ids")[0].tolist())
-        inputs.pop("attention_mask", None)
+        tokens, text = self._as_written(rendered, inputs)
+        by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
+        shown = {name: value for name, value in inputs.items() if name not in by_token}
         if len(question.pictures) > 1 and not self._sees_all:
             raise UserError(
                 f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
             )
-        before = (question.prefill or "") if self.needs.separate_decoder else rendered
-        letters = self._letter_ids(question) if question.marks else None
-        if letters is not None and self._chat.merges:
-            self._check_letters(rendered, tokens, question.marks, letters)
-        options = self._options(before, question.options)
-        prefill = tuple(self._encode(before)) if self.needs.separate_decoder else ()
-        by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
-        shown = {name: value for name, value in inputs.items() if name not in by_token}
-        after = self._after_pictures(tokens)
-        prefix, flags = after if after < len(tokens) else 0, ("control_tokens",) if control else ()
-        question = replace(question, pictures=())  # many rows wait for others, and their pixels would
-        prepared = Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, prefill)
+        begun, between = tokens, self._chat.between(question.prefill)
+        if self.needs.separate_decoder:
+            text = question.prefill or ""
+            (begun,) = self._encode([text])
+        if text[-1:].isspace():
+            between = ""
+        letters = self._letter_ids(text, between, question.marks) if question.marks else None
+        dropped, added = (letters.dropped, letters.added) if letters else (0, ())
+        options: Sequence[tuple[int, ...]] = ()
+        if question.options:
+            dropped, options = self._options(text, between, question.options)
+        begun = [*begun[: len(begun) - dropped], *added]
+        ids, prefill = (tokens, begun) if self.needs.separate_decoder else (begun, [])
+        after = self._after_pictures(ids)
+        prepared = Prepared(
+            replace(question, pictures=()),  # many rows wait for others, and their pixels would
+            tuple(ids),
+            after if after < len(ids) else 0,
+            shown,
+            {name: _of_length(value, len(ids)) for name, value in by_token.items()},
+            letters,
+            tuple(options),
+            ("control_tokens",) if control else (),
+            tuple(prefill),
+        )
         self._check_length(prepared)
         return prepared
 
@@ -126,10 +146,13 @@ class Preparer:
                 raise UserError(f"it holds {token}, where this model expects a picture; correct the item")
         return any(token in whole for token in self._tokenizer.all_special_tokens)
 
+    @cached_property
+    def _of_pictures(self) -> frozenset[int | None]:
+        return frozenset((self.needs.image_token, *self.needs.indicators))
+
     def _after_pictures(self, tokens: Sequence[int]) -> int:
         """The place after the last one of a picture, 0 where there is none."""
-        of_pictures = (self.needs.image_token, *self.needs.indicators)
-        return max((place + 1 for place, token in enumerate(tokens) if token in of_pictures), default=0)
+        return max((place + 1 for place, token in enumerate(tokens) if token in self._of_pictures), default=0)
 
     @cached_property
     def _sees_all(self) -> bool:
@@ -153,68 +176,101 @@ class Preparer:
             return
         raise UserError(f"its {problem} reads; shorten the item, or leave it out")
 
-    def _letter_ids(self, question: Question) -> LetterIds:
-        response = question.prefill
-        if response not in self._letters:
-            if len(self._letters) >= _BEGINNINGS:
+    def _letter_ids(self, text: str, between: str, marks: Sequence[str]) -> LetterIds:
+        key = (text, between, tuple(marks))
+        if key not in self._letters:
+            if len(self._letters) >= _ENDS:
                 self._letters.clear()
-            before = self._chat.beginning(response)
-            unknown = self._tokenizer.unk_token_id
-            self._letters[response] = LetterTokens(self._encode, before, self._chat.between(before), unknown)
-        letters = self._letters[response].ids(question.marks)
-        if letters is None:
-            raise UserError(
-                f"the model's tokenizer has no distinct single token for each of "
-                f"{', '.join(question.marks):.100}; ask this model with another template"
-            )
-        return letters
+            self._letters[key] = letter_ids(self._encode, *key, self._tokenizer.unk_token_id)
+        return self._letters[key]
 
-    def _check_letters(
-        self, rendered: str, tokens: Sequence[int], marks: Sequence[str], letters: LetterIds
-    ) -> None:
-        """Raises UserError where a letter is not the next token of the whole prompt.
+    def _options(self, text: str, between: str, options: Sequence[str]) -> tuple[int, list[tuple[int, ...]]]:
+        """How many of a text's last tokens become others before some option, and the options' tokens.
 
-        Its tokens were found in a conversation about nothing, whose last words are others.
+        Text and option are tokenised as one. Those tokens that not all have in common count as the option's.
         """
-        for end in ("", "\n"):  # some processors end the prompt's line, as PaliGemma's does
-            before = self._encode(rendered + end)
-            words = before[self._after_pictures(before) :]
-            if words == list(tokens[max(len(tokens) - len(words), 0) :]):
-                break
-        else:
-            raise UserError("its tokens are not those of its text; ask this model with another template")
-        for mark, token in zip(marks, letters.read, strict=True):
-            if self._encode(rendered + end + letters.spelling + mark) != [*before, token]:
-                raise UserError(
-                    f"the letter {mark} and the prompt's last characters become one token; ask this model "
-                    "with another prompt template or chat template"
-                )
-
-    def _options(self, before: str, options: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """Tokens of options after a text.
-
-        Tokenised together with it where that leaves the text's own tokens unchanged, else apart from it.
-        """
-        known = self._encode(before) if options else []
-        end = (int(self._tokenizer.eos_token_id),) if self.needs.separate_decoder else ()
-        found = []
-        for option in options:
-            whole = self._encode(before + self._chat.between(before) + option)
-            together = whole[: len(known)] == known and len(whole) > len(known)
-            ids = whole[len(known) :] if together else self._encode(option)
-            if not ids:
+        known, *whole = self._encode([text, *(text + between + option for option in options)])
+        kept = len(common_start([known, *(tokens[:-1] for tokens in whole)]))
+        end = (self._tokenizer.eos_token_id,) if self.needs.separate_decoder else ()
+        for option, tokens in zip(options, whole, strict=True):
+            if not option or tokens == known:
                 raise UserError(
                     f"option {option!r:.40} has no tokens, so it has no likelihood; correct the item"
                 )
-            found.append((*ids, *end))
-        return tuple(found)
+        return len(known) - kept, [(*tokens[kept:], *end) for tokens in whole]
+
+    def _as_written(self, rendered: str, inputs: dict[str, torch.Tensor]) -> tuple[list[int], str]:
+        """A prompt's tokens, and the end of its text, from the last token with a meaning of its own on.
+
+        What the tokenizer ends a text with is cut off, of `inputs` as well: the model goes on there. Raises
+        UserError where the tokens are not what the tokenizer begins a text with, once, and those of the text.
+        """
+        ids, (_, ends) = inputs.pop("input_ids")[0].tolist(), self._added
+        inputs.pop("attention_mask", None)
+        for text in (*sorted(self._processor.tokenizer.given, key=len, reverse=True), rendered):
+            (own,) = self._encode([text])
+            ended = bool(ends) and ids[-len(own) - len(ends) :] == [*own, *ends]
+            if ended or ids[len(ids) - len(own) :] == own:
+                break
+        else:
+            raise UserError("its tokens are not those of its text; ask this model with another template")
+        length = len(ids) - len(ends) * ended
+        begun = [token for token in ids[: length - len(own)] if token not in self._of_pictures]
+        if begun and (begun not in self._beginnings or set(begun) <= set(self._head(own))):
+            raise UserError(
+                f"the model would read {self.decode(begun, special=True)!r:.40} before a text that begins "
+                "with it, or has none; ask this model with another template"
+            )
+        if not self.needs.separate_decoder and length < len(ids):
+            for name, value in list(inputs.items()):
+                inputs[name] = value[:, :length] if _by_token(name, value, len(ids)) else value
+            ids = ids[:length]
+        return ids, self._end(text, own)
+
+    def _head(self, tokens: Sequence[int]) -> list[int]:
+        """What stands before the first word of a text."""
+        return list(takewhile(lambda one: one in self._apart or not self.decode([one]).strip(), tokens))
+
+    def _end(self, text: str, tokens: Sequence[int]) -> str:
+        """A text from its last token with a meaning of its own on: nothing before it changes what follows."""
+        place = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
+        if place is None:
+            return text
+        end = text[max(text.rfind(self._tokenizer.convert_ids_to_tokens(tokens[place])), 0) :]
+        return end if self._encode([end])[0] == list(tokens[place:]) else text
+
+    @cached_property
+    def _apart(self) -> frozenset[int]:
+        """Tokens with a meaning of their own, which a text is split at before it is tokenised."""
+        return frozenset(self._tokenizer.get_added_vocab().values())
+
+    @cached_property
+    def _added(self) -> tuple[list[int], list[int]]:
+        """What the tokenizer puts before a text and after it."""
+        (bare,), whole = self._encode(["x"]), list(self._tokenizer("x")["input_ids"])
+        places = range(len(whole) - len(bare) + 1)
+        place = next((at for at in places if whole[at : at + len(bare)] == bare), None)
+        return ([], []) if place is None else (whole[:place], whole[place + len(bare) :])
+
+    @cached_property
+    def _beginnings(self) -> list[list[int]]:
+        """What may stand before a text: what the tokenizer puts there, or a processor by itself."""
+        begin = self._tokenizer.bos_token_id
+        return [self._added[0], *([] if begin is None else [[begin]])]
+
+    def _begins(self, rendered: str) -> bool:
+        """Whether the chat template writes itself what the tokenizer begins a text with."""
+        put = self._tokenizer.convert_ids_to_tokens(self._added[0])
+        begin = "".join(put) or self._tokenizer.bos_token
+        return bool(begin) and (rendered.lstrip().startswith(begin) or begin in self._chat.opening)
 
     def _checked_inputs(self, question: Question) -> tuple[str, dict[str, torch.Tensor]]:
         try:
             said, order = messages(question)
             rendered = self._chat.render(said)
             if question.prefill and not self.needs.separate_decoder:
-                rendered += self._chat.between(rendered) + question.prefill
+                space = "" if question.prefill[0].isspace() else self._chat.between(None)
+                rendered += space + question.prefill
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
         except ImportError as error:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
@@ -234,16 +290,16 @@ class Preparer:
         return rendered, inputs
 
     def _inputs(self, rendered: str, pictures: Sequence[Image.Image]) -> dict[str, torch.Tensor]:
-        begin = self._tokenizer.bos_token
         # A template that writes the begin token itself must not get a second one.
-        options = {"add_special_tokens": False} if begin and rendered.startswith(begin) else {}
+        options = {"add_special_tokens": False} if self._begins(rendered) else {}
+        self._processor.tokenizer.given.clear()
         nested = [list(pictures)] if pictures else None
         inputs = self._processor(text=[rendered], images=nested, return_tensors="pt", **options)
         return {name: value for name, value in inputs.items() if name != "labels"}
 
-    def _encode(self, text: str) -> list[int]:
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         try:
-            return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+            return [list(one) for one in self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
         except BaseException as error:
             if isinstance(error, Exception) or not raised_for_us(error):
                 raise
@@ -254,6 +310,12 @@ class Preparer:
 
 def _probe(*sizes: tuple[int, int]) -> Question:
     return Question("probe", None, "Which?", pictures=[Image.new("RGB", size, "grey") for size in sizes])
+
+
+def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
+    """What a model wants beside each of so many tokens: the last ones are text, all alike."""
+    more = max(0, tokens - value.shape[1])
+    return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)
 
 
 def _by_token(name: str, value: torch.Tensor, tokens: int) -> bool:

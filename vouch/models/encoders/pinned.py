@@ -1,8 +1,9 @@
 """A pinned model of the transformers library as an encoder. Imports torch: load this file late.
 
 Of a model with a picture and a text side (CLIP): its projected features. Of a text encoder: the mean over the
-last layer's tokens. Nothing is normalised. Texts are cut at the length that the model can read. Only texts of
-equally many tokens share a pass, so none is padded.
+last layer's tokens. Nothing is normalised. Texts are cut at the length that the model can read, or is said to
+read where its folder is one of sentence-transformers. Only texts of equally many tokens share a pass, so none
+is padded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from vouch.models.loading.image_processor import LOCAL, image_processor
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.loading.model_loading import load_weights, prepare_device
 from vouch.pipeline.errors import UserError
-from vouch.tables.pins import Pin
+from vouch.tables.pins import Pin, read_json
 
 DIGITS = 12  # of a pin's digest, to name it in a table
 UNREAD = "pooler."  # weights that text encoders are often saved without; nothing here reads what they compute
@@ -121,10 +122,9 @@ class _TextSide:
         check_tokenizer(folder)
         with opening(folder, WHAT, ADVICE):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            places = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-            # Some tokenizers say how much of it may be used (RoBERTa keeps two places for itself).
-            limits = [limit for limit in (places, self.tokenizer.model_max_length) if limit]
-            self._cut = {"truncation": True, "max_length": min(limits)} if limits else {}
+            # Some tokenizers say how much of it may be used.
+            limits = [*_said(folder), *_places(model), self.tokenizer.model_max_length]
+            self._cut = {"truncation": True, "max_length": min(filter(None, limits))} if any(limits) else {}
         self.folder, self._model, self._device = folder, model, device
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[tuple[list[int], Any]]:
@@ -150,6 +150,26 @@ class _TextSide:
             for row, vector in zip(rows, _numbers(self.folder, found), strict=True):
                 vectors[row] = vector
         return np.stack(vectors)
+
+
+def _said(folder: Path) -> Iterator[int]:
+    """What sentence-transformers' settings of a folder say: most tokens of a text."""
+    for path in sorted(folder.glob("sentence_*_config.json")):
+        most = read_json(path).get("max_seq_length")
+        if most is not None and (type(most) is not int or most < 1):
+            raise UserError(
+                f"{path}: max_seq_length is {most!r:.40}; give the number of tokens that it reads"
+            )
+        if most is not None:
+            yield most
+
+
+def _places(model: Any) -> Iterator[int]:
+    """The places that a model has for the tokens of a text; RoBERTa and its kin keep some for padding."""
+    yield getattr(model.config.get_text_config(), "max_position_embeddings", None) or 0
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            yield module.num_embeddings - module.padding_idx - 1
 
 
 def encoder_name(pin: Pin) -> str:

@@ -6,7 +6,7 @@ from vouch.models.requests.engine import Engine
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin
 
-REVISION = 3
+REVISION = 4
 SETTINGS = ("batch", "bucket", "threads")  # they move the last bits
 
 
