@@ -66,45 +66,36 @@ _NESTED = 6
 _SIMPLE = re.compile(r"-?\d+(?:\.\d+)?|[a-zA-Zπ]|\([^()]*\)")
 _SUMMED = re.compile(r".[-+/ ]|[+/ ]")
 _SLASH = "\\"
+_COMMAND = re.compile(r"\\([a-zA-Z]+|.|\n)")
+_BOXES = ("boxed", "fbox", "framebox")
+_BOX_OPENS = re.compile(r"\s{0,3}[{\d]")
+_THOUSAND = re.compile(r"\s?\d{3}(?!\d)")
+_SPACES = (
+    "left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle quad qquad bf rm it".split()
+)
+_MEANS = dict.fromkeys((*_SPACES, ",", ";", ":", " ", "\n"), " ") | {each: each for each in "%$&#_{}"}
+_MEANS |= dict.fromkeys("!()[]", "") | {"pi": "π", "times": "*", "cdot": "*", "div": "/"}
+_MEANS |= {"approx": "≈", "simeq": "≈", "circ": "°", "degree": "°", "degrees": "°"}
+_MEANS |= {"textdollar": "$", "dollar": "$", "pounds": "£", "euro": "€", "texteuro": "€"}
+_DEGREES = re.compile(r"(?:\{\})?[*^]\s{0,3}(?:\{\s{0,3})?°(?:\s{0,3}\})?")
 _DRESS = [
     (sign, re.compile(pattern), replacement)
     for sign, pattern, replacement in (
-        (_SLASH, r"\\(?:boxed|fbox|framebox)\s{0,3}(?=[{\d])", f" {BOX} "),
         ("<answer>", r"<answer>", f" {BOX} "),
         ("[[", r"\[\[(?=[^\[\]]{1,60}\]\])", f" {BOX} "),
         ("]]", r"(?<=\S)\]\]", " "),
         ("</answer>", r"</answer>", " "),
         ("$$", r"\$\$", " "),
         ("$", r"\$(?=[-+.\d\\])([^$\n]{1,200})\$(?![\d.])", r"\1"),  # a formula, not a price
-        (_SLASH, r"(?<=\d)\\[,;:]\s?(?=\d{3}(?!\d))|\\!", ""),
         ("{,}", r"(?<=\d)\{,\}(?=\d{3}(?!\d))", ""),
         ("~", r"(?<=\d)~(?=[\\A-Za-z])", " "),
-        (
-            _SLASH,
-            r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad|bf|rm|it)(?![a-zA-Z])|\\(?:,|;|:|\s)",
-            " ",
-        ),
-        (
-            _SLASH,
-            r"(?:\{\})?\^\s{0,3}(?:\{\s{0,3})?\\circ(?![a-z])(?:\s{0,3}\})?|\*?\\degrees?(?![a-z])",
-            "°",
-        ),
-        ("^", r"(?<=\d)\^\{?o\}?(?!\w)", "°"),
-        (_SLASH, r"\\pi(?![a-z])", "π"),
-        (_SLASH, r"\\(?:times|cdot)(?![a-z])", "*"),
-        (_SLASH, r"\\div(?![a-z])", "/"),
-        (_SLASH, r"\\(?:approx|simeq)(?![a-z])", "≈"),
-        (_SLASH, r"\\(?:textdollar|dollar)(?![a-z])\s?", "$"),
-        (_SLASH, r"\\pounds(?![a-z])\s?", "£"),
-        (_SLASH, r"\\(?:text)?euro(?![a-z])\s?", "€"),
-        (_SLASH, r"\\([%$&#_{}])", r"\1"),
     )
 ]
 _LAST = [
     (sign, re.compile(pattern), replacement)
     for sign, pattern, replacement in (
-        (_SLASH, r"\\sqrt\s{0,3}(?=[\w(])", "√"),
-        (_SLASH, r"\\[()\[\]]", ""),
+        ("^o", r"(?<=\d)\^o(?!\w)", "°"),
+        ("sqrt", r"\\sqrt\s{0,3}(?=[\w(])", "√"),
         ("$", r"\$(?!-?\.?\d)", ""),
         # GSM8K's last line: a mark or a number; any other #### is a heading.
         (
@@ -123,29 +114,49 @@ def undressed(text: str) -> str:
     """Plain Unicode, straight apostrophes, and LaTeX as plain text: `\\frac{1}{2}` is 1/2."""
     if not text.isascii():
         text = wide(text).replace("’", "'")
-    before = text
-    dressed = _SLASH in text or "{" in text
+    formulas = any(sign in text for sign in (_SLASH, "$", "√"))
     for sign, pattern, replacement in _DRESS:
         if sign in text:
             text = pattern.sub(replacement, text)
-    if dressed:
+    if _SLASH in text:
+        text = _COMMAND.sub(_command, text)
+        text = _DEGREES.sub("°", text) if "°" in text else text
+    if "{" in text or _SLASH in text:
         text = _flat(text)
     for sign, pattern, replacement in _LAST:
         if sign in text:
             text = pattern.sub(replacement, text)
-    if dressed or "$" in before or "√" in text:
+    if formulas:
         text = _MATH.sub(r"\1\2", text)
     return _TIMES_TEN.sub(r"e\1", text) if "10" in text else text
+
+
+def _command(found: re.Match[str]) -> str:
+    """A command without arguments as the sign that it writes."""
+    name, text = found[1], found.string
+    if name in _BOXES:
+        return f" {BOX} " if _BOX_OPENS.match(text, found.end()) else found.group()
+    if (
+        name in ",;:"
+        and text[found.start() - 1 : found.start()].isdigit()
+        and _THOUSAND.match(text, found.end())
+    ):
+        return ""
+    return _MEANS.get(name, found.group())
 
 
 def _flat(text: str) -> str:
     """Without commands that have arguments, from the innermost out."""
     for _ in range(_NESTED):
         before = text
-        text = _FONT.sub(r"\1", text)
-        text = _SCRIPT.sub(lambda script: script[1] + _whole(script[2]), text)
-        text = _ROOT.sub(_root, text)
-        text = _FRACTION.sub(_fraction, text)
+        if _SLASH in text:
+            text = _FONT.sub(r"\1", text)
+        if "{" in text:
+            text = _SCRIPT.sub(lambda script: script[1] + _whole(script[2]), text)
+        if "sqrt" in text or "√" in text:
+            text = _ROOT.sub(_root, text)
+        if "frac" in text:
+            text = _FRACTION.sub(_fraction, text)
         if text == before:
             break
     return text
@@ -241,6 +252,10 @@ def boxed(text: str) -> str:
         if depth == 0:
             return rest[1:end].strip()
     return ""
+
+
+FORMULA = re.compile(r"(?<![A-Za-z]{2})\s?[-+*/^=<>≤≥±]\s?(?![A-Za-z]{2})[\w√π(]|√|π|\d[a-zα-ω](?![a-z])|\d!")
+"""What makes of a number a part of something else: `180-x`, `2√3`, `5!`."""
 
 
 class Quantity(NamedTuple):

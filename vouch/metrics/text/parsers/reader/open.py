@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 from itertools import pairwise
 
-from vouch.metrics.text.numbers import WORD_NUMBER, boxed, expressions, number, trimmed, undressed
+from vouch.metrics.text.numbers import FORMULA, WORD_NUMBER, boxed, expressions, number, trimmed, undressed
 from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, Reading
 from vouch.metrics.text.parsers.reader.before import OPENERS
 from vouch.metrics.text.parsers.reader.context import CLOSERS, SENTENCE_END
@@ -20,7 +20,7 @@ from vouch.metrics.text.parsers.reader.cues import (
 )
 from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared
 
-_NEAR, _FEW, _BEGINNING = 3, 3, 24
+_NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400
 _ENUMERATED = re.compile(r"(?m)^[ \t]{0,4}\([a-zA-Z]{1,2}\)\s")
 _BOLD = re.compile(r"\*(?=\S)([^*\n]{1,60})(?<=\S)\*")
 _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
@@ -37,7 +37,6 @@ _BOUND = re.compile(rf"(?<!\w)(?:{either(phrases('bound'))}|∠)\s{{0,2}}[$€£
 _LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$")
 _SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
 _AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
-_FORMULA = re.compile(r"[-+*/^<>≤≥±]\s?[\w√(]|[\w)]\s?[*/^!]|√|π|\d[a-z](?![a-z])")
 _ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
 _EXAMPLE = re.compile(any_of(phrases("example")))
 _INSTANCE = re.compile(rf"\s{{0,4}}{either(phrases('instance'))}(?!\w)")
@@ -106,8 +105,8 @@ class _Said:
     def read(self) -> Reading:
         """A box and a statement outrank all else; then what declines; then a conclusion, what is bold, and
         what is said last."""
-        said = trimmed(self.said)
-        if number(said) is not None or (_LIST.fullmatch(said) and "," in said):
+        said = trimmed(self.said[:_WHOLE])
+        if len(self.said) <= _WHOLE and (number(said) is not None or (_LIST.fullmatch(said) and "," in said)):
             return Reading(ANSWER, (), "value alone", said)
         if boxes := self._boxed():
             return boxes
@@ -132,7 +131,7 @@ class _Said:
             return None
         last = re.split("[=≈]", box)[-1].strip()
         found = [one[2] for one in _numbers(box, 0, len(box))]
-        if number(box) is not None or len(found) != 1 or _FORMULA.search(box):
+        if number(box) is not None or len(found) != 1 or FORMULA.search(box):
             found = [box if number(last) is None else last]
         return Reading(ANSWER, (), "boxed value" if _numbers(box, 0, len(box)) else "boxed text", found[0])
 
