@@ -1,6 +1,6 @@
 """Texts without the dress of Unicode and LaTeX, and the numbers they write.
 
-Here alone a text becomes a number: sign, point, exponent, fraction, root, power, currency, unit, English words.
+Here alone a text becomes a number: sign, point, exponent, fraction, root, power, currency, unit, words.
 """
 
 import math
@@ -71,13 +71,14 @@ _BOXES = ("boxed", "fbox", "framebox")
 _BOX_OPENS = re.compile(r"\s{0,3}[{\d]")
 _THOUSAND = re.compile(r"\s?\d{3}(?!\d)")
 _SPACES = (
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle quad qquad bf rm it".split()
+    *("left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr"),
+    *("displaystyle", "textstyle", "quad", "qquad", "bf", "rm", "it", ",", ";", ":", " ", "\n"),
 )
-_MEANS = dict.fromkeys((*_SPACES, ",", ";", ":", " ", "\n"), " ") | {each: each for each in "%$&#_{}"}
+_MEANS = dict.fromkeys(_SPACES, " ") | {each: each for each in "%$&#_{}"}
 _MEANS |= dict.fromkeys("!()[]", "") | {"pi": "π", "times": "*", "cdot": "*", "div": "/"}
 _MEANS |= {"approx": "≈", "simeq": "≈", "circ": "°", "degree": "°", "degrees": "°"}
 _MEANS |= {"textdollar": "$", "dollar": "$", "pounds": "£", "euro": "€", "texteuro": "€"}
-_DEGREES = re.compile(r"(?:\{\})?[*^]\s{0,3}(?:\{\s{0,3})?°(?:\s{0,3}\})?")
+_DEGREES = re.compile(r"(?:\{\})?[*^]\s{0,3}(?:\{\s{0,3}°\s{0,3}\}|°)")
 _DRESS = [
     (sign, re.compile(pattern), replacement)
     for sign, pattern, replacement in (
@@ -86,7 +87,11 @@ _DRESS = [
         ("]]", r"(?<=\S)\]\]", " "),
         ("</answer>", r"</answer>", " "),
         ("$$", r"\$\$", " "),
-        ("$", r"\$(?=[-+.\d\\])([^$\n]{1,200})\$(?![\d.])", r"\1"),  # a formula, not a price
+        (
+            "$",
+            r"(?<!\\)\$(?=[-+.\d\\])([^$\n]{1,200}?)\s?\\{0,2}\s?\$(?![\d.])",
+            r"\1",
+        ),  # a formula, not a price
         ("{,}", r"(?<=\d)\{,\}(?=\d{3}(?!\d))", ""),
         ("~", r"(?<=\d)~(?=[\\A-Za-z])", " "),
     )
@@ -186,11 +191,12 @@ _STOPS = " \t\r\n.,;:!?。、־׳״"
 _OPEN, _CLOSE = "([{<“‘«【「", ")]}>”’»】」"
 _PARTNER = dict(zip(_OPEN, _CLOSE, strict=True))
 _QUOTED = "\"'`*_"
+_BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _TUPLE = re.compile(r"[(\[{](?=[^()\[\]{}]*\d)[^()\[\]{}]*,[^()\[\]{}]*[)\]}]")
 
 
 def trimmed(text: str) -> str:
-    """Without punctuation around it that means nothing: that of .25, 5', (3, -4), [0, 1), C* and ... stays."""
+    """Without punctuation around it that means nothing: of .25, 5', (3, -4), [0, 1), C* and ... it stays."""
     found = text.strip()
     while True:
         inner = _unwrapped(_stopped(found))
@@ -238,6 +244,11 @@ def _paired(text: str, opens: str, closes: str) -> bool:
     return True
 
 
+def tight(text: str) -> str:
+    """Without blanks, but for those between two digits."""
+    return _BLANKS.sub("", text)
+
+
 def boxed(text: str) -> str:
     """What the last box of an undressed text holds, at most 300 characters; empty where there is none."""
     place = text.rfind(BOX)
@@ -267,11 +278,12 @@ class Quantity(NamedTuple):
 
 
 _UNITS = """
-mm millimeter millimeters millimetre millimetres, cm centimeter centimeters centimetre centimetres, dm, m meter meters
-metre metres, km kilometer kilometers kilometre kilometres, in inch inches ", ft foot feet ', yd yard yards,
-mi mile miles, mg, g gram grams, kg kilogram kilograms kilo kilos, ml, l liter liters litre litres, ms, s sec second
-seconds, min minute minutes, h hr hour hours, day days, week weeks, month months, year years, % percent, ° degree degrees
-deg, °c, °f, $ dollar dollars usd, € euro euros eur, £ pound pounds, ¥ yen yuan, cent cents"""
+mm millimeter millimeters millimetre millimetres, cm centimeter centimeters centimetre centimetres, dm, m
+meter meters metre metres, km kilometer kilometers kilometre kilometres, in inch inches ", ft foot feet
+', yd yard yards, mi mile miles, mg, g gram grams, kg kilogram kilograms kilo kilos, ml, l liter liters
+litre litres, ms, s sec second seconds, min minute minutes, h hr hour hours, day days, week weeks, month
+months, year years, % percent, ° degree degrees deg, °c, °f, $ dollar dollars usd, € euro euros eur, £
+pound pounds, ¥ yen yuan, cent cents"""
 _UNIT_OF = {
     name: names[0] for names in (line.split() for line in _UNITS.split(",") if line.strip()) for name in names
 }
@@ -284,7 +296,8 @@ _QUANTITY = re.compile(
 _TIGHT = re.compile(r"(?<=[\d)π√+*/^(-])\s+(?=[-+*/^√π()])|(?<=[-+*/^√(])\s+(?=[\d√π(.])")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,4})\s(\d{1,4}/\d{1,4})(?![\d/])")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:\s\d{3})+(?![\d,])")
-_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2}|\d{4,})(?![\d.,])|(?<![\d.,])(0),(\d+)(?![\d.,])")
+_COMMA = re.compile(r"([-+]?)(?:(\d+),(\d{1,2}|\d{4,})|(0),(\d+))(?=[*/^√π]|$)")
+_NEGATIVE = re.compile(r"(?:minus|negative)\s(?=[^\W_])")
 _LARGEST_FACTORIAL = 100
 
 
@@ -299,6 +312,8 @@ def quantity(text: str) -> Quantity | None:
     text = trimmed(text).lower()
     if not text or len(text) > 100:
         return None
+    if (words := _NEGATIVE.match(text)) and (positive := quantity(text[words.end() :])):
+        return positive._replace(value=-positive.value)
     if text[0].isalpha() and (value := spelled(text)) is not None:
         return Quantity(value)
     if " " in text:
@@ -307,7 +322,9 @@ def quantity(text: str) -> Quantity | None:
     found = _QUANTITY.fullmatch(text)
     if found is None:
         return None
-    value = evaluated(_COMMA.sub(_pointed, found["value"]))
+    value = evaluated(
+        _COMMA.sub(_pointed, found["value"]) if _COMMA.match(found["value"]) else found["value"]
+    )
     if value is None:
         return None
     if found["factorial"]:
@@ -331,7 +348,7 @@ def _unit(name: str) -> str:
 
 
 def _pointed(comma: re.Match[str]) -> str:
-    return f"{comma[1] or comma[3]}.{comma[2] or comma[4]}"
+    return f"{comma[1]}{comma[2] or comma[4]}.{comma[3] or comma[5]}"
 
 
 def spelled(text: str) -> float | None:

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from vouch.metrics.text.numbers import Quantity, number, quantity, trimmed, undressed
+from vouch.metrics.text.numbers import Quantity, number, quantity, tight, trimmed, undressed
 from vouch.metrics.text.parsers.marks import ANSWER
 from vouch.metrics.text.parsers.reader.open import items, phrase, value
 from vouch.metrics.text.wording import plain
 
 _EXACT = 1e-9
+_BRACKETS = frozenset("()[]{}")
 _DECIMALS = re.compile(r"\.(\d+)(?!\d|[eE*x×]|\s?[x×])")
 _FORMULA = re.compile(r"[\d=+*/^<>(\[\\√π]")
 
@@ -47,7 +48,7 @@ def same(text: str, reference: str) -> bool:
         scale = max(found.scale, wanted.scale) if 1 in (found.scale, wanted.scale) else 1
         return any(abs(found.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
     if reference.strip().startswith("[") and (known := items(reference)) is not None:
-        listed = items(text) or items(f"[{text.strip()}]")
+        listed = items(text) or (None if _BRACKETS & set(text) else items(f"[{text.strip()}]"))
         return listed is not None and list(map(_item, listed)) == list(map(_item, known))
     said = phrase(text)
     return plain(said) == plain(reference) or (
@@ -57,7 +58,7 @@ def same(text: str, reference: str) -> bool:
 
 def _tight(text: str) -> str:
     """Undressed, without blanks."""
-    return "".join(trimmed(undressed(text)).lower().split())
+    return tight(trimmed(undressed(text)).lower())
 
 
 def _precision(reference: str, wanted: float) -> float:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from vouch.metrics.text.parsers.marks import Choices, opening
 from vouch.metrics.text.numbers import wide
+from vouch.metrics.text.parsers.marks import Choices, opening
 from vouch.metrics.text.wording import plain
 
 _MARK = re.compile(r"\(([1-9A-Za-z])\)")

@@ -7,7 +7,7 @@ reads what names no option by its own words, open.py answers to open questions.
 
 import re
 
-from vouch.metrics.text.numbers import boxed, number, trimmed, undressed
+from vouch.metrics.text.numbers import boxed, number, tight, trimmed, undressed
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
 from vouch.metrics.text.parsers.reader.decide import EXPLICIT, decide
 from vouch.metrics.text.parsers.reader.options import Known, known, without_article
@@ -45,9 +45,11 @@ def _read(said: str, options: Known, question: str) -> Reading:
 
 
 def _boxed(said: str, options: Known) -> Reading | None:
-    """What the last box holds, where it is nothing but an option."""
+    """What the last box holds, where it is nothing but an option, or equals one."""
     content = boxed(said)
     reading = _whole(content, options) if content else None
+    if reading is None and "=" in content:
+        reading = _whole(content.rpartition("=")[2], options)
     return reading._replace(kind=f"boxed {reading.kind.partition(' ')[0]}") if reading else None
 
 
@@ -104,6 +106,6 @@ def _marked(plain: str, options: Known) -> Reading | None:
 def _named(plain: str, options: Known) -> int | None:
     """The option with this text, but for an article or blanks, or with words of the same meaning."""
     place = options.unique.get(plain, options.unique.get(without_article(plain)))
-    if place is None and not plain.isalpha():
-        place = options.compact.get("".join(plain.split()))
+    if place is None:
+        place = options.compact.get(tight(plain))
     return options.equal.get(plain) if place is None else place

@@ -24,6 +24,9 @@ _NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400
 _ENUMERATED = re.compile(r"(?m)^[ \t]{0,4}\([a-zA-Z]{1,2}\)\s")
 _BOLD = re.compile(r"\*(?=\S)([^*\n]{1,60})(?<=\S)\*")
 _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
+_SEVERAL = re.compile(
+    rf"[\d.√π/-]{{1,20}}(?:\s?(?:{either(phrases('join'))}|[,&])\s?[\d.√π/-]{{1,20}}){{1,20}}"
+)
 _RATIO = re.compile(
     r"(?<![\w:.])\d{1,4}:\d{1,4}(?![\w:])"
     rf"|(?<![\w.-])\d{{1,6}}(?:\.\d{{1,4}})?%?(?:\s{either(phrases('range'))}\s|[-–])"
@@ -34,7 +37,7 @@ _STEP = re.compile(
 )
 # What stands before a number: words that it does not answer to, and words that link it to what was asked.
 _BOUND = re.compile(rf"(?<!\w)(?:{either(phrases('bound'))}|∠)\s{{0,2}}[$€£¥]?$")
-_LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$")
+_LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$|[<>≤≥]\s?$")
 _SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
 _AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
 _ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
@@ -106,7 +109,8 @@ class _Said:
         """A box and a statement outrank all else; then what declines; then a conclusion, what is bold, and
         what is said last."""
         said = trimmed(self.said[:_WHOLE])
-        if len(self.said) <= _WHOLE and (number(said) is not None or (_LIST.fullmatch(said) and "," in said)):
+        listed = (_LIST.fullmatch(said) and "," in said) or _SEVERAL.fullmatch(said)
+        if len(self.said) <= _WHOLE and (number(said) is not None or listed):
             return Reading(ANSWER, (), "value alone", said)
         if boxes := self._boxed():
             return boxes

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from vouch.metrics.text.numbers import WORDS, number, trimmed, undressed
+from vouch.metrics.text.numbers import WORDS, number, tight, trimmed, undressed
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.metrics.text.parsers.reader.cues import EQUAL, NO, YES, either, phrases
 
@@ -74,12 +74,13 @@ class Known:
 
     @cached_property
     def compact(self) -> Mapping[str, int]:
-        """Places by the texts without blanks, of those that are more than words."""
+        """Places by the texts without blanks, of formulas and names of points: `2:3`, `6a-3b`, `PQ`."""
         found: dict[str, int] = {}
         for text, place in self.unique.items():
-            key = "".join(text.split())
-            found[key] = -1 if key in found else place
-        return {key: place for key, place in found.items() if place >= 0 and not key.isalpha()}
+            key = tight(text)
+            if not key.isalpha() or len(key) == len(text.split()):
+                found[key] = -1 if key in found else place
+        return {key: place for key, place in found.items() if place >= 0}
 
     @cached_property
     def shared(self) -> tuple[Mapping[str, int], str]:
