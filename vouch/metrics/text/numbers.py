@@ -66,6 +66,7 @@ _NESTED = 6
 _SIMPLE = re.compile(r"-?\d+(?:\.\d+)?|[a-zA-Zπ]|\([^()]*\)")
 _SUMMED = re.compile(r".[-+/ ]|[+/ ]")
 _SLASH = "\\"
+_ELSE = ("$", "√", "####", "[[", "<answer>", "{", "^o")
 _COMMAND = re.compile(r"\\([a-zA-Z]+|.|\n)")
 _BOXES = ("boxed", "fbox", "framebox")
 _BOX_OPENS = re.compile(r"\s{0,3}[{\d]")
@@ -119,19 +120,19 @@ def undressed(text: str) -> str:
     """Plain Unicode, straight apostrophes, and LaTeX as plain text: `\\frac{1}{2}` is 1/2."""
     if not text.isascii():
         text = wide(text).replace("’", "'")
-    formulas = any(sign in text for sign in (_SLASH, "$", "√"))
-    for sign, pattern, replacement in _DRESS:
-        if sign in text:
-            text = pattern.sub(replacement, text)
-    if _SLASH in text:
-        text = _COMMAND.sub(_command, text)
-        text = _DEGREES.sub("°", text) if "°" in text else text
-    if "{" in text or _SLASH in text:
-        text = _flat(text)
-    for sign, pattern, replacement in _LAST:
-        if sign in text:
-            text = pattern.sub(replacement, text)
-    if formulas:
+    slashed = _SLASH in text
+    if slashed or any(sign in text for sign in _ELSE):
+        for sign, pattern, replacement in _DRESS:
+            if sign in text:
+                text = pattern.sub(replacement, text)
+        if slashed:
+            text = _COMMAND.sub(_command, text)
+            text = _DEGREES.sub("°", text) if "°" in text else text
+        if slashed or "{" in text:
+            text = _flat(text)
+        for sign, pattern, replacement in _LAST:
+            if sign in text:
+                text = pattern.sub(replacement, text)
         text = _MATH.sub(r"\1\2", text)
     return _TIMES_TEN.sub(r"e\1", text) if "10" in text else text
 
@@ -283,7 +284,7 @@ meter meters metre metres, km kilometer kilometers kilometre kilometres, in inch
 ', yd yard yards, mi mile miles, mg, g gram grams, kg kilogram kilograms kilo kilos, ml, l liter liters
 litre litres, ms, s sec second seconds, min minute minutes, h hr hour hours, day days, week weeks, month
 months, year years, % percent, ° degree degrees deg, °c, °f, $ dollar dollars usd, € euro euros eur, £
-pound pounds, ¥ yen yuan, cent cents"""
+pound pounds, ¥ yen yuan, cent cents, am, pm"""
 _UNIT_OF = {
     name: names[0] for names in (line.split() for line in _UNITS.split(",") if line.strip()) for name in names
 }
@@ -298,6 +299,8 @@ _MIXED = re.compile(r"(?<![\d.,/])(\d{1,4})\s(\d{1,4}/\d{1,4})(?![\d/])")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:\s\d{3})+(?![\d,])")
 _COMMA = re.compile(r"([-+]?)(?:(\d+),(\d{1,2}|\d{4,})|(0),(\d+))(?=[*/^√π]|$)")
 _NEGATIVE = re.compile(r"(?:minus|negative)\s(?=[^\W_])")
+_NUMERIC = re.compile(r"[\dπ]")
+_VARIABLES = frozenset("xyzbipqru")
 _LARGEST_FACTORIAL = 100
 
 
@@ -316,6 +319,8 @@ def quantity(text: str) -> Quantity | None:
         return positive._replace(value=-positive.value)
     if text[0].isalpha() and (value := spelled(text)) is not None:
         return Quantity(value)
+    if not _NUMERIC.search(text):
+        return None
     if " " in text:
         text = _SPACED.sub(lambda groups: re.sub(r"\s", "", groups.group()), text)
         text = _TIGHT.sub("", _MIXED.sub(r"(\1+\2)", text))
@@ -332,6 +337,8 @@ def quantity(text: str) -> Quantity | None:
             return None
         value = float(math.factorial(int(value)))
     name = found["unit"] or found["currency"]
+    if name in _VARIABLES and found.end("value") == found.start("unit"):
+        return None
     scale = float(_SCALES.get(name, 1))
     return Quantity(value * scale * (-1 if found["sign"] in ("-", "–") else 1), _unit(name), scale)
 
@@ -353,6 +360,9 @@ def _pointed(comma: re.Match[str]) -> str:
 
 def spelled(text: str) -> float | None:
     """The number that English words write: `twenty-one`, `two hundred and five`."""
+    first = text.lower().partition(" ")[0].partition("-")[0]
+    if first not in WORDS and first not in _SCALES:
+        return None
     total = group = 0
     last = _SCALES["hundred"]
     for word in text.lower().replace("-", " ").split():

@@ -8,7 +8,7 @@ from vouch.metrics.text.parsers.marks import ANSWER
 from vouch.metrics.text.parsers.reader.open import items, phrase, value
 from vouch.metrics.text.wording import plain
 
-_EXACT = 1e-9
+_EXACT, _THOUSAND = 1e-9, 1000
 _BRACKETS = frozenset("()[]{}")
 _DECIMALS = re.compile(r"\.(\d+)(?!\d|[eE*x×]|\s?[x×])")
 _FORMULA = re.compile(r"[\d=+*/^<>(\[\\√π]")
@@ -45,7 +45,8 @@ def same(text: str, reference: str) -> bool:
             return False
         slack = _precision(reference, wanted.value)
         # A chart may count in millions and not say so in its labels.
-        scale = max(found.scale, wanted.scale) if 1 in (found.scale, wanted.scale) else 1
+        scale = max(found.scale, wanted.scale) if min(found.scale, wanted.scale) == 1 else 1.0
+        scale = scale if scale >= _THOUSAND else 1.0
         return any(abs(found.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
     if reference.strip().startswith("[") and (known := items(reference)) is not None:
         listed = items(text) or (None if _BRACKETS & set(text) else items(f"[{text.strip()}]"))

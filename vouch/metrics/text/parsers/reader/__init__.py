@@ -22,9 +22,9 @@ def read(text: str, choices: Choices) -> Reading:
     """What the text says: one option, several, none, or that it declines; and the reason."""
     text = shortened(text)
     if len(text) <= _BARE:  # without a look at the options, which takes longer
-        plain = trimmed(text).lower()
+        plain = text.strip(EDGES).lower()
         for place, mark in enumerate(choices.marks):
-            if plain and mark.lower() == plain:
+            if plain and mark.lower() == plain and (plain.isalpha() or trimmed(text).lower() == plain):
                 return Reading(OPTION, (place,), "mark alone", plain)
     options = known(choices)
     whole = _whole(text, options)
@@ -62,7 +62,8 @@ def _whole(text: str, options: Known) -> Reading | None:
     exact = trimmed(text).lower()
     if found := _alone(exact, options):
         return found
-    value = number(exact)
+    plain = text.strip(EDGES).lower()
+    value = number(exact) if options.values or plain != exact else None
     if options.values and value is not None:
         # `5!` is 120, or an exclamation.
         place = options.valued(value)
@@ -70,7 +71,7 @@ def _whole(text: str, options: Known) -> Reading | None:
             place = options.valued(float(exact[:-1]))
         if place is not None:
             return Reading(OPTION, (place,), "value alone", exact)
-    if value is None and (plain := text.strip(EDGES).lower()) != exact and (found := _alone(plain, options)):
+    if plain != exact and value is None and (found := _alone(plain, options)):
         return found
     return _marked(exact, options)
 
@@ -106,6 +107,6 @@ def _marked(plain: str, options: Known) -> Reading | None:
 def _named(plain: str, options: Known) -> int | None:
     """The option with this text, but for an article or blanks, or with words of the same meaning."""
     place = options.unique.get(plain, options.unique.get(without_article(plain)))
-    if place is None:
+    if place is None and options.compact:
         place = options.compact.get(tight(plain))
     return options.equal.get(plain) if place is None else place

@@ -40,6 +40,8 @@ _BOUND = re.compile(rf"(?<!\w)(?:{either(phrases('bound'))}|∠)\s{{0,2}}[$€£
 _LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$|[<>≤≥]\s?$")
 _SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
 _AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
+_TERM = re.compile(r"\s?[-+*^]\s?\d{0,4}[a-zA-Z](?!\w)|[xyzi](?!\w)")
+_PRIOR = re.compile(r"(?<![A-Za-z])[xyzi]\s?[-+*^]\s?$")
 _ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
 _EXAMPLE = re.compile(any_of(phrases("example")))
 _INSTANCE = re.compile(rf"\s{{0,4}}{either(phrases('instance'))}(?!\w)")
@@ -236,7 +238,7 @@ def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
     found = []
     step = _STEP.match(said, begin, end)
     for start, close, _ in expressions(said, step.end() if step else begin, end, scaled=False):
-        if not said.startswith(("s ", "s.", "s,"), close):
+        if not said.startswith(("s ", "s.", "s,"), close) and not _in_term(said, start, close):
             found.append((start, close, said[start:close]))
     words = [match.span() for match in WORD_NUMBER.finditer(said, begin, end)]
     found += [(*span, said[slice(*span)]) for span in words if _counts(said, begin, *span)]
@@ -245,6 +247,15 @@ def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
     return sorted(
         [one for one in found if one[0] not in within]
         + [(start, close, said[start:close]) for start, close in ratios]
+    )
+
+
+def _in_term(said: str, start: int, close: int) -> bool:
+    """Whether a number is only a part of a formula: `2x`, `100 - x`."""
+    if _TERM.match(said, close):
+        return True
+    return said[max(0, start - 2) : start].strip()[-1:] in ("+", "-", "*", "^") and _before(
+        _PRIOR, said, 0, start
     )
 
 

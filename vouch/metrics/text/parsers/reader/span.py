@@ -24,12 +24,11 @@ class Span:
 
 def whole(low: str, start: int, end: int) -> bool:
     """Whether no word, number or formula goes on before or after this place."""
-    before, after = low[max(0, start - 2) : start], low[end : end + 2]
-    if _goes_on(before[-1:], low[start]) or _goes_on(after[:1], low[end - 1]):
+    if _goes_on(low[start - 1 : start], low[start]) or _goes_on(low[end : end + 1], low[end - 1]):
         return False
-    if low[start].isdigit() and before[-1:] in _POINTS and before:
-        return before[-1] == "," and not before[0].isdigit()
-    return not (low[end - 1].isdigit() and after[:1] in _POINTS and after[1:].isdigit())
+    if low[start].isdigit() and start and low[start - 1] in _POINTS:
+        return low[start - 1] == "," and not low[start - 2 : start - 1].isdigit()
+    return not (low[end - 1].isdigit() and low[end : end + 1] in _POINTS and low[end + 1 : end + 2].isdigit())
 
 
 def _goes_on(beyond: str, edge: str) -> bool:
