@@ -104,12 +104,13 @@ def _found(text: str, match: re.Match[str], last: int) -> tuple[int, int, int, f
 
 
 def _share(match: re.Match[str], scale: str | None) -> float | None:
+    """scale: what counts as certain where neither a percent sign nor `of 10` says so."""
     value = number(match["share"])
     if value is None:
         return None
-    if match["whole"] or (scale and not match["percent"]):
-        whole = float(match["whole"] or scale)
-        value = value / whole if whole else 2.0
+    whole = match["whole"] or (None if match["percent"] else scale)
+    if whole is not None:
+        value = value / float(whole) if float(whole) else 2.0
     elif match["percent"] or value > 1:
         value /= 100
     return value if value <= 1 else None

@@ -114,8 +114,8 @@ def _values(said: str, known: Known) -> list[Span]:
             found.append(Span((place,), start, end, VALUE))
     if known.small:
         for match in WORD_NUMBER.finditer(said):
-            value = spelled(match.group())
-            place = None if value is None else known.valued(value)
+            written = spelled(match.group())
+            place = None if written is None else known.valued(written)
             if place is not None:
                 found.append(Span((place,), *match.span(), VALUE))
     return found
