@@ -13,8 +13,13 @@ _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 def plain(text: str) -> str:
     """Lower case, one space between words, no punctuation around it that means nothing, no leading English
     article; a decimal in one form."""
+    return canonical(as_written(text))
+
+
+def as_written(text: str) -> str:
+    """The same, with decimals as they are written."""
     words = trimmed(" ".join(wide(text).casefold().split()))
-    return _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else canonical(words)
+    return _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else words
 
 
 def short(text: str) -> str:
