@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import vouch
+from vouch.metrics.ranking.scores import agreement
 from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.answers.matching import anls
@@ -70,10 +72,68 @@ def test_vqa_score_leaves_each_reference_out_once() -> None:
         ("3.5", "3.5"),
         ("u.s.", "us"),
         ("whats that", "what's that"),
+        ("None", "0"),
+        ("shant", "shan't"),
+        ("someones", "someone's"),
+        ("somebodys", "somebody's"),
+        ("notve", "not've"),
+        ("whatve", "what've"),
+        ("couldnt've", "couldn't've"),
+        ("couldn'tve", "couldn't've"),
+        ("yall'll", "y'all'll"),
+        ("lets", "lets"),
+        ("im", "im"),
     ],
 )
 def test_texts_that_vqa_takes_for_equal(text: str, same: str) -> None:
     assert normal(text) == normal(same) == same
+
+
+# Numbers, formulas and what is no number: the first two tables hold for every metric that compares words.
+SAME = (
+    (".5", "0.5"), ("−0.5", "-1/2"), ("½", "0.5"), ("1½", "3/2"), ("1 1/2", "1.5"), ("10²", "100"), ("10⁻³", "0.001"),
+    ("1e3", "1000"), ("3 × 10⁴", "30000"), ("1,234,567", "1234567"), ("10 000", "10000"), ("27{,}000", "27000"),
+    ("0,5", "0.5"), ("$.50", "0.50"), ("5 cm", "5 centimeters"), ("5 square meters", "5 m²"), ("5 cm", "5"),
+    ("45 percent", "45%"), ("60^\\circ", "60 degrees"), (r"\frac{3}{4}", "0.75"), (r"\frac{1+2}{4}", "0.75"),
+    (r"\sqrt[3]{8}", "2"), (r"\sqrt{12}", r"2\sqrt3"), ("x = 5", "5"), ("4!", "24"), ("4 million", "4000000"),
+    ("two hundred and five", "205"), ("twenty-one", "21"), ("minus five", "-5"), (r"27000 - 4500 \pi", r"27000-4500\pi"),
+    ("(3, -4)", "(3,-4)"), ("$x^2 + 1$", "x^{2}+1"), ("1, 2", "[1, 2]"), ("[0,1)", "[0, 1)"), ("(3.14)", "3.14"),
+    ("The answer is 10√2+100.", r"10\sqrt{2}+100"), (r"So \boxed{90^\circ}", "90"), ("**red**", "red"),
+)  # fmt: skip
+DIFFERENT = (
+    (".25", "25"), (".5", "5"), ("10²", "102"), ("x²", "x2"), ("½", "12"), ("1½", "11/2"), ("10₂", "102"), ("1,5", "15"),
+    ("(5)", "-5"), ("3/4", "34"), ("1:2", "12"), ("10:30", "1030"), ("5'", '5"'), ("5!", "5"), ("[0, 1)", "(0, 1]"),
+    ("(0, 1)", "[0, 1]"), ("{1, 2}", "(1, 2)"), ("<5", "5"), ("C*", "C"), ("'til", "til"), ("?", "!"), ("5 cm", "5 m"),
+    ("5 cm²", "5 cm"), ("$5", "€5"), ("10 am", "10 pm"), ("3 million", "3 thousand"), ("four times", "4"),
+    ("four hundred", "4"), ("three quarters", "3"), ("twenty five", "20"), ("3 and 6", "3"), ("5x", "5"),
+    (r"10\sqrt2+100", "100"), (r"\boxed{10\sqrt2+100}", "100"), (r"\boxed{2x+3}", "3"), (r"\boxed{180-x}", "180"),
+    ("The answer is 5 m", "7 m"), ("5e3", "5"), ("1.2.3", "123"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reference"), SAME)
+def test_equal_numbers_and_formulas(text: str, reference: str) -> None:
+    assert score("exact_match", text, reference) == 1
+
+
+@pytest.mark.parametrize(("text", "reference"), DIFFERENT)
+def test_numbers_and_formulas_that_differ(text: str, reference: str) -> None:
+    assert score("exact_match", text, reference) == score("exact_match", reference, text) == 0
+
+
+def test_agreement_and_semantic_entropy_tell_numbers_apart() -> None:
+    short = [pair for pair in DIFFERENT if "boxed" not in pair[0]]
+    assert [pair for pair in short if agreement(pair[0], [pair[1]])] == []
+    apart = vouch.semantic_entropy([[*pair, *pair] for pair in short])
+    assert apart == pytest.approx([math.log(2)] * len(short))
+    for text, same in (
+        (".5", "0.50"),
+        ("1,000", "1e3"),
+        ("3.14.", "(3.14)"),
+        ("−5", "-5"),
+        ("A dog", "“dog.”"),
+    ):
+        assert agreement(text, [same]) == 1
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,6 +164,11 @@ def test_levenshtein_follows_its_recursion(first: str, second: str) -> None:
         ("nan", "nan", 1),
         ("inf", "1", 0),
         ("9" * 400, "1", 0),
+        (".5", "5", 0),
+        ("10²", "100", 1),
+        ("2²", "22", 0),
+        ("1,000", "1000", 1),
+        ("1/2", "0.5", 1),
     ],
 )
 def test_relaxed_accuracy(text: str, reference: str, value: float) -> None:
@@ -121,6 +186,14 @@ def test_relaxed_accuracy(text: str, reference: str, value: float) -> None:
         ("Go!", "stop go", 0, 0.5),
         ("it's", "its", 1, 1),
         ("anything", "...", 0, 0),
+        ("3.5 l", "35", 0, 0),
+        ("1/2 cup", "12", 0, 0),
+        ("10:30 am", "1030", 0, 0),
+        ("-5 C", "5", 0, 0),
+        (".5 l", "5", 0, 0),
+        (".5 l", "0.50", 1, 1),
+        ("1,000 men", "1000", 1, 1),
+        ("Room 5.", "5", 1, 1),
     ],
 )
 def test_words_of_an_ocr_answer(text: str, reference: str, whole: float, share: float) -> None:

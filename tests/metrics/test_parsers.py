@@ -59,6 +59,21 @@ def test_contains(text: str, places: tuple[int, ...] | None) -> None:
     assert parse("contains", text) == places
 
 
+def test_contains_takes_numbers_whole() -> None:
+    numbers = Choices(tuple("ABCD"), ("5", "3.5", "1,000", "10²"))
+    texts = ("It is 3.5 m", ".5", "5.", "1,000 men", "10² is it", "102", "-5", "5, I think")
+    assert [parse("contains", text, numbers) for text in texts] == [
+        (1,),
+        None,
+        (0,),
+        (2,),
+        (3,),
+        None,
+        None,
+        (0,),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

@@ -105,6 +105,39 @@ def test_options_of_other_kinds(text: str, options: tuple[str, ...], expected: s
     assert verdict(text, options) == expected
 
 
+LENGTHS, AREAS = (
+    (r"$5 \mathrm{~cm}$", r"$7 \mathrm{~cm}$", "neither"),
+    (r"$9 \mathrm{~cm}^{2}$", "$12$", "$15$"),
+)
+ROOTS, ANGLE = (r"$2\sqrt{3}-2$", "$2$", "$3$"), (r"$60^{\circ}$", r"$6^{\circ}$", "It depends on $x$")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("5 cm", LENGTHS, "A"), (r"\boxed{5}", LENGTHS, "A"), (r"$7 \text{ cm}$", LENGTHS, "B"), ("neither", LENGTHS, "C"),
+        (r"\boxed{9 \text{ cm}^2}", AREAS, "A"), ("60", ANGLE, "A"), ("It is 60 degrees.", ANGLE, "A"),
+        (r"\boxed{60^\circ}", ANGLE, "A"), (r"$-\!2$", ("$2$", r"$-\!2$"), "B"), (r"So \boxed{2^{3}}", ("6", "8"), "B"),
+        (r"\boxed{\textbf{(A)} 2\sqrt3-\!2}", ROOTS, "A"), (r"\boxed{2\sqrt3 - 2}", ROOTS, "A"), ("It is 2√3-2", ROOTS, "A"),
+        (r"\boxed{\frac{12}{6}=2}", ROOTS, "B"), (r"\boxed{5\frac{1}{2}}", ("5.5", "51/2"), "A"),
+        ("12 cm", ("12", "15", "none of these", "cannot be determined"), "A"), (r"\boxed{\text{none}}", ("5", "6", "none"), "C"),
+        (r"$3{,}000$", ("300", "3000"), "B"), (r"\boxed{\textdollar 1.06}", (r"$\textdollar 0.40$", r"$\textdollar 1.06$"), "B"),
+        ("6a-3b", ("$6 a+3 b$", "$6 a-3 b$"), "B"), ("2:3", ("$2: 3$", "$3: 2$"), "A"), (r"\boxed{PS}", ("$P Q$", "$P S$"), "B"),
+        ("(-2,0)", ("(-6,0)", "(-2,0)", "(2,0)"), "B"), ("[0, 1)", ("(0, 1]", "[0, 1)"), "B"),
+        # What is boxed is no option, so the text names none.
+        (r"Each side is 2, so \boxed{120}", ROOTS, NONE), (r"With 9 cm², \boxed{180-x}", AREAS, NONE),
+        (r"We know 60 degrees. \boxed{\frac{7}{20}}", ANGLE, NONE), (r"The answer is (B). \boxed{77}", ROOTS, "B"),
+        # What stands inside another number is no option.
+        (".5", (".5", "5"), "A"), ("The answer is .5", (".5", "5"), "A"), ("10²", ("102", "10²"), "B"), ("x²", ("x2", "x²"), "B"),
+        ("It holds 3.5 l", ("5", "3.5", "35"), "B"), ("The answer is 2.5", ("5", "2.5"), "B"), ("1½", ("11/2", "1.5"), "B"),
+        ("four hundred", ("4", "400"), "B"), ("5!", ("5", "120"), "B"), ("5!", ("5", "6"), "A"), ("-5", ("5", "-5"), "B"),
+        ("5 m", ("5 cm", "5 m", "5 km"), "B"), ("5'", ('5"', "5'"), "B"), ("C*", ("C", "C*"), "B"), ("1e3", ("1000", "3"), "A"),
+    ],
+)  # fmt: skip
+def test_options_that_are_numbers_or_formulas(text: str, options: tuple[str, ...], expected: str) -> None:
+    assert verdict(text, options) == expected
+
+
 def _written(node: ast.AST) -> Iterator[str]:
     """What a regular expression is made of, but for what is filled into it."""
     if isinstance(node, ast.Constant):
@@ -143,6 +176,9 @@ def test_a_question_repeated_is_answered() -> None:
         ("16", "16"), (r"Hence \boxed{0.5} m", "0.5"), ("The gap is 5 years, as 25 - 20 = 5.", "5"),
         ("The final answer is 1,234 people.", "1,234"), ("[1, 2]", "[1, 2]"), ("I count three cats.", "three"),
         ("#### Step 2\nWe add them. The total is 14.", "14"), ("So 3 + 4.\n#### 1,234\n", "1,234"),
+        (".5", ".5"), ("It is $.50.", ".50"), ("1e3", "1e3"), (r"\boxed{10\sqrt2+100}", "10√2+100"), ("3 and 6", "3 and 6"),
+        ("It is 10√2 + 100.", "10√2 + 100"), (r"So \boxed{90^\circ}.", "90°"), (r"S_{\triangle ABC}=8", "S_(\\triangle ABC)=8"),
+        (r"\boxed{x = 8}", "8"), (r"With 2 cats \boxed{\text{Monday}}", "Monday"), ("Four hundred men.", "Four hundred"),
         ("The answer is 14.\n\n#### Verification of 3 cases:\nAll hold.", "14"), ("9 + 5\n#### 14\n\nQuestion: 2 + 3?\n#### 5", "14"),
     ],
 )  # fmt: skip

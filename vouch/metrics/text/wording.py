@@ -1,7 +1,8 @@
 """Texts made comparable: what the parsers, answer metrics and agreement of samples share."""
 
 import re
-import unicodedata
+
+from vouch.metrics.text.numbers import canonical, trimmed, wide
 
 LONGEST = 500
 """Characters of an answer that the outcomes keep."""
@@ -9,17 +10,19 @@ EDGES = " \t\r\n.,;:!?\"'`*_()[]{}<>“”‘’«»。、，；：！？（）�
 _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 
 
-def wide(text: str) -> str:
-    """NFKC, so that full-width letters and brackets are plain ones."""
-    return unicodedata.normalize("NFKC", text)
-
-
 def plain(text: str) -> str:
-    """Lower case, one space between words, no punctuation at the ends and no leading English article."""
-    words = " ".join(wide(text).casefold().split()).strip(EDGES)
+    """Lower case, one space between words, no punctuation around it that means nothing, no leading English
+    article; a decimal in one form."""
+    return canonical(as_written(text))
+
+
+def as_written(text: str) -> str:
+    """The same, with decimals as they are written."""
+    words = trimmed(" ".join(wide(text).casefold().split()))
     return _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else words
 
 
 def short(text: str) -> str:
-    """The plain text, cut where it is long."""
-    return plain(text)[:LONGEST]
+    """The plain text, cut where it is long; empty where nothing but punctuation stands in it."""
+    said = plain(text)
+    return said[:LONGEST] if said.strip(EDGES) else ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rapidfuzz.distance import Levenshtein
 
 from vouch.metrics.text.answers.reading import of_reference, of_text, same
+from vouch.metrics.text.numbers import canonical, quantity, undressed, wide
 from vouch.metrics.text.parsers.reader.open import phrase
 from vouch.metrics.text.wording import plain
 
@@ -14,7 +15,10 @@ ANLS_THRESHOLD = 0.5
 TOLERANCE = 0.05
 LONG = 20
 """Words beyond which a number that stands in a text need not be its answer."""
-_NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?%?", re.ASCII)
+_OF_A_NUMBER = r"(?<=\d)[^\w\s](?=\d)|(?<![\w.])[.](?=\d)|(?<![\w)])-(?=\.?\d)"
+"""Punctuation that belongs to a number: 3.5, 1/2, 10:30, .5, -5."""
+_BELONGS = re.compile(_OF_A_NUMBER)
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
 def anls(text: str, reference: str) -> float:
@@ -73,12 +77,21 @@ def relaxed_accuracy(text: str, reference: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, of letters and digits alone."""
-    return re.sub(r"[^\w\s]|_", "", text.lower()).split()
+    """The words of a text in lower case, of letters and digits alone, and its numbers."""
+    return [canonical(word) for word in _PUNCTUATION.sub(_kept, wide(text).lower()).split()]
+
+
+def _kept(found: re.Match[str]) -> str:
+    return found.group() if _BELONGS.match(found.string, found.start()) else ""
 
 
 def _number(text: str) -> float | None:
-    text = text.strip()
-    if not _NUMBER.fullmatch(text):
+    """A number with nothing but a percent sign."""
+    found = quantity(undressed(text))
+    if (
+        found is None
+        or found.unit not in ("", "%")
+        or any(char.isalpha() for char in text.lower().replace("e", ""))
+    ):
         return None
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    return found.value / 100 if found.unit else found.value

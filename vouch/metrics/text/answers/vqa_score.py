@@ -13,24 +13,27 @@ from vouch.metrics.text.answers.matching import References
 ENOUGH = 3
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
+_DIGITS = {"none": "0"} | {word: str(number) for number, word in enumerate(_NUMBERS)}
 _ARTICLES = {"a", "an", "the"}
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
-# What loses its apostrophe, by what follows the apostrophe.
-_SHORTENED = {
-    "n't": "ai are ca could did does do had has have is might must need ought should was were wo would",
-    "'ve": "could i might must should they we who would you",
-    "'s": "he how let that there what when where who why",
-    "'re": "they what who why you",
-    "'ll": "it they what who why you",
-    "'d": "how it there they where who you",
-}
+# As in VQA's evaluation: what lacks one of its apostrophes gets it back, `dont` and `couldnt've` alike.
+_SHORTENED = """
+ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
+he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am might've mightn't mightn't've must've
+mustn't needn't not've o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've
+somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's something'd
+something'd've something'll that's there'd there'd've there're there's they'd they'd've they'll they're
+they've 'twas wasn't we'd've we've weren't what'll what're what's what've when's where'd where's where've
+who'd who'd've who'll who's who've why'll why're why's won't would've wouldn't wouldn't've y'all
+y'all'd've y'all'll you'd you'd've you'll you're you've
+"""
 _CONTRACTIONS = {
-    f"{word}{end.replace(chr(39), '')}": f"{word}{end}"
-    for end, words in _SHORTENED.items()
-    for word in words.split()
-} | {"im": "i'm", "maam": "ma'am", "oclock": "o'clock", "twas": "'twas", "yall": "y'all"}
+    word[:at] + word[at + 1 :]: word
+    for word in _SHORTENED.split()
+    for at in range(len(word))
+    if word[at] == "'"
+} | {"somebody'd": "somebodyd"}
 
 
 def scores(texts: Sequence[str], references: References) -> list[float]:

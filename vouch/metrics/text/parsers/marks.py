@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from vouch.metrics.text.wording import wide
+from vouch.metrics.text.numbers import wide
 
 ANSWER, OPTION, SEVERAL, DECLINED, NONE = "answer", "option", "several", "declined", "none"
 _OPENING = r"[\s\"'`*_(\[{<“‘«「【]{0,8}"

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable
 
+from vouch.metrics.text.numbers import wide
 from vouch.metrics.text.parsers.marks import Choices, opening
-from vouch.metrics.text.wording import plain, wide
+from vouch.metrics.text.wording import as_written
 
 _MARK = re.compile(r"\(([1-9A-Za-z])\)")
 _CUE = "Answer:"
@@ -32,17 +33,22 @@ def contains(text: str, choices: Choices) -> Named:
 
     There a response is correct if it contains one or several correct answers, and wrong if it contains the
     answer of the original question that a variation flipped (Schmalfuss et al. 2025). Words
-    inside a longer option's words do not count as the shorter option.
+    inside a longer option's words do not count as the shorter option, nor 5 inside 3.5.
     """
     first = opening(text, choices)
     found = set() if first is None else {first}
     said = wide(text)
     found |= {index for index, mark in enumerate(choices.marks) if f"({mark})" in said}
-    rest = " ".join(said.casefold().split())
-    by_length = sorted(enumerate(map(plain, choices.texts)), key=lambda option: (-len(option[1]), option[0]))
+    rest = f" {' '.join(said.casefold().split())}"
+    by_length = sorted(
+        enumerate(map(as_written, choices.texts)), key=lambda option: (-len(option[1]), option[0])
+    )
     for index, words in by_length:
         if words:
-            rest, times = re.subn(rf"(?<![^\W_]){re.escape(words)}(?![^\W_])", "\0", rest)
+            before = r"(?<!\d[.,])(?<![\s(]\.)(?<!-)" if words[0].isdigit() else ""
+            after = r"(?![.,]\d|\^\d)" if words[-1].isdigit() else ""
+            sought = rf"(?<![^\W_]){before}{re.escape(words)}(?![^\W_]){after}"
+            rest, times = re.subn(sought, "\0", rest)
             if times:
                 found.add(index)
     return tuple(sorted(found)) or None

@@ -5,7 +5,9 @@ context.py what stands around them, weigh.py what each is worth, decide.py holds
 reads what names no option by its own words, open.py answers to open questions.
 """
 
-from vouch.metrics.text.numbers import boxed, number, undressed
+import re
+
+from vouch.metrics.text.numbers import boxed, number, tight, trimmed, undressed
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
 from vouch.metrics.text.parsers.reader.decide import EXPLICIT, decide
 from vouch.metrics.text.parsers.reader.options import Known, known, without_article
@@ -13,7 +15,7 @@ from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared, re
 from vouch.metrics.text.wording import EDGES
 
 _BARE, _SHORT = 4, 400
-_AFTER_MARK = (".", ")", ":")
+_MARK = re.compile(r"[(\[*]{0,2}([^\W_])[.):\]*]{1,3}(?!\d)\s{0,3}")
 
 
 def read(text: str, choices: Choices) -> Reading:
@@ -22,7 +24,7 @@ def read(text: str, choices: Choices) -> Reading:
     if len(text) <= _BARE:  # without a look at the options, which takes longer
         plain = text.strip(EDGES).lower()
         for place, mark in enumerate(choices.marks):
-            if plain and mark.lower() == plain:
+            if plain and mark.lower() == plain and (plain.isalpha() or trimmed(text).lower() == plain):
                 return Reading(OPTION, (place,), "mark alone", plain)
     options = known(choices)
     whole = _whole(text, options)
@@ -43,9 +45,11 @@ def _read(said: str, options: Known, question: str) -> Reading:
 
 
 def _boxed(said: str, options: Known) -> Reading | None:
-    """What the last box holds, where it is nothing but an option."""
+    """What the last box holds, where it is nothing but an option, or equals one."""
     content = boxed(said)
     reading = _whole(content, options) if content else None
+    if reading is None and "=" in content:
+        reading = _whole(content.rpartition("=")[2], options)
     return reading._replace(kind=f"boxed {reading.kind.partition(' ')[0]}") if reading else None
 
 
@@ -55,28 +59,54 @@ def _whole(text: str, options: Known) -> Reading | None:
         return None
     if len(text) > 1:
         text = " ".join(undressed(text).lower().split())
+    exact = trimmed(text).lower()
+    if found := _alone(exact, options):
+        return found
     plain = text.strip(EDGES).lower()
+    value = number(exact) if options.values or plain != exact else None
+    if options.values and value is not None:
+        # `5!` is 120, or an exclamation.
+        place = options.valued(value)
+        if place is None and exact.endswith("!"):
+            place = options.valued(float(exact[:-1]))
+        if place is not None:
+            return Reading(OPTION, (place,), "value alone", exact)
+    if plain != exact and value is None and (found := _alone(plain, options)):
+        return found
+    return _marked(exact, options)
+
+
+def _alone(plain: str, options: Known) -> Reading | None:
+    """Nothing but a mark, or an option's text."""
     place = options.places.get(plain)
     if place is not None:
         return Reading(OPTION, (place,), "mark alone", plain)
     place = _named(plain, options)
-    if place is not None:
-        return Reading(OPTION, (place,), "text alone", plain)
-    if options.values and (value := number(text.strip(" .,;!\n"))) is not None:
-        place = options.valued(value)
-        if place is not None:
-            return Reading(OPTION, (place,), "value alone", plain)
-    place = options.places.get(plain[:1])
-    if place is not None and plain[1:2] in _AFTER_MARK:
-        rest = plain[2:].strip(EDGES)
-        if rest and rest in (options.texts[place], without_article(options.texts[place])):
-            return Reading(OPTION, (place,), "mark and text alone", plain)
-        other = _named(rest, options)
-        if other is not None and other != place and plain[:2] != "a:":
-            return Reading(SEVERAL, tuple(sorted((place, other))), "mark and another text", plain)
+    return None if place is None else Reading(OPTION, (place,), "text alone", plain)
+
+
+def _marked(plain: str, options: Known) -> Reading | None:
+    """A mark and the text or the value of an option, be it another one's."""
+    found = _MARK.match(plain)
+    place = options.places.get(found[1]) if found else None
+    if found is None or place is None:
+        return None
+    rest = trimmed(plain[found.end() :])
+    if rest and rest in (options.texts[place], without_article(options.texts[place])):
+        return Reading(OPTION, (place,), "mark and text alone", plain)
+    other = _named(rest, options)
+    if other is None and options.values and (value := number(rest)) is not None:
+        other = options.valued(value)
+    if other == place:
+        return Reading(OPTION, (place,), "mark and text alone", plain)
+    if other is not None and plain[:2] != "a:":
+        return Reading(SEVERAL, tuple(sorted((place, other))), "mark and another text", plain)
     return None
 
 
 def _named(plain: str, options: Known) -> int | None:
+    """The option with this text, but for an article or blanks, or with words of the same meaning."""
     place = options.unique.get(plain, options.unique.get(without_article(plain)))
+    if place is None and options.compact:
+        place = options.compact.get(tight(plain))
     return options.equal.get(plain) if place is None else place

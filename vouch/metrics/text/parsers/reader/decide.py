@@ -40,7 +40,8 @@ def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
 
 def _decided(weighed: Weighed) -> Reading:
     """An explicit statement outranks all else, the last one of several; then a line of its own, the opening,
-    and a conclusion or comparison that declining words do not follow. Mentions count where none declines."""
+    and a conclusion or comparison that declining words do not follow. Mentions count where none declines, and
+    no box holds a number that is no option."""
     for index in range(len(weighed.found) - 1, -1, -1):
         if weighed.kind(index) == STATEMENT:
             return _named(weighed.found[index], STATEMENT)
@@ -49,7 +50,7 @@ def _decided(weighed: Weighed) -> Reading:
             return _named(pieces[which], kind)
     text, options = weighed.text, weighed.known.texts
     for kind in (CONCLUSION, COMPARISON):
-        if pieces := weighed.of(kind):
+        if pieces := [it for it in weighed.of(kind) if it.group.marked or not weighed.unfit]:
             clear = pieces[-1].group.form != VALUE and len({it.group.places for it in pieces}) == 1
             if clear or not text.declines or text.declines[-1][0] < pieces[-1].group.start:
                 return _named(pieces[-1], kind)
@@ -63,7 +64,7 @@ def _decided(weighed: Weighed) -> Reading:
         return _without(text, neither.span(), NONE)
     if none := none_of(text.low, text.words):
         return _without(text, none[-1], NONE)
-    reading = _mentioned(weighed)
+    reading = Reading(NONE, (), "", "") if weighed.unfit else _mentioned(weighed)
     missing = lacks(text.low, text.words) if reading.verdict == NONE else []
     return _without(text, missing[-1], DECLINED) if missing else reading
 

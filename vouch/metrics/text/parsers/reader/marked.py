@@ -2,7 +2,7 @@
 
 import re
 
-from vouch.metrics.text.numbers import EXPRESSION, evaluated
+from vouch.metrics.text.numbers import expression
 from vouch.metrics.text.parsers.reader.cues import any_of, either, phrases
 from vouch.metrics.text.parsers.reader.options import ARTICLE, Known
 from vouch.metrics.text.parsers.reader.span import BARE, BRACKETED, CLOSED, Span, whole
@@ -66,8 +66,7 @@ def _follow(low: str, known: Known, span: Span) -> None:
             return
     if at == span.end or span.form == BARE or any(char in apart.group() for char in "\n,;"):
         return
-    if known.values:
-        _follow_value(low, known, span, at)
+    if known.numeric and _follow_value(low, known, span, at):
         return
     alike = _alike(own, low[at : at + len(own)])
     others = [
@@ -86,12 +85,13 @@ def _follow(low: str, known: Known, span: Span) -> None:
             span.places = (place,)
 
 
-def _follow_value(low: str, known: Known, span: Span, at: int) -> None:
-    written = EXPRESSION.match(low, at)
-    value = evaluated(written.group().rstrip(".,*/^(")) if written else None
-    other = None if value is None else known.valued(value)
+def _follow_value(low: str, known: Known, span: Span, at: int) -> bool:
+    """Whether a value follows; that of another option contradicts the mark."""
+    written = expression(low, at)
+    other = known.valued(written[2]) if written else None
     if written and span.places and other is not None and other not in span.places:
-        span.end, span.clash = written.end(), (other,)
+        span.end, span.clash = written[1], (other,)
+    return written is not None
 
 
 def _alike(one: str, other: str) -> int:

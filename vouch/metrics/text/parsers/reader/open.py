@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 from itertools import pairwise
 
-from vouch.metrics.text.numbers import EXPRESSION, WORDS, boxed, evaluated, number, undressed
+from vouch.metrics.text.numbers import FORMULA, WORD_NUMBER, boxed, expressions, number, trimmed, undressed
 from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, Reading
 from vouch.metrics.text.parsers.reader.before import OPENERS
 from vouch.metrics.text.parsers.reader.context import CLOSERS, SENTENCE_END
@@ -20,12 +20,13 @@ from vouch.metrics.text.parsers.reader.cues import (
 )
 from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared
 
-_NEAR, _FEW, _BEGINNING = 3, 3, 24
-_EDGES = " .,;!*\n"
+_NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400
 _ENUMERATED = re.compile(r"(?m)^[ \t]{0,4}\([a-zA-Z]{1,2}\)\s")
 _BOLD = re.compile(r"\*(?=\S)([^*\n]{1,60})(?<=\S)\*")
 _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
-_WORD_NUMBER = re.compile(rf"(?<![\w-])(?:{'|'.join(WORDS)})(?![\w-])", re.IGNORECASE)
+_SEVERAL = re.compile(
+    rf"[\d.√π/-]{{1,20}}(?:\s?(?:{either(phrases('join'))}|[,&])\s?[\d.√π/-]{{1,20}}){{1,20}}"
+)
 _RATIO = re.compile(
     r"(?<![\w:.])\d{1,4}:\d{1,4}(?![\w:])"
     rf"|(?<![\w.-])\d{{1,6}}(?:\.\d{{1,4}})?%?(?:\s{either(phrases('range'))}\s|[-–])"
@@ -36,9 +37,11 @@ _STEP = re.compile(
 )
 # What stands before a number: words that it does not answer to, and words that link it to what was asked.
 _BOUND = re.compile(rf"(?<!\w)(?:{either(phrases('bound'))}|∠)\s{{0,2}}[$€£¥]?$")
-_LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$")
+_LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$|[<>≤≥]\s?$")
 _SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
 _AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
+_TERM = re.compile(r"\s?[-+*^]\s?\d{0,4}[a-zA-Z](?!\w)|[xyzi](?!\w)")
+_PRIOR = re.compile(r"(?<![A-Za-z])[xyzi]\s?[-+*^]\s?$")
 _ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
 _EXAMPLE = re.compile(any_of(phrases("example")))
 _INSTANCE = re.compile(rf"\s{{0,4}}{either(phrases('instance'))}(?!\w)")
@@ -107,12 +110,12 @@ class _Said:
     def read(self) -> Reading:
         """A box and a statement outrank all else; then what declines; then a conclusion, what is bold, and
         what is said last."""
-        said = self.said.strip(_EDGES)
-        if number(said) is not None or (_LIST.fullmatch(said) and "," in said):
+        said = trimmed(self.said[:_WHOLE])
+        listed = (_LIST.fullmatch(said) and "," in said) or _SEVERAL.fullmatch(said)
+        if len(self.said) <= _WHOLE and (number(said) is not None or listed):
             return Reading(ANSWER, (), "value alone", said)
-        box = boxed(self.said)
-        if found := _numbers(box, 0, len(box)):
-            return Reading(ANSWER, (), "boxed value", found[-1][2])
+        if boxes := self._boxed():
+            return boxes
         sentences = _sentences(self.said)
         for begin, end in reversed(sentences):
             if stated := self._stated(begin, end):
@@ -126,6 +129,17 @@ class _Said:
             if not later or _EXAMPLE.search(self.low, end):
                 return self.declined(begin, end)
         return self._weighed(results)
+
+    def _boxed(self) -> Reading | None:
+        """The number that the last box holds, by itself or with words; else all of it."""
+        box = trimmed(boxed(self.said))
+        if not any(char.isalnum() for char in box) or declines(box.lower(), words_of(box.lower())):
+            return None
+        last = re.split("[=≈]", box)[-1].strip()
+        found = [one[2] for one in _numbers(box, 0, len(box))]
+        if number(box) is not None or len(found) != 1 or FORMULA.search(box):
+            found = [box if number(last) is None else last]
+        return Reading(ANSWER, (), "boxed value" if _numbers(box, 0, len(box)) else "boxed text", found[0])
 
     def _weighed(self, results: "list[_Result]") -> Reading:
         concluding = [at for at, result in enumerate(results) if result.concludes]
@@ -223,18 +237,25 @@ def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
     """Where numbers are written, but for those of steps, `the two`, `one of them` and `the 50s`."""
     found = []
     step = _STEP.match(said, begin, end)
-    for match in EXPRESSION.finditer(said, step.end() if step else begin, end):
-        written = match.group().rstrip(".,*/^(-")
-        close = match.start() + len(written)
-        if evaluated(written) is not None and not said.startswith(("s ", "s.", "s,"), close):
-            found.append((match.start(), close, written))
-    words = [match.span() for match in _WORD_NUMBER.finditer(said, begin, end)]
+    for start, close, _ in expressions(said, step.end() if step else begin, end, scaled=False):
+        if not said.startswith(("s ", "s.", "s,"), close) and not _in_term(said, start, close):
+            found.append((start, close, said[start:close]))
+    words = [match.span() for match in WORD_NUMBER.finditer(said, begin, end)]
     found += [(*span, said[slice(*span)]) for span in words if _counts(said, begin, *span)]
     ratios = [match.span() for match in _RATIO.finditer(said, begin, end)]
     within = {at for span in ratios for at in range(*span)}
     return sorted(
         [one for one in found if one[0] not in within]
         + [(start, close, said[start:close]) for start, close in ratios]
+    )
+
+
+def _in_term(said: str, start: int, close: int) -> bool:
+    """Whether a number is only a part of a formula: `2x`, `100 - x`."""
+    if _TERM.match(said, close):
+        return True
+    return said[max(0, start - 2) : start].strip()[-1:] in ("+", "-", "*", "^") and _before(
+        _PRIOR, said, 0, start
     )
 
 

@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from vouch.metrics.text.numbers import WORDS, number, undressed
+from vouch.metrics.text.numbers import WORDS, number, tight, trimmed, undressed
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.metrics.text.parsers.reader.cues import EQUAL, NO, YES, either, phrases
-from vouch.metrics.text.wording import EDGES
 
 LATIN = "A-Za-z0-9À-ɏ_"
 ARTICLE = re.compile(rf"{either(phrases('article'))} (?=\S)")
@@ -50,20 +49,38 @@ class Known:
 
     @cached_property
     def values(self) -> tuple[float | None, ...]:
-        """Of options that are all different numbers; else none."""
-        if not any(
-            char.isdigit() or char in "π" for text in self.texts for char in text
-        ) and not WORDS.keys() & set(self.texts):
+        """Of the options that are numbers, of which no other has the same; empty where none is one."""
+        if not any(char.isdigit() or char == "π" for text in self.texts for char in text) and not any(
+            text.partition(" ")[0].partition("-")[0] in WORDS for text in self.texts
+        ):
             return ()
-        pairs = zip(self._given, self.texts, strict=True)
-        values = [number(undressed(one).strip(" .,;\n")) if text else None for one, text in pairs]
-        found = [value for value in values if value is not None]
-        return tuple(values) if found and len(found) == sum(map(bool, self.texts)) == len(set(found)) else ()
+        values = [
+            number(undressed(one)) if text else None
+            for one, text in zip(self._given, self.texts, strict=True)
+        ]
+        times = Counter(values)
+        found = tuple(value if times[value] == 1 else None for value in values)
+        return found if any(value is not None for value in found) else ()
 
     @cached_property
-    def words(self) -> Mapping[str, int]:
-        """Places by the number words of the values."""
-        return {word: self.values.index(value) for word, value in WORDS.items() if value in self.values}
+    def numeric(self) -> bool:
+        """Whether most options have values, so that any number in a text may name one."""
+        return 2 * (len(self.values) - self.values.count(None)) > sum(map(bool, self.texts))
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether a value may be written as words."""
+        return any(value is not None and value >= 0 and value == int(value) for value in self.values)
+
+    @cached_property
+    def compact(self) -> Mapping[str, int]:
+        """Places by the texts without blanks, of formulas and names of points: `2:3`, `6a-3b`, `PQ`."""
+        found: dict[str, int] = {}
+        for text, place in self.unique.items():
+            key = tight(text)
+            if not key.isalpha() or len(key) == len(text.split()):
+                found[key] = -1 if key in found else place
+        return {key: place for key, place in found.items() if place >= 0}
 
     @cached_property
     def shared(self) -> tuple[Mapping[str, int], str]:
@@ -96,8 +113,8 @@ def _slack(known: float) -> float:
 
 
 def compared(text: str) -> str:
-    """Undressed, in lower case, with single spaces and no punctuation at the ends."""
-    return " ".join(undressed(text).lower().split()).strip(EDGES)
+    """Undressed, in lower case, with single spaces and no punctuation around it."""
+    return trimmed(" ".join(undressed(text).lower().split()))
 
 
 @lru_cache(maxsize=4096)

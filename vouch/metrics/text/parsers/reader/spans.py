@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from vouch.metrics.text.numbers import EXPRESSION, evaluated
+from vouch.metrics.text.numbers import WORD_NUMBER, expressions, spelled
 from vouch.metrics.text.parsers.reader.cues import JOINS, either, phrases
 from vouch.metrics.text.parsers.reader.marked import marked
 from vouch.metrics.text.parsers.reader.options import Known
@@ -68,11 +68,9 @@ def _together(gap: str, before: Group, span: Span) -> bool:
 
 
 def _texts(said: str, low: str, known: Known) -> list[Span]:
-    if known.values:
-        return _values(said, low, known)
-    found = []
+    found = _values(said, known) if known.numeric else []
     for text, place in known.unique.items():
-        if len(text) == 1 and text.isascii():
+        if (len(text) == 1 and text.isascii()) or (known.numeric and known.values[place] is not None):
             continue
         start = low.find(text)
         while start >= 0:
@@ -108,18 +106,16 @@ def _predicates(
     return found
 
 
-def _values(said: str, low: str, known: Known) -> list[Span]:
+def _values(said: str, known: Known) -> list[Span]:
     found = []
-    for match in EXPRESSION.finditer(said):
-        written = match.group().rstrip(".,*/^(")
-        value = evaluated(written)
-        place = None if value is None else known.valued(value)
+    for start, end, value in expressions(said):
+        place = known.valued(value)
         if place is not None:
-            found.append(Span((place,), match.start(), match.start() + len(written), VALUE))
-    for word, place in known.words.items():
-        at = low.find(word)
-        while at >= 0:
-            if whole(low, at, at + len(word)):
-                found.append(Span((place,), at, at + len(word), VALUE))
-            at = low.find(word, at + 1)
+            found.append(Span((place,), start, end, VALUE))
+    if known.small:
+        for match in WORD_NUMBER.finditer(said):
+            written = spelled(match.group())
+            place = None if written is None else known.valued(written)
+            if place is not None:
+                found.append(Span((place,), *match.span(), VALUE))
     return found

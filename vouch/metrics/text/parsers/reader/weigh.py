@@ -2,6 +2,7 @@
 
 import re
 
+from vouch.metrics.text.numbers import FORMULA, boxed, number
 from vouch.metrics.text.parsers.reader.before import CHOOSE, LINK, START
 from vouch.metrics.text.parsers.reader.context import Context, Text
 from vouch.metrics.text.parsers.reader.cues import (
@@ -24,11 +25,13 @@ _LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")
 
 
 class Weighed:
-    """The evidence of one text, each piece weighed when it is needed."""
+    """The evidence of one text, each piece weighed when it is needed. unfit: its last box holds a number or
+    a formula that is no option."""
 
     def __init__(self, text: Text, known: Known, found: list[Group]) -> None:
         self.text, self.known = text, known
         self.found = [Context(text, group) for group in found]
+        self.unfit = text.boxes and _unfit(boxed(text.said), known)
         self.listed = _runs(self.found, len(known.texts))
         self._kinds: dict[int, str] = {}
 
@@ -45,7 +48,7 @@ class Weighed:
     def _weighed(self, index: int) -> str:
         it, group = self.found[index], self.found[index].group
         if it.boxed:
-            return STATEMENT
+            return NOISE if self.unfit and not group.marked else STATEMENT
         if it.denied:
             return AGAINST
         if it.conditional:
@@ -139,6 +142,13 @@ class Weighed:
         return not _DIGIT.search(said, group.end, it.end) and (
             it.end >= len(said) or len(starts) <= 3 or it.begin >= starts[-2]
         )
+
+
+def _unfit(box: str, known: Known) -> bool:
+    value = number(box)
+    if value is not None:
+        return bool(known.values) and known.valued(value) is None
+    return bool(known.values) and FORMULA.search(box) is not None
 
 
 def _explains(last: Context, it: Context) -> bool:
