@@ -185,11 +185,11 @@ def test_a_dataset_with_variations_of_its_own(bare: Path, vouch: Vouch) -> None:
     assert "made by no stage" not in " ".join(map(" ".join, lines))
 
 
-def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(bare: Path, vouch: Vouch) -> None:
+def test_what_an_earlier_profile_left_is_named_before_a_stage_moves_it(bare: Path, vouch: Vouch) -> None:
     (bare / "profiles").symlink_to(ROOT / "profiles")
     (bare / "data/items").mkdir(parents=True)
     (bare / "data/items/old.parquet").touch()
-    said = "refuse it: data/items/old.parquet; `vouch store prune` removes"
+    said = "the run will move it to .vouch/unused: data/items/old.parquet\n"
     assert said in vouch("plan")
     assert said not in vouch("plan", "small"), "of another profile"
 
