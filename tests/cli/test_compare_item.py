@@ -19,6 +19,7 @@ from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
 from vouch.cli.item import close
 from vouch.cli.main import main
+from vouch.metrics.comparison.resampling import holm
 from vouch.report.numbers import minimum_detectable_effect
 from vouch.tables.compared import (
     DIFFERENCES,
@@ -59,15 +60,17 @@ def test_compare_is_of_the_tables_and_its_counts_add_up(vouch: Vouch) -> None:
     for pair in found["pairs"]:
         row, gap = rows[pair["dataset"]], pair["accuracy"]
         assert (row["first"], row["second"]) == ("tiny_a", "tiny_b"), "the table has the other direction"
-        assert [gap[key] for key in ("difference", "low", "high", "p_holm")] == [
+        assert [gap[key] for key in ("difference", "low", "high", "p")] == [
             *(-row[key] for key in ("difference", "high", "low")),
-            row["p_holm"],
+            row["p"],
         ]
+        of_report = holm([rows[name]["p"] for name in ("left", "right")])
+        assert gap["p_holm"] == dict(zip(("left", "right"), of_report, strict=True))[pair["dataset"]]
         assert pair["first"]["accuracy"]["value"] - pair["second"]["accuracy"]["value"] == pytest.approx(
             gap["difference"]
         )
-        assert pair["minimum_detectable_effect"] == pytest.approx(
-            (2.575829 + 0.841621) * (gap["high"] - gap["low"]) / (2 * 1.959964)
+        assert pair["minimum_detectable_effect"] == pytest.approx(  # of two claims
+            (2.807034 + 0.841621) * (gap["high"] - gap["low"]) / (2 * 1.959964)
         )
         b, a = (outcomes(model, pair["dataset"]) for model in ("tiny_b", "tiny_a"))
         counts = pair["counts"]
@@ -241,6 +244,33 @@ def test_a_gate_without_a_difference_judges_nothing(capsys: pytest.CaptureFixtur
     finally:
         DIFFERENCES_PATH.write_bytes(before)
     assert "cannot judge: left, letters, original: no accuracy (accuracy < -0.9)" in capsys.readouterr().err
+
+
+def test_a_small_dataset_has_one_verdict_on_every_surface(
+    capsys: pytest.CaptureFixture[str], vouch: Vouch
+) -> None:
+    """As in the report: numbers are shown, and nothing is ranked, named or claimed of ten groups of questions."""
+    path = items_path("left")
+    before = path.read_bytes()
+    rows = ITEMS.read(path).to_pylist()
+    why = "too small to tell: 10 independent questions, fewer than 30"
+    try:
+        ITEMS.write(path, [row | {"group": f"g{place % 10}"} for place, row in enumerate(rows)])
+        left, right = json.loads(vouch("compare", "tiny_a", "tiny_b", "--json"))["pairs"]
+        out = vouch("compare", "tiny_a", "tiny_b")
+        shown, card = vouch("show"), vouch("publish", "card", "tiny_a")
+        capsys.readouterr()
+        rule_ = ["--fail-if", "accuracy > 0 and p < 0.5", "--dataset", "left"]
+        assert main(["compare", "tiny_a", "tiny_b", *rule_]) == 1
+        assert "cannot judge: left, letters, original: no p" in capsys.readouterr().err
+    finally:
+        path.write_bytes(before)
+    assert (left["too_small"], right["too_small"]) == (why, "")
+    assert left["accuracy"]["p_holm"] is left["minimum_detectable_effect"] is None
+    assert right["accuracy"]["p_holm"] == right["accuracy"]["p"], "the only claim that is left"
+    assert out.count("A is better") == 1 and out.count("too small to tell") == 1
+    assert f"left: {why}.\n" in shown and "right: too small" not in shown
+    assert f"The dataset is {why}." in card and card.count("Of 2 prompt variations") == 1
 
 
 def test_the_rules_of_the_example_are_rules() -> None:

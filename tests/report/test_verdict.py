@@ -301,7 +301,6 @@ def test_options_that_nobody_wrote_are_told_with_how_often_they_are_chosen(make:
         "The prompt template adds “None of the above” to the options of shapes. By model, they are chosen in "
         "25.0\u202f% and 75.0\u202f% without the picture on shapes."
     )
-    print([(c.question, c.why) for c in view.cards])
 
 
 def test_options_that_are_there_and_never_chosen_are_told_as_well(make: Make) -> None:

@@ -3,9 +3,9 @@
 Also whose prediction sets are smaller, who is better calibrated, which questions only one of them answers
 correctly, and in which categories they differ most. Always A minus B, in the clean protocol.
 
-p is corrected by Holm's method over all pairs of models and clustered by groups of copied questions; for
-variations other than `original` it is that of this one pair. The minimum detectable effect is the smallest
-true difference that four of five studies of this size would find.
+p is that of the report: corrected by Holm's method over all pairs of models on all datasets and clustered by
+groups of copied questions; for variations other than `original` it is that of this one pair. The minimum
+detectable effect is the smallest true difference that four of five studies of this size would find.
 
 --fail-if is a gate for CI: the exit status is 3 where a rule about A minus B holds on any dataset and output
 that either model has, and 1 where one of these cannot be judged. Rules name accuracy, p, coverage_lac, ece,
@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from vouch.cli.gate import FAILED, failures, rule
 from vouch.cli.leaderboard import cells
-from vouch.cli.pairs import SCORES, Row, by_category, differences_in, oriented, pairs
+from vouch.cli.pairs import SCORES, Row, by_category, corrected, differences_in, oriented, pairs
 from vouch.cli.printing import (
     as_json,
     check_name,
@@ -80,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
     rows = [row for row in every if row["variation"] == options.variation]
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
-        tested = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist()
+        everyone = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), "clean")
+        tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
     else:
         tested = differences_in(pa.concat_tables([first, second]), config)
     gaps = oriented(tested, options.first, options.second)
@@ -207,7 +208,9 @@ def _accuracy(entry: Row) -> list[str]:
         *(entry["dataset"], entry["output"], str(entry["items"])),
         *(number(side["accuracy"]["value"]) for side in sides),
         interval(gap, "difference"),
-        *(_p(gap["p_holm"]), verdict(gap), number(entry["minimum_detectable_effect"])),
+        _p(gap["p_holm"]),
+        "too small to tell" if entry["too_small"] else verdict(gap),
+        number(entry["minimum_detectable_effect"]),
     ]
 
 
