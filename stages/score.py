@@ -99,7 +99,7 @@ class Scoring:
         answered = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)
         released = read_pin(pin_path(model)).source.kind == "released" or not answered
         inputs = [path(self.dataset) for path in (prompts_path, items_path, judged_path)]
-        name = self._run.rests_on([*inputs, *answers], released, self._decided)
+        name = self._run.rests_on([*inputs, *answers], released, self._decided, self._run.params["score"])
         known, found = self.cache.get(name), list[Tables]()
         if known is not None:
             yield from repeat(None, self.parts)

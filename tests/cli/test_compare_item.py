@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,16 @@ from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
 from vouch.cli.item import close
 from vouch.cli.main import main
+from vouch.metrics.comparison.resampling import holm
 from vouch.report.numbers import minimum_detectable_effect
-from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
+from vouch.tables.compared import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
+)
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
@@ -51,15 +60,17 @@ def test_compare_is_of_the_tables_and_its_counts_add_up(vouch: Vouch) -> None:
     for pair in found["pairs"]:
         row, gap = rows[pair["dataset"]], pair["accuracy"]
         assert (row["first"], row["second"]) == ("tiny_a", "tiny_b"), "the table has the other direction"
-        assert [gap[key] for key in ("difference", "low", "high", "p_holm")] == [
+        assert [gap[key] for key in ("difference", "low", "high", "p")] == [
             *(-row[key] for key in ("difference", "high", "low")),
-            row["p_holm"],
+            row["p"],
         ]
+        of_report = holm([rows[name]["p"] for name in ("left", "right")])
+        assert gap["p_holm"] == dict(zip(("left", "right"), of_report, strict=True))[pair["dataset"]]
         assert pair["first"]["accuracy"]["value"] - pair["second"]["accuracy"]["value"] == pytest.approx(
             gap["difference"]
         )
-        assert pair["minimum_detectable_effect"] == pytest.approx(
-            (2.575829 + 0.841621) * (gap["high"] - gap["low"]) / (2 * 1.959964)
+        assert pair["minimum_detectable_effect"] == pytest.approx(  # of two claims
+            (2.807034 + 0.841621) * (gap["high"] - gap["low"]) / (2 * 1.959964)
         )
         b, a = (outcomes(model, pair["dataset"]) for model in ("tiny_b", "tiny_a"))
         counts = pair["counts"]
@@ -106,7 +117,12 @@ def test_the_screen_of_compare(vouch: Vouch) -> None:
         (["tiny_b", "tiny_a"], ["accuracy < -0.02"], ["left, letters", "right, text"]),
         (["tiny_b", "tiny_a"], ["accuracy.high < 0 and p < .01", "accuracy > 0"], ["left", "right"]),
         (["tiny_b", "tiny_a", "--output", "letters"], ["accuracy < 0"], ["left, letters"]),
-        (["tiny_b", "tiny_a"], ["set_size_lac > -99", "ece < 9 and coverage_lac > -9"], ["left", "left"]),
+        (
+            ["tiny_b", "tiny_a", "--dataset", "left"],
+            ["set_size_lac > -99", "ece < 9 and coverage_lac > -1"],
+            ["left", "left"],
+        ),
+        (["tiny_a", "tiny_b"], ["accuracy < -0.02 and set_size_lac > -99"], []),  # the first decides
     ],
 )
 def test_a_gate(
@@ -118,6 +134,143 @@ def test_a_gate(
     lines = [line for line in err.splitlines() if line.startswith("vouch: fails: ")]
     assert (status, len(lines)) == (3 if failed else 0, len(failed)) and out.startswith("A is tiny_")
     assert all(place in line for line, place in zip(lines, failed, strict=True))
+
+
+Row = dict[str, Any]
+
+
+def whole(row: Row) -> Row:
+    return row
+
+
+def never_asked(row: Row) -> Row | None:
+    return None if (row["model"], row["dataset"]) == ("tiny_a", "right") else row
+
+
+def half_unanswered(row: Row) -> Row:
+    is_it = (row["model"], row["dataset"], row["metric"]) == ("tiny_b", "left", "unanswered")
+    return row | {"value": 0.5} if is_it else row
+
+
+def without_original(row: Row) -> Row:
+    return row | {"variation": "vr_b"} if row["dataset"] == "right" else row
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "rule_", "status", "said"),
+    [
+        # texts have no sets: nothing is known of the rule there
+        (
+            whole,
+            "tiny_a tiny_b",
+            "set_size_lac > 9",
+            1,
+            "cannot judge: right, text, original: no set_size_lac",
+        ),
+        (
+            whole,
+            "tiny_a tiny_b",
+            "accuracy > -1 and set_size_aps > 9",
+            1,
+            "right, text, original: no set_size_aps",
+        ),
+        (whole, "tiny_a tiny_b", "set_size_lac > -99", 3, "cannot judge: right, text"),
+        (whole, "tiny_a tiny_b --output letters", "set_size_lac > 9", 0, ""),
+        # what one of them never answered, in whole or for the most part
+        (
+            never_asked,
+            "tiny_a tiny_b",
+            "accuracy < -0.9",
+            1,
+            "right, text, original: only tiny_b has results",
+        ),
+        (
+            never_asked,
+            "tiny_b tiny_a",
+            "accuracy < -0.9",
+            1,
+            "right, text, original: only tiny_b has results",
+        ),
+        (never_asked, "tiny_b tiny_a", "accuracy < -0.1", 3, "cannot judge: right, text"),
+        (never_asked, "tiny_a tiny_b --dataset left", "accuracy < -0.9", 0, ""),
+        (
+            never_asked,
+            "tiny_a tiny_b --variation vr_b",
+            "accuracy < -0.9",
+            1,
+            "(vr_b): only tiny_b has results",
+        ),
+        (
+            half_unanswered,
+            "tiny_a tiny_b",
+            "accuracy < -0.9",
+            1,
+            "original: tiny_b left 50.0% of the prompts unans",
+        ),
+        (
+            without_original,
+            "tiny_a tiny_b",
+            "accuracy < -0.9",
+            1,
+            "right, text, original: no results of both",
+        ),
+    ],
+)
+def test_a_gate_passes_nothing_that_it_has_not_judged(
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[Row], Row | None],
+    words: str,
+    rule_: str,
+    status: int,
+    said: str,
+) -> None:
+    """Every dataset and output that either model has is judged, or named."""
+    before = LEADERBOARD_PATH.read_bytes()
+    try:
+        LEADERBOARD.write(
+            LEADERBOARD_PATH, filter(None, map(change, LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()))
+        )
+        assert main(["compare", *words.split(), "--fail-if", rule_]) == status
+    finally:
+        LEADERBOARD_PATH.write_bytes(before)
+    assert said in capsys.readouterr().err
+
+
+def test_a_gate_without_a_difference_judges_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    before = DIFFERENCES_PATH.read_bytes()
+    try:
+        DIFFERENCES.write(DIFFERENCES_PATH, [])
+        assert main(["compare", "tiny_a", "tiny_b", "--fail-if", "accuracy < -0.9"]) == 1
+    finally:
+        DIFFERENCES_PATH.write_bytes(before)
+    assert "cannot judge: left, letters, original: no accuracy (accuracy < -0.9)" in capsys.readouterr().err
+
+
+def test_a_small_dataset_has_one_verdict_on_every_surface(
+    capsys: pytest.CaptureFixture[str], vouch: Vouch
+) -> None:
+    """As in the report: numbers are shown, and nothing is ranked, named or claimed of ten groups of questions."""
+    path = items_path("left")
+    before = path.read_bytes()
+    rows = ITEMS.read(path).to_pylist()
+    why = "too small to tell: 10 independent questions, fewer than 30"
+    try:
+        ITEMS.write(path, [row | {"group": f"g{place % 10}"} for place, row in enumerate(rows)])
+        left, right = json.loads(vouch("compare", "tiny_a", "tiny_b", "--json"))["pairs"]
+        out = vouch("compare", "tiny_a", "tiny_b")
+        shown, card = vouch("show"), vouch("publish", "card", "tiny_a")
+        capsys.readouterr()
+        rule_ = ["--fail-if", "accuracy > 0 and p < 0.5", "--dataset", "left"]
+        assert main(["compare", "tiny_a", "tiny_b", *rule_]) == 1
+        assert "cannot judge: left, letters, original: no p" in capsys.readouterr().err
+    finally:
+        path.write_bytes(before)
+    assert (left["too_small"], right["too_small"]) == (why, "")
+    assert left["accuracy"]["p_holm"] is left["minimum_detectable_effect"] is None
+    assert right["accuracy"]["p_holm"] == right["accuracy"]["p"], "the only claim that is left"
+    assert out.count("A is better") == 1 and out.count("too small to tell") == 1
+    assert f"left: {why}.\n" in shown and "right: too small" not in shown
+    assert f"The dataset is {why}." in card and card.count("Of 2 prompt variations") == 1
 
 
 def test_the_rules_of_the_example_are_rules() -> None:
@@ -145,7 +298,11 @@ def test_the_number_of_a_gate_is_that_of_the_table(capsys: pytest.CaptureFixture
         (["tiny_a", "tiny_b", "--fail-if", "acuracy < 1"], "no number acuracy; did you mean accuracy?"),
         (["tiny_a", "tiny_b", "--fail-if", "accuracy < 1 or p < 1"], "is no rule"),
         (["tiny_a", "tiny_b", "--fail-if", f"accuracy < {'1' * 100_000}x"], "is no rule"),
-        (["tiny_a", "tiny_b", "--output", "text", "--fail-if", "set_size_lac < 1"], "have no such numbers"),
+        (
+            ["tiny_a", "tiny_b", "--fail-if", "accuracy < -2"],
+            "accuracy lies between -1 and 1, so the rule never",
+        ),
+        (["tiny_a", "tiny_b", "--fail-if", "p < 0"], "p lies between 0 and 1, so the rule never holds"),
         (["tiny_a", "tiny_x"], "no model tiny_x; did you mean tiny_"),
         (["tiny_a", "tiny_a"], "name two different ones"),
         (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; did you mean left?"),

@@ -63,14 +63,17 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
     assert "3 questions of kites_2, 1 questions of signs, for my_model" in said
     assert load(Path("profiles/mine.yaml")) == {
         "profile": "mine",
-        "datasets": {"kites_2": {"source": "../Kites 2"}, "signs": {"source": "../signs"}},
+        "datasets": {
+            "kites_2": {"source": "../Kites 2", "template": "plain"},
+            "signs": {"source": "../signs", "template": "plain"},
+        },
         "models": {"my_model": "../my-model"},
     }
     assert "kites_2" in vouch("plan", "mine")
     assert "params.yaml is now mine" in vouch("use", "mine")
     values = load(Path("params.yaml"))
     assert check_params(values, "params.yaml").datasets["signs"].loader == "jsonl"
-    assert values["score"]["alpha"] == 0.1 and values["datasets"]["signs"]["template"] == "kostumov"
+    assert values["score"]["alpha"] == 0.1 and values["datasets"]["signs"]["template"] == "plain"
     shutil.copy("params.yaml", "before.yaml")
     assert "kept as" not in vouch("use", "mine"), "params.yaml was that of the profile"
     assert "score.alpha" not in vouch("use", "mine", "--set", "score.alpha=0.2")

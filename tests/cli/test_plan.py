@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.cli.conftest import Vouch, set_params
@@ -13,6 +14,7 @@ from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, count_prompts, estimate
 from vouch.cli.model_costs import cost, gpu_hours
 from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.metrics.comparison.differences import differences
 from vouch.metrics.comparison.resampling import finds
 from vouch.models.pins.config import LockEntry, Prices
 from vouch.models.requests.config import Config, Sampling
@@ -183,11 +185,11 @@ def test_a_dataset_with_variations_of_its_own(bare: Path, vouch: Vouch) -> None:
     assert "made by no stage" not in " ".join(map(" ".join, lines))
 
 
-def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(bare: Path, vouch: Vouch) -> None:
+def test_what_an_earlier_profile_left_is_named_before_a_stage_moves_it(bare: Path, vouch: Vouch) -> None:
     (bare / "profiles").symlink_to(ROOT / "profiles")
     (bare / "data/items").mkdir(parents=True)
     (bare / "data/items/old.parquet").touch()
-    said = "refuse it: data/items/old.parquet; `vouch store prune` removes"
+    said = "the run will move it to .vouch/unused: data/items/old.parquet\n"
     assert said in vouch("plan")
     assert said not in vouch("plan", "small"), "of another profile"
 
@@ -226,16 +228,34 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
         found = vouch("plan", "--power", *words).partition("dataset  questions")[2]
         return {line.split()[0]: line.split() for line in found.splitlines()[2:4]}
 
-    before = shown(10, "--discordant", 0.25, "--design", 4)
     # One pair of models on two datasets, both too small to count: Holm corrects one comparison of 1 %.
-    spread, one = 1.0, finds(1, 1.0, SIGNIFICANCE, 1)
-    assert before["left"][:4] == ["left", "24", "assumed", f"{spread:.2f}"]
-    assert before["left"][4:6] == [f"{100 * one / 24**0.5:.1f}", str(int(100 * one**2) + 1)]
+    one = finds(1, 1.0, SIGNIFICANCE, 1)
+    needed = str(int(100 * one**2) + 1)
+    before = shown(10, "--discordant", 1, "--design", 1)
+    assert before["left"][:6] == ["left", "24", "assumed", "1.00", f"{100 * one / 24**0.5:.1f}", needed]
+    before = shown(10, "--discordant", 0.25, "--design", 4)
+    assert before["left"][3:6] == ["1.00", "none", needed], "no difference is above 25 points"
     row = {"dataset": "left", "output": LETTERS, "first": "a", "second": "b", "difference": 0.0, "items": 100}
     DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": -0.098, "high": 0.098}])
     after = shown(10)
     assert (after["left"][2:4], after["right"][2:4]) == (["results", "0.50"], ["assumed", "0.45"])
     assert "give --power between 0 and 100" in vouch("plan", "--power", 0, status=1)
+    assert "--power 30: above 20 points, the largest" in vouch("plan", "--power", 30, status=1)
+
+
+def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch) -> None:
+    """By the bound on the questions that might differ; results of no width, as older ones have, are passed over."""
+    same = pa.table({"dataset": ["left"] * 200, "variation": ["original"] * 200, "output": ["letters"] * 200}
+                    | {"model": ["a", "b"] * 100, "prompt": [str(n // 2) for n in range(200)]}
+                    | {"group": [str(n // 2) for n in range(200)], "clean_correct": [1.0] * 200})  # fmt: skip
+    (row,) = differences(same, 0, 100)
+    DIFFERENCES.write(DIFFERENCES_PATH, [row])
+    left, right = json.loads(vouch("plan", "--power", "1", "--json"))["power"]
+    assert (left["from"], right["from"]) == ("results", "assumed")
+    assert 0.1 < left["finds"] < 0.25 and left["needed"] > left["questions"]
+    DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": 0.0, "high": 0.0}])
+    left, _ = json.loads(vouch("plan", "--power", "1", "--json"))["power"]
+    assert left["from"] == "assumed" and left["needed"] > left["questions"]
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:

@@ -13,7 +13,7 @@ from dvc.repo import Repo
 
 from tests.models.project import ROOT
 from vouch.cli.history import leaderboard_at
-from vouch.cli.leaderboard import cells, compared, headline, named
+from vouch.cli.leaderboard import cells, compared, headline, named, small
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
@@ -44,6 +44,35 @@ def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
     assert "1.500" in headline(found, every=True) and "Set size APS" in headline(found, every=True)
     (line,) = named(found)
     assert line["set_size_lac"]["value"] == 1.5 and line["model"] == "m"
+
+
+@pytest.mark.parametrize(("rate", "coverage"), [(None, 1.0), (0.0, 1.0), (0.02, None), (1.0, None)])
+def test_sets_that_hold_every_option_in_some_splits_are_no_result(
+    rate: float | None, coverage: float | None
+) -> None:
+    """As in the report; and an interval of no width is none."""
+    of_sets = {"score": "lac", "calibration": "marginal", "alpha": 0.1}
+    rows = [row("accuracy", 0.5, low=0.25, high=0.75, items=12)]
+    rows += [row(name, 1.0, low=1.0, high=1.0, **of_sets) for name in ("coverage", "set_size")]
+    rows += [row("uacc", 1.0, score="mean", calibration="marginal", alpha=0.1)]
+    rows += [row("set_size", 2.0, **of_sets | {"protocol": "faithful"})]
+    if rate is not None:
+        rows.append(row("infinite_threshold_rate", rate, calibration="marginal", alpha=0.1))
+    found = cells(rows, "clean")
+    of = found["d", "original", "letters", "m"]
+    for name in (("coverage", "lac"), ("set_size", "lac"), ("uacc", "mean")):
+        assert of.get(name, {}).get("value") == coverage
+    assert (of["accuracy", ""]["low"], of.get(("coverage", "lac"), {}).get("low")) == (0.25, None)
+    assert "[1.0" not in headline(found) + headline(found, every=True)
+    assert small(found) == {"d": "too small to tell: 12 independent questions, fewer than 30"}
+    (line,) = named(found)
+    assert ("coverage_lac" in line) == (coverage is not None)
+
+
+def test_models_on_a_small_dataset_stand_by_name() -> None:
+    for items, order in ((29, ["a", "b"]), (30, ["b", "a"])):
+        rows = [row("accuracy", value, model=name, items=items) for name, value in (("a", 0.2), ("b", 0.9))]
+        assert [line["model"] for line in named(cells(rows, "clean"))] == order
 
 
 def test_the_original_prompts_are_shown_unless_all_are_wanted() -> None:

@@ -199,13 +199,44 @@ def test_a_stage_keeps_the_record_that_it_is_writing(kept: Checkout, vouch: Vouc
     part.unlink()
 
 
-def test_prune_refuses_to_lose_what_the_cache_does_not_hold(kept: Checkout, vouch: Vouch) -> None:
+def test_prune_moves_what_the_cache_does_not_hold(kept: Checkout, vouch: Vouch) -> None:
+    """As after a run that failed; it comes back with its records, and is not made again."""
+    kept.run("python", "-m", "stages.prepare", "right")
+    made, params = kept.path / "data/items/right.parquet", (kept.path / "params.yaml").read_bytes()
+    content = made.read_bytes()
+    kept.edit("params.yaml", "  right: {loader: shapes", "  moved: {loader: shapes")
+    assert "would move data/items/right.parquet" in vouch("store", "prune", "--dry-run") and made.exists()
+    assert "moved data/items/right.parquet to .vouch/unused" in vouch("store", "prune") and not made.exists()
+    (kept.path / "params.yaml").write_bytes(params)
+    assert "brought back" in vouch("store", "restore") and made.read_bytes() == content
+    assert "prepare@right" not in json.loads(vouch("store", "sync", "--partial", "--json"))["not_recorded"]
+    assert "nothing to bring back" in vouch("store", "restore")
     kept.run("python", "-m", "stages.prepare", "right")
     kept.edit("params.yaml", "  right: {loader: shapes", "  moved: {loader: shapes")
-    made = kept.path / "data/items/right.parquet"
-    assert "--force" in vouch("store", "prune", status=1) and made.exists()
+    shutil.rmtree(kept.path / ".dvc/cache/files")
     vouch("store", "prune", "--force")
-    assert not made.exists()
+    assert not made.exists() and "nothing to bring back" in vouch("store", "restore")
+
+
+@pytest.mark.parametrize("stage", [("prepare", "left"), ("compare",)])
+def test_a_stage_moves_what_none_makes_out_of_folders_that_it_reads(
+    kept: Checkout, vouch: Vouch, stage: tuple[str, ...]
+) -> None:
+    """Nothing is lost: of several files that had one path, the last comes back first."""
+    gone = kept.path / "data/scores/gone model.metrics.parquet"
+    gone.parent.mkdir(parents=True, exist_ok=True)
+    for content in ("older", "older", "newer"):
+        gone.write_text(content)
+        told = kept.run("python", "-m", *(f"stages.{stage[0]}", *stage[1:]), check=False).stderr
+        line = "compare: data/scores/gone model.metrics.parquet: no stage of this profile makes it, so it is now in"
+        assert gone.exists() == (line not in told) == (stage[0] == "prepare"), "it reads no folder as a whole"
+    if stage[0] == "compare":
+        copies = [path.read_text() for path in sorted((kept.path / ".vouch/unused").rglob("gone*"))]
+        assert copies == ["older", "newer"]
+        assert "brought back 1" in vouch("store", "restore") and gone.read_text() == "newer"
+        gone.unlink()
+        assert "brought back 1" in vouch("store", "restore") and gone.read_text() == "older"
+    gone.unlink()
 
 
 def test_a_switch_records_results_before_it_removes_them(kept: Checkout, vouch: Vouch) -> None:

@@ -211,8 +211,28 @@ def test_a_difference_has_an_interval_and_a_p_value() -> None:
         and found.difference.low is not None
         and found.difference.low > 0
     )
-    alike = vouch.compare(better, better)
-    assert alike.difference.value == 0 and alike.p == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ([1] * 300, [1] * 300, "difference=0 (-0.01222 to 0.01222), p=1, minimum_detectable_effect=0.01747"),
+        (
+            [1, 0, 1, 1],
+            [1, 0, 1, 1],
+            "difference=0 (-0.6024 to 0.6024), p=1, minimum_detectable_effect=0.86",
+        ),
+        ([1, 1], [1, 1], "difference=0 (-0.8419 to 0.8419), p=1, minimum_detectable_effect=None"),
+        ([1], [1], "difference=0, p=None, minimum_detectable_effect=None"),
+        ([1] * 30, [0] * 30, "difference=1 (0.7686 to 1), p=1.863e-09"),
+        ([0.3] * 30, [0.1] * 30, "difference=0.2 (0.06116 to 0.2926), p=1.863e-09"),
+        ([0.3] * 30, [0.1 + 0.2] * 30, "difference=0 (-0.1157 to 0.1157), p=1,"),
+    ],
+)
+def test_where_few_rows_differ_the_interval_has_a_width(
+    first: list[float], second: list[float], said: str
+) -> None:
+    assert said in repr(vouch.compare(first, second))
 
 
 def test_rankers_with_a_proxy() -> None:

@@ -228,15 +228,17 @@ def test_a_list_of_many_names_or_problems_has_an_end(small: dict[str, Any]) -> N
 
 def test_only_data_and_models_have_no_default() -> None:
     """What dvc.yaml names and a file lacks is told with its default, and nothing else is missing."""
-    own = {"datasets": {"kites": {"source": "../kites"}}, "models": {"mine": "../my-weights"}}
+    entry = {"source": "../kites", "template": "plain"}
+    own = {"datasets": {"kites": entry}, "models": {"mine": "../my-weights"}}
     assert Project.model_validate(own).score.alpha == 0.1
     said = refusal(own)
     assert "- key score is missing; add `score: {alpha: 0.1}`\n" in said
     keys = [key for key, _ in left_out(own)]
     assert re.findall(r"- key (\S+) is missing", said) == keys
-    assert keys[-2:] == ["datasets.kites.loader", "datasets.kites.template"]
+    assert keys[-1] == "datasets.kites.loader"
     text = with_defaults(
-        "datasets: {kites: {source: ../kites}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n", "x"
+        "datasets: {kites: {source: ../kites, template: plain}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n",
+        "x",
     )
     values = loads(text, "x")
     assert check_params(values, "x") and read_dag(params=values).stages
@@ -256,4 +258,14 @@ def test_the_keys_that_dvc_names_are_those_that_are_written_out() -> None:
     assert plain == {
         key for key in NAMED if key not in ("profile", "helpers", "train", "rewrite.rewriter")
     } - {"embed"} | {"rewrite.rewriter"}
-    assert {f"item.{key}" for key in (*OF_ENTRY, "source")} <= named
+    assert {f"item.{key}" for key in (*OF_ENTRY, "source", "template")} <= named
+
+
+def test_a_template_is_chosen_by_the_user() -> None:
+    """None is the default: some add options that nobody wrote."""
+    small = load(ROOT / "profiles/small.yaml")
+    small["datasets"]["left"].pop("template")
+    said = refusal(small)
+    assert "key datasets.left.template is missing; add it: `plain` asks with the options as they are" in said
+    for path in (ROOT / "params.yaml", *sorted((ROOT / "profiles").glob("*.yaml"))):
+        assert all("template" in entry for entry in load(path)["datasets"].values()), path

@@ -181,21 +181,33 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def told_of_lock() -> str:
+    """What every command says that reads dvc.lock."""
+    try:
+        read_lock()
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 def test_wherever_it_was_cut_the_copy_takes_its_place(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ends = (end.end() for end in re.finditer(r"\n", TEXT[:-1]))
     for cut in sorted({*range(0, len(TEXT), 53), *ends}):
         lock.write_text(TEXT[:cut])
         runners.COPY.write_text(TEXT)
+        told = told_of_lock()
         runners.mend()
         said = capsys.readouterr().err
         if re.search(r"[^:]\n$", TEXT[:cut]):  # what is missing looks like stages that were never run
-            assert lock.read_text() == TEXT[:cut] and said == ""
+            assert lock.read_text() == TEXT[:cut] and said == told == ""
             COMPILED_LOCKFILE_SCHEMA(load(lock))  # DVC takes it
         else:
             assert lock.read_text() == TEXT, repr(TEXT[:cut])
+            assert "run `vouch store sync`, which mends it, then this again" in told
             assert said.startswith("dvc.lock: was cut short; its copy") and said.count("\n") == 1
     for left in ("\0" * 900, TEXT[:60] + "\0" * 900, "sch" + "\0" * 9):
         lock.write_text(left)
+        assert "`vouch store sync`, which mends it" in told_of_lock()
         runners.mend()
         assert lock.read_text() == TEXT
 

@@ -1,5 +1,6 @@
 """The words of the verdict follow from the numbers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -278,3 +279,34 @@ def test_pairs_without_an_interval_are_not_significant(make: Make) -> None:
     assert leaders(evidence, "shapes") == ("alpha", "beta", "gamma")
     (part,) = parts(differences.build(evidence))
     assert part.grids[1].rows[0][3].text == "–"
+
+
+def with_chosen(evidence: Evidence, dataset: str, variation: str, chosen: Sequence[int | None]) -> Evidence:
+    """In turn, the options that all models choose: -1 and -2 are those that the template added."""
+    frame = evidence.outcomes.copy()
+    here = (frame["dataset"] == dataset) & (frame["variation"] == variation)
+    frame.loc[here, "chosen"] = (list(chosen) * len(frame))[: int(here.sum())]
+    return replace(evidence, outcomes=frame)
+
+
+def test_options_that_nobody_wrote_are_told_with_how_often_they_are_chosen(make: Make) -> None:
+    evidence = make(Made(variations=("original", "blank")))
+    view = verdict.build(evidence)
+    assert view.added == "" and not any("template adds" in card.why for card in view.cards)
+    asked = with_chosen(
+        with_chosen(evidence, "shapes", "original", [0, 1, -2, 2]), "shapes", "blank", [-2, -2, -2, 0]
+    )
+    view = verdict.build(asked)
+    assert view.added == (
+        "The prompt template adds “None of the above” to the options of shapes. By model, they are chosen in "
+        "25.0\u202f% and 75.0\u202f% without the picture on shapes."
+    )
+
+
+def test_options_that_are_there_and_never_chosen_are_told_as_well(make: Make) -> None:
+    evidence = make(Made())
+    for metric in ("dont_know_rate", "none_rate"):
+        evidence = with_metric(evidence, metric, value=0.0)
+    said = verdict.build(evidence).added
+    assert "adds “I don’t know” and “None of the above” to the options of shapes" in said
+    assert said.endswith("they are chosen in 0.0\u202f% on shapes.")

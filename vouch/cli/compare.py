@@ -3,13 +3,13 @@
 Also whose prediction sets are smaller, who is better calibrated, which questions only one of them answers
 correctly, and in which categories they differ most. Always A minus B, in the clean protocol.
 
-p is corrected by Holm's method over all pairs of models and clustered by groups of copied questions; for
-variations other than `original` it is that of this one pair. The minimum detectable effect is the smallest
-true difference that four of five studies of this size would find.
+p is that of the report: corrected by Holm's method over all pairs of models on all datasets and clustered by
+groups of copied questions; for variations other than `original` it is that of this one pair. The minimum
+detectable effect is the smallest true difference that four of five studies of this size would find.
 
---fail-if is a gate for CI: the exit status is 3 where a rule about A minus B holds on any of the datasets and
-outputs shown. Rules name accuracy, p, coverage_lac, ece, set_size_lac and set_size_aps; accuracy.low and
-accuracy.high end the interval, those of set sizes likewise.
+--fail-if is a gate for CI: the exit status is 3 where a rule about A minus B holds on any dataset and output
+that either model has, and 1 where one of these cannot be judged. Rules name accuracy, p, coverage_lac, ece,
+set_size_lac and set_size_aps; accuracy.low and accuracy.high end the interval, those of set sizes likewise.
 
 Examples:
   vouch compare llava_v1_5_7b blip2
@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from vouch.cli.gate import FAILED, failures, rule
 from vouch.cli.leaderboard import cells
-from vouch.cli.pairs import SCORES, Row, by_category, differences_in, oriented, pairs
+from vouch.cli.pairs import SCORES, Row, by_category, corrected, differences_in, oriented, pairs
 from vouch.cli.printing import (
     as_json,
     check_name,
@@ -41,6 +41,9 @@ from vouch.cli.printing import (
     warn_if_outdated,
 )
 from vouch.cli.show import left_out
+from vouch.metrics.protocols import CLEAN
+from vouch.metrics.tables import UNANSWERED
+from vouch.metrics.unranked import WORTH_SAYING
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
@@ -73,10 +76,12 @@ def run(options: argparse.Namespace) -> int:
     """Prints three tables, or JSON."""
     gate = list(map(rule, options.fail_if))
     config = check_project().compare
-    rows = _leaderboard(options)
+    every = _leaderboard(options)
+    rows = [row for row in every if row["variation"] == options.variation]
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
-        tested = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist()
+        everyone = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), "clean")
+        tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
     else:
         tested = differences_in(pa.concat_tables([first, second]), config)
     gaps = oriented(tested, options.first, options.second)
@@ -92,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
             f"{options.first}, {options.second}: nothing that both answered{limits}; `vouch show "
             "--variations` lists what there is"
         )
-    failed = failures(gate, entries)
+    failed, untold = failures(gate, entries)
+    untold += unjudged(every, entries, options.variation) if gate else []
     categories = by_category(rows, options.first, options.second)
     if options.json:
         named = {"first": options.first, "second": options.second, "variation": options.variation}
@@ -103,11 +109,39 @@ def run(options: argparse.Namespace) -> int:
     warn_if_outdated()
     for line in failed:
         print(f"vouch: fails: {plain(line)}", file=sys.stderr)
-    return FAILED if failed else 0
+    for line in untold:
+        print(f"vouch: cannot judge: {plain(line)}", file=sys.stderr)
+    if untold:
+        remedy = "--dataset and --output choose what is judged; `dvc repro` asks what is missing"
+        print(f"vouch: {remedy}", file=sys.stderr)
+    return FAILED if failed else 1 if untold else 0
+
+
+def unjudged(every: Sequence[Row], entries: Sequence[Row], variation: str) -> list[str]:
+    """A line for each dataset and output of which the entries say nothing, or too little because a model left
+    prompts unanswered. every: rows of the leaderboard, of both models and all variations."""
+    paired = {(entry["dataset"], entry["output"]) for entry in entries}
+    with_original = {row["dataset"] for row in every if row["variation"] == ORIGINAL}
+    models: dict[tuple[str, str], set[str]] = {}
+    found = []
+    for row in every:
+        place, here = (row["dataset"], row["output"]), row["variation"] == variation
+        if here or (variation == ORIGINAL and row["dataset"] not in with_original):
+            models.setdefault(place, set()).add(row["model"])
+        whole = (row["metric"], row["protocol"], row["category"]) == (UNANSWERED, CLEAN, "all")
+        if here and whole and place in paired and row["value"] > WORTH_SAYING:
+            found.append((place, f"{row['model']} left {row['value']:.1%} of the prompts unanswered"))
+    for place, names in models.items():
+        if place not in paired:
+            found.append(
+                (place, f"only {min(names)} has results" if len(names) == 1 else "no results of both")
+            )
+    where = long_name(variation)
+    return [f"{dataset}, {output}, {where}: {what}" for (dataset, output), what in sorted(found)]
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Rows of the two models, as the options choose. Raises UserError for an unknown name."""
+    """Rows of the two models, as the options choose dataset and output. Raises UserError."""
     rows = LEADERBOARD.read(intact(LEADERBOARD_PATH))
     models = [options.first, options.second]
     if options.first == options.second:
@@ -122,7 +156,7 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
             known = [each for each in pc.unique(rows[column]).to_pylist() if each]
             check_name(column, name, known, LEADERBOARD_PATH)
     rows = rows.filter(pc.is_in(rows["model"], value_set=pa.array(models)))
-    found: list[dict[str, Any]] = _chosen(rows, options).to_pylist()
+    found: list[dict[str, Any]] = _chosen(rows, options, ("dataset", "output")).to_pylist()
     return found
 
 
@@ -134,11 +168,11 @@ def _outcomes(model: str, leaderboard: Sequence[Mapping[str, Any]], options: arg
         for dataset in sorted({row["dataset"] for row in leaderboard})
         for part in OUTCOMES.rows_with(intact(outcomes_path(dataset)), "model", [model], _COLUMNS)
     ]
-    return _chosen(pa.concat_tables([empty, *parts]), options)
+    return _chosen(pa.concat_tables([empty, *parts]), options, ("dataset", "variation", "output"))
 
 
-def _chosen(rows: pa.Table, options: argparse.Namespace) -> pa.Table:
-    for column in ("dataset", "variation", "output"):
+def _chosen(rows: pa.Table, options: argparse.Namespace, columns: Sequence[str]) -> pa.Table:
+    for column in columns:
         wanted = getattr(options, column)
         if wanted is not None:
             rows = rows.filter(pc.equal(rows[column], wanted))
@@ -174,7 +208,9 @@ def _accuracy(entry: Row) -> list[str]:
         *(entry["dataset"], entry["output"], str(entry["items"])),
         *(number(side["accuracy"]["value"]) for side in sides),
         interval(gap, "difference"),
-        *(_p(gap["p_holm"]), verdict(gap), number(entry["minimum_detectable_effect"])),
+        _p(gap["p_holm"]),
+        "too small to tell" if entry["too_small"] else verdict(gap),
+        number(entry["minimum_detectable_effect"]),
     ]
 
 

@@ -1,5 +1,6 @@
 """Rules of `vouch compare --fail-if` about A minus B: `accuracy < -0.02`, `accuracy < 0 and p < 0.01`."""
 
+import math
 import operator
 import re
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,13 @@ def rule(text: str) -> Rule:
             raise UserError(f'--fail-if {text:.80}: is no rule; write NAME < NUMBER, e.g. "accuracy < -0.02"')
         if found[1] not in NAMES:
             raise UserError(f"--fail-if {text:.80}: no number {found[1]}; {did_you_mean(found[1], [*NAMES])}")
+        least, most = (0.0, 1.0) if found[1] == "p" else (-1.0, 1.0)
+        reached = least if found[2].startswith("<") else most
+        if not found[1].startswith("set_size") and not _SIGNS[found[2]](reached, float(found[3])):
+            raise UserError(
+                f"--fail-if {text:.80}: {found[1]} lies between {least:g} and {most:g}, so the rule never "
+                "holds; write 0.02 for 2 points"
+            )
         each.append((found[1], found[2], float(found[3])))
     return Rule(text, each)
 
@@ -58,21 +66,20 @@ NAMES = tuple(
 )
 
 
-def failures(rules: Sequence[Rule], entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each pair and rule that holds. Raises UserError for a rule that no pair has the numbers for:
-    what nobody knows passes no gate."""
-    lines = []
+def failures(rules: Sequence[Rule], entries: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """A line for each pair and rule that holds, and one for each that lacks a number to tell: what nobody
+    knows passes no gate."""
+    lines, untold = [], []
     for one in rules:
-        judged = False
         for entry in entries:
             known = {name: value for name, value in numbers(entry).items() if value is not None}
-            if any(name not in known for name, _, _ in one.each):
+            known = {name: value for name, value in known.items() if not math.isnan(value)}
+            if any(name in known and not _SIGNS[sign](known[name], bound) for name, sign, bound in one.each):
                 continue
-            judged = True
-            if all(_SIGNS[sign](known[name], bound) for name, sign, bound in one.each):
-                said = ", ".join(f"{name} {known[name]:+.4f}" for name, _, _ in one.each)
-                place = f"{entry['dataset']}, {entry['output']}, {long_name(entry['variation'])}"
-                lines.append(f"{place}: {said} ({one.text})")
-        if not judged:
-            raise UserError(f"--fail-if {one.text:.80}: these models have no such numbers; see `--json`")
-    return lines
+            place = f"{entry['dataset']}, {entry['output']}, {long_name(entry['variation'])}"
+            if missing := [name for name, _, _ in one.each if name not in known]:
+                untold.append(f"{place}: no {' and no '.join(missing)} ({one.text})")
+                continue
+            said = ", ".join(f"{name} {known[name]:+.4f}" for name, _, _ in one.each)
+            lines.append(f"{place}: {said} ({one.text})")
+    return lines, untold

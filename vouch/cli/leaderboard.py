@@ -3,7 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow.compute as pc
+
 from vouch.cli.printing import interval, long_name, number, plain, table
+from vouch.report.gates import shown, too_small
+from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS
 
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
@@ -32,6 +36,7 @@ def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -
 
     Of the original prompts, where a dataset has them, or of all `variations`; a mean over several is none.
     Of sets those with one threshold for all questions and the main alpha: the faithful protocol has no other.
+    What the report's gates hold back is not among them.
     """
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
     main = {row["alpha"] for row in rows if row["protocol"] == "faithful"} | {None}
@@ -39,18 +44,35 @@ def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -
     for row in rows:
         variation = row["variation"]
         headline = row["calibration"] in ("", "marginal") and row["alpha"] in main
-        shown = variations or variation == ORIGINAL or row["dataset"] not in with_original
-        if row["protocol"] == protocol and row["category"] == "all" and headline and variation and shown:
+        chosen = variations or variation == ORIGINAL or row["dataset"] not in with_original
+        if row["protocol"] == protocol and row["category"] == "all" and headline and variation and chosen:
             key = (row["dataset"], variation, row["output"], row["model"])
             found.setdefault(key, {})[row["metric"], row["score"]] = row
-    return found
+    return {key: shown(of) for key, of in found.items()}
+
+
+def small(now: Cells) -> dict[str, str]:
+    """By dataset of these lines, why it is too small to rank or name a model; nothing of one that is not.
+
+    By the groups of its items; where these are not here, by the questions of its accuracies.
+    """
+    questions: dict[str, int] = {}
+    for (dataset, *_), of in now.items():
+        items = of.get(("accuracy", ""), {}).get("items") or 0
+        questions[dataset] = max(questions.get(dataset, 0), items)
+    found = {}
+    for dataset, count in questions.items():
+        path = items_path(dataset)
+        groups = len(pc.unique(ITEMS.read(path, ("group",))["group"])) if path.exists() else count
+        found[dataset] = too_small(groups)
+    return {dataset: why for dataset, why in found.items() if why}
 
 
 def headline(now: Cells, every: bool = False) -> str:
     """A line for each dataset, variation, output and model, best accuracy first; `every` column, or a few."""
     if every:
-        shown = _shown(now)
-        return _table(shown, [(key, [_number(now[key], column) for column in shown]) for key in ordered(now)])
+        columns = _shown(now)
+        return _table(columns, [(key, [_number(now[key], one) for one in columns]) for key in ordered(now)])
     lines = [(key, [_short(name, now[key].get(name)) for name in _FEW]) for key in ordered(now)]
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     target = f" (target {min(targets):g})" if len(targets) == 1 else ""
@@ -84,10 +106,10 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
     Lines that changed in what is not shown, as in the last digits on another processor, are counted only.
     """
     lines, close = [], 0
-    shown, known = _shown(now, then) if every else list(_FEW), _shown(now, then)
+    columns, known = _shown(now, then) if every else list(_FEW), _shown(now, then)
     for key in ordered(now):
         before = then.get(key, {})
-        changes = [_change(now[key].get(column), before.get(column)) for column in shown]
+        changes = [_change(now[key].get(column), before.get(column)) for column in columns]
         if key not in then:
             lines.append((key, [*(change.replace(" (new)", "") for change in changes), "new"]))
         elif any("(" in change and not change.endswith(_UNSEEN) for change in changes):
@@ -97,8 +119,8 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
     same = len(now) - len(lines) - close
     what = "digits" if every else "digits or columns"
     more = f", {close} more differ only in {what} that are not shown" if close else ""
-    lines += [(key, [*[""] * len(shown), "gone"]) for key in ordered(then) if key not in now]
-    table = (_table(shown, lines, " ") if every else _grouped({**then, **now}, lines, " ")) if lines else ""
+    lines += [(key, [*[""] * len(columns), "gone"]) for key in ordered(then) if key not in now]
+    table = (_table(columns, lines, " ") if every else _grouped({**then, **now}, lines, " ")) if lines else ""
     return table + f"{same} of {len(now)} lines are unchanged{more}\n"
 
 
@@ -154,12 +176,14 @@ def _grouped(found: Cells, lines: Lines, *further: str) -> str:
 
 
 def ordered(found: Cells) -> list[Line]:
-    """The lines by dataset, variation, output, and accuracy, the highest first."""
+    """The lines by dataset, variation, output, and accuracy, the highest first; of small datasets by name."""
+    few = small(found)
 
     def place(key: Line) -> tuple[str, str, int, float, str]:
         dataset, variation, output, model = key
         accuracy = found[key].get(("accuracy", ""), {}).get("value")
-        return dataset, variation, OUTPUTS.index(output), -(accuracy or 0), model
+        rank = 0.0 if dataset in few else -(accuracy or 0)
+        return dataset, variation, OUTPUTS.index(output), rank, model
 
     return sorted(found, key=place)
 

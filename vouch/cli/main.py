@@ -64,6 +64,7 @@ GROUPS = {
             "pull": "fetch stored results: all, or those of one model",
             "verify": "read every byte and name what is damaged",
             "prune": "remove the results of an earlier profile",
+            "restore": "bring back what was moved to .vouch/unused",
             "sync": "make results known to DVC and Snakemake alike",
             "warm": "ask the models everything at once, loading each only once",
         },

@@ -33,6 +33,7 @@ from vouch.tables.published import model_slug
 HUB = "hub:"
 SERVER = re.compile(r"https?://")
 ITEMS = jsonl.Settings().file
+TEMPLATE = "plain"  # which adds no options to those that the user wrote
 
 
 def _place(given: str) -> str:
@@ -169,6 +170,7 @@ def _profile(name: str, datasets: dict[str, str], models: dict[str, str]) -> str
     )
     for section in (document["datasets"], document["models"]):
         section.fa.set_block_style()
-    document["datasets"].update({key: flow(source=source) for key, source in datasets.items()})
+    entries = {key: flow(source=source, template=TEMPLATE) for key, source in datasets.items()}
+    document["datasets"].update(entries)
     document["models"].update(models)
     return edited(document)

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binomtest
 
-from vouch.cli.leaderboard import Cells
+from vouch.cli.leaderboard import Cells, small
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import intervals, means
+from vouch.metrics.comparison.resampling import holm, intervals, means
 from vouch.metrics.comparison.variations import GRAIN
 from vouch.report.numbers import minimum_detectable_effect
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
@@ -38,6 +38,22 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
     return found
 
 
+def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
+    """Rows of DIFFERENCES with the p of the report: of the first output of each dataset, corrected over all
+    datasets that are large enough. every: cells of all models; `claims`: comparisons that count together."""
+    few = small(every)
+    firsts: dict[str, str] = {}
+    for dataset, _, output, _ in every:
+        firsts[dataset] = min(firsts.get(dataset, output), output, key=OUTPUTS.index)
+    counted = [row["dataset"] not in few and firsts.get(row["dataset"]) == row["output"] for row in rows]
+    p = holm([row["p"] if counts_too else None for row, counts_too in zip(rows, counted, strict=True)])
+    claims = sum(each is not None for each in p)
+    return [
+        dict(row) | ({"p_holm": each, "claims": claims} if each is not None else {})
+        for row, each in zip(rows, p, strict=True)
+    ]
+
+
 def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES for the one variation that the outcomes hold; the stage makes those of original."""
     place = outcomes.schema.get_field_index("variation")
@@ -50,8 +66,10 @@ def pairs(
 ) -> list[dict[str, Any]]:
     """One entry for each dataset and output that both models have, as JSON has it.
 
-    first, second: outcomes of the models, of one variation. found: cells of both. gaps: `oriented`.
+    first, second: outcomes of the models, of one variation. found: cells of both. gaps: `oriented`, of which
+    those of datasets that are too small lose their p.
     """
+    few = small(found)
     names = (first["model"][0].as_py(), second["model"][0].as_py())
     entries = []
     for place in sorted({line[:3] for line in found}, key=lambda one: (one[0], OUTPUTS.index(one[2]))):
@@ -61,6 +79,9 @@ def pairs(
         dataset, variation, output = place
         both = joined(first, second, dataset, output)
         gap = gaps.get((dataset, output), {})
+        if dataset in few:
+            gap = {**gap, "p": None, "p_holm": None}
+        claims = gap.get("claims", 1)
         entries.append(
             {
                 "dataset": dataset,
@@ -70,9 +91,17 @@ def pairs(
                 "first": _side(sides[0]),
                 "second": _side(sides[1]),
                 "accuracy": {key: gap.get(key) for key in ("difference", "low", "high", "p", "p_holm")},
-                "minimum_detectable_effect": minimum_detectable_effect(gap.get("low"), gap.get("high")),
+                "too_small": few.get(dataset, ""),
+                "minimum_detectable_effect": None
+                if dataset in few
+                else minimum_detectable_effect(gap.get("low"), gap.get("high"), claims),
                 "counts": counts(both),
-                "set_size": {score: size_gap(both, f"clean_size_{score}", config) for score in SCORES},
+                "set_size": {
+                    score: size_gap(both, f"clean_size_{score}", config)
+                    if all(("set_size", score) in side for side in (sides[0], sides[1]))
+                    else dict.fromkeys(("difference", "low", "high"))
+                    for score in SCORES
+                },
             }
         )
     return entries

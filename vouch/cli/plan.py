@@ -40,6 +40,7 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
+from vouch.pipeline.files import UNUSED
 from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.config import template_name
@@ -130,8 +131,8 @@ def _strays(strays: list[str]) -> str:
     if not strays:
         return ""
     return (
-        f"made by no stage of this profile, so stages will refuse it: {plain(strays[0])}{and_more(strays)}; "
-        "`vouch store prune` removes what an earlier profile made\n"
+        f"made by no stage of this profile, so the run will move it to {UNUSED}: "
+        f"{plain(strays[0])}{and_more(strays)}\n"
     )
 
 

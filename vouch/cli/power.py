@@ -17,9 +17,10 @@ from vouch.tables.prompts import OUTPUTS
 
 SAID = """\
 finds: the smallest true difference between two models on the same questions that four of five studies name,
-p < {significance:g} after Holm's correction for {claims}; spread: standard deviation of the
-difference on a question, its group included (results: median pair of {path};
-assumed: just one of the two is right on {discordant:.0%} of the questions, design effect {design:g})
+p < {significance:g} after Holm's correction for {claims}, none where that exceeds the largest possible;
+spread: standard deviation of the difference on a question, its group included (results: median pair of
+{path}; assumed: just one of the two is right on {discordant:.0%} of the
+questions, design effect {design:g})
 """
 
 
@@ -33,8 +34,9 @@ def power(
 ) -> list[dict[str, Any]]:
     """A row for each dataset; none without `points`, a difference of accuracy in per cent. Raises UserError.
 
-    finds: the smallest difference found, 0 ... 1. needed: questions that find the wanted one. gpu_hours and
-    needed_gpu_hours: of the questions planned and of those needed. All are None where questions are unknown.
+    finds: the smallest difference found, 0 ... 1; None where that exceeds the largest possible. needed:
+    questions that find the wanted one. gpu_hours and needed_gpu_hours: of the questions planned and of those
+    needed. All are None where questions are unknown.
     """
     if points is None:
         return []
@@ -52,14 +54,22 @@ def power(
         )
         rows.append({"dataset": name, "wanted": wanted} | row)
         if name in known:
-            spread = seen.get(name, (discordant * design) ** 0.5)
+            if name not in seen and wanted > discordant:
+                raise UserError(
+                    f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
+                    f"models of which just one is right on {discordant:.0%} of the questions; lower it, or "
+                    "raise --discordant"
+                )
+            spread, largest = (
+                (seen[name], 1.0) if name in seen else ((discordant * design) ** 0.5, discordant)
+            )
             effect = finds(known[name], spread, SIGNIFICANCE, claims)
             needed, hours = questions_for(wanted, known[name], effect), _hours(project, name, counts[name])
             rows[-1] |= {
                 "questions": known[name],
                 "from": "results" if name in seen else "assumed",
                 "spread": spread,
-                "finds": effect,
+                "finds": effect if effect <= largest else None,
                 "needed": needed,
                 "gpu_hours": hours,
                 "needed_gpu_hours": hours and hours * needed / known[name],
@@ -86,8 +96,13 @@ def power_table(
             row["dataset"],
             *("?" if row[key] is None else format(row[key], form) for key, form in forms.items()),
         ]
-        for row in ({**row, "finds": row["finds"] and 100 * row["finds"]} for row in rows)
+        for row in rows
     ]
+    for row, line in zip(rows, cells, strict=True):
+        if row["finds"] is not None:
+            line[4] = f"{100 * row['finds']:.1f}"
+        elif row["questions"]:
+            line[4] = "none"
     claims = _claims(project, items)
     told = SAID.format(
         significance=SIGNIFICANCE,
@@ -111,7 +126,7 @@ def _seen() -> dict[str, float]:
         return {}
     found: dict[str, dict[str, list[float]]] = {}
     for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist():
-        if row["low"] is not None:
+        if row["low"] is not None and row["low"] < row["high"]:
             of_output = found.setdefault(row["dataset"], {}).setdefault(row["output"], [])
             of_output.append(deviation(row["low"], row["high"], row["items"]))
     return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in found.items()}

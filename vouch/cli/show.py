@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.leaderboard import Cells, cells, compared, headline, named, ordered
+from vouch.cli.leaderboard import Cells, cells, compared, headline, named, ordered, small
 from vouch.cli.printing import as_json, json_option, long_name, plain, warn_if_outdated
 from vouch.pipeline.intact import intact
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
             print(compared(now, then, options.all), end="")
     else:
         print(headline(now, options.all), end="")
+        print("".join(f"{plain(dataset)}: {why}.\n" for dataset, why in small(now).items()), end="")
         print(left_out(rows), end="")
         print(undecided(now), end="")
         if REPORT.exists():

@@ -28,7 +28,7 @@ from vouch.params.check import check_params
 from vouch.params.project import Released
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.files import replacing, write_text
+from vouch.pipeline.files import UNUSED, replacing, write_text
 from vouch.pipeline.freshness import states
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.validation import validated
@@ -36,6 +36,7 @@ from vouch.pipeline.yaml12 import dumped, loads
 from vouch.tables.published import model_slug
 
 BEFORE = Path(".vouch/params")
+RESTORE = "`vouch store restore` brings them back"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files that it does not make"
     )
+    if pruning.moved:
+        print(f"use: moved {len(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")
     print("use: `vouch plan` says what would run; `dvc repro` runs it, and restores what was computed before")

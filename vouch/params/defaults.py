@@ -18,7 +18,7 @@ NAMED = (
     *("compare", "browse", "report"),
 )
 """Keys that dvc.yaml names and that have a default."""
-OF_ENTRY = ("loader", "template")
+OF_ENTRY = ("loader",)
 """The same of a dataset's entry."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
+from vouch.pipeline.freshness import check_lock
 from vouch.pipeline.yaml12 import dumped
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects
@@ -113,6 +114,7 @@ def addresses() -> dict[str, str]:
 @contextmanager
 def repository() -> Iterator[Any]:
     """DVC's own view of this checkout. Raises UserError for what DVC refuses in the block."""
+    check_lock()
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

@@ -4,7 +4,9 @@ What no other record covers (receipts, the memory of digests, modes) is sealed: 
 beside them. A file whose seal does not fit counts as one that is not there.
 """
 
+import filecmp
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -12,8 +14,8 @@ import shutil
 import socket
 import stat
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from vouch.pipeline.errors import UserError
 
 PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # this machine, among those that share a folder
+UNUSED = Path(".vouch/unused")  # what no stage makes any more, in numbered folders: a path may come again
 _SEAL = "seal"
 
 
@@ -81,6 +84,24 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         _sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def set_aside(paths: Iterable[str]) -> list[str]:
+    """Moves files to UNUSED, each to its own path below the first folder that has none there; returns those
+    that were moved. One that is gone has been moved by another process, which does the same."""
+    moved = []
+    for path in paths:
+        for number in itertools.count(1):
+            place = UNUSED / str(number) / path
+            with suppress(OSError):
+                if not filecmp.cmp(path, place, shallow=False):
+                    continue
+            break
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            shutil.move(path, place)
+            moved.append(path)
+    return moved
 
 
 def canonical_json(value: Any) -> str:

@@ -19,6 +19,7 @@ from vouch.pipeline.yaml12 import load
 
 LOCK = Path("dvc.lock")
 CONFLICT = b"<<<<<<< "  # of a merge
+_HEAD = b"schema:"
 RECEIPTS = Path(".vouch/receipts")
 
 
@@ -61,15 +62,42 @@ def write_receipt(stage: Stage, record: Record) -> None:
     write_json(receipt_path(stage), sealed(asdict(record)))
 
 
-def read_lock(path: Path = LOCK) -> dict[str, Record]:
-    """DVC's records by stage name, empty where there is no dvc.lock. Raises UserError where it is damaged."""
-    if not path.exists():
-        return {}
-    if path.is_file() and CONFLICT in path.read_bytes():
+def whole_lock(data: bytes) -> bool:
+    """Whether a dvc.lock begins and ends as DVC begins and ends one."""
+    return data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
+
+
+def cut_short(data: bytes) -> bool:
+    """Whether DVC began a dvc.lock that it would refuse: the last line is cut, or lacks what is under it.
+
+    One with a merge conflict or another beginning is somebody's own: DVC or `read_lock` says what is wrong.
+    """
+    started = _HEAD.startswith(data.rstrip(b"\0")[: len(_HEAD)])
+    return CONFLICT not in data and started and not whole_lock(data)
+
+
+def check_lock(path: Path = LOCK) -> None:
+    """Raises UserError for a dvc.lock that was cut short or holds a merge conflict: DVC would refuse it."""
+    if not path.is_file():
+        return
+    data = path.read_bytes()
+    if CONFLICT in data:
         raise UserError(
             f"{path}: holds a merge conflict; take one side whole (`git checkout --ours {path}` or "
             "--theirs), then `vouch store sync` records what is here"
         )
+    if cut_short(data):
+        raise UserError(
+            f"{path}: was cut short, as by a DVC that was killed; run `vouch store sync`, which mends it, "
+            "then this again"
+        )
+
+
+def read_lock(path: Path = LOCK) -> dict[str, Record]:
+    """DVC's records by stage name, empty where there is no dvc.lock. Raises UserError where it is damaged."""
+    if not path.exists():
+        return {}
+    check_lock(path)
 
     def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
         return {entry["path"]: entry.get("md5") for entry in entries or ()}
@@ -81,7 +109,7 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
             )
             for name, entry in load(path).get("stages", {}).items()
         }
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, UserError):
         raise UserError(
             f"{path}: not the lock file that DVC writes; restore it from version control, or delete it and "
             "run `vouch store sync`"

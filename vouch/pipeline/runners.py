@@ -17,7 +17,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import alive, replacing, write_text
-from vouch.pipeline.freshness import CONFLICT, LOCK
+from vouch.pipeline.freshness import CONFLICT, LOCK, cut_short, whole_lock
 
 COPY = Path(".vouch/dvc.lock")
 REPLACED = Path(".vouch/dvc.lock.cut")  # for a person who wrote one without its last line end
@@ -25,7 +25,6 @@ BOOK = Path(".dvc/tmp/rwlock")
 HOST = Path(".vouch/snakemake-host")  # the machine whose Snakemake worked here last
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 _ROOTS = ("data", "reports")
-_HEAD = b"schema:"
 _held = ExitStack()
 
 
@@ -37,9 +36,9 @@ def mend() -> None:
     what stages have finished since, and `vouch store sync` then records it. A book that was cut short
     holds nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
     """
-    if _cut_short(_read(LOCK)):
+    if LOCK.is_file() and cut_short(_read(LOCK)):
         with _dvc_lock():  # under which DVC writes it: nobody is writing it now
-            if _cut_short(data := _read(LOCK)):
+            if LOCK.is_file() and cut_short(data := _read(LOCK)):
                 _write(REPLACED, data)
                 print(f"{LOCK}: was cut short; {_put_back()}", file=sys.stderr)
     if _book() is None:
@@ -48,26 +47,12 @@ def mend() -> None:
                 BOOK.unlink()
                 print(f"{BOOK}: was cut short; DVC begins a new one", file=sys.stderr)
     data = _read(LOCK)
-    if _whole(data) and CONFLICT not in data and data != _read(COPY):
+    if whole_lock(data) and CONFLICT not in data and data != _read(COPY):
         _write(COPY, data)
 
 
-def _whole(data: bytes) -> bool:
-    """Whether a dvc.lock begins and ends as DVC begins and ends one."""
-    return data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
-
-
-def _cut_short(data: bytes) -> bool:
-    """Whether DVC began a dvc.lock that it would refuse: the last line is cut, or lacks what is under it.
-
-    One with a merge conflict or another beginning is somebody's own: DVC or `read_lock` says what is wrong.
-    """
-    started = _HEAD.startswith(data.rstrip(b"\0")[: len(_HEAD)])
-    return LOCK.is_file() and CONFLICT not in data and started and not _whole(data)
-
-
 def _put_back() -> str:
-    if _whole(data := _read(COPY)):
+    if whole_lock(data := _read(COPY)):
         _write(LOCK, data)
         return "its copy of the last run stands in its place, `vouch store sync` records what was made since"
     LOCK.unlink()

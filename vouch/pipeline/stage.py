@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests, fingerprint
 from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
+from vouch.pipeline.files import UNUSED, set_aside
 from vouch.pipeline.freshness import Record, present, read_receipt, write_receipt
 from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.live import Live, live
@@ -72,11 +73,12 @@ class Run:
     def rests_on(self, inputs: Iterable[Path], *facts: object) -> str:
         """A name of all that a part of the work rests on, for what is remembered of it (`ResultCache`).
 
-        These inputs by path and content, the facts, and of the stage its code, parameters and versions.
+        These inputs by path and content, the facts, parameters among them, and of the stage its code and
+        versions.
         """
         paths = [*self._code, *map(str, inputs)]
         contents = {path: self._digests.of(path) for path in paths}
-        every = [contents, self._params, platform.python_version(), versions(), facts]
+        every = [contents, platform.python_version(), versions(), facts]
         return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
 
     def note(self, key: str, value: Any) -> None:
@@ -98,13 +100,14 @@ def _sorted(value: Any) -> Any:
     return [_sorted(one) for one in value] if isinstance(value, list) else value
 
 
-def _refuse_strays(dag: Dag, stage: Stage) -> None:
-    strays = dag.strays() if dag.fan_ins(stage) else []
-    if strays:
-        more = f" and {len(strays) - 1} more" if len(strays) > 1 else ""
-        raise UserError(
-            f"{strays[0]}{more}: not made by any stage of this profile, so {stage.name} could count it; "
-            "run `vouch store prune` to remove what an earlier profile made, move other files away"
+def _set_strays_aside(dag: Dag, stage: Stage) -> None:
+    """Moves what no stage of this profile makes out of folders that are read as a whole, and says so."""
+    if moved := set_aside(dag.strays()) if dag.fan_ins(stage) else []:
+        more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+        print(
+            f"{stage.name}: {moved[0]}{more}: no stage of this profile makes it, so it is now in {UNUSED}; "
+            "`vouch store restore` brings it back",
+            file=sys.stderr,
         )
 
 
@@ -129,7 +132,7 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Ca
     mend()
     dag = read_dag()
     stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
-    _refuse_strays(dag, stage)
+    _set_strays_aside(dag, stage)
     with stage_lock(stage) as waited:
         if waited and read_receipt(stage) == present(stage, Digests()):
             _refuse_new_values(stage, settings)

@@ -1,7 +1,7 @@
 """What pydantic finds wrong with a file's content, in lines that a person can act on."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -51,7 +51,8 @@ def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
         known = _keys_at(model, problem["loc"][:-1])
         return f"unknown key {key}; {did_you_mean(str(problem['loc'][-1]), known)}"
     if problem["type"] == "missing":
-        return f"key {key} is missing; add it"
+        said = _field_at(model, problem["loc"])
+        return f"key {key} is missing; add it{said and f': {said}'}"
     message = problem["msg"].removeprefix("Value error, ")
     if tag := str(problem.get("ctx", {}).get("tag", "")):
         message = message.replace(tag, tag[:60])
@@ -60,8 +61,20 @@ def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     return f"{key}: {message}, found {str(problem['input'])[:60]!r}"
 
 
+def _field_at(model: type[BaseModel], path: Sequence[Any]) -> str:
+    """What the field at a path of a nested model says of itself."""
+    level = _level_at(model, path[:-1])
+    field = getattr(level, "model_fields", {}).get(path[-1])
+    return (field and field.description) or ""
+
+
 def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
     """Valid keys at a path of a nested model, empty where the path leaves the models."""
+    level = _level_at(model, path)
+    return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
+
+
+def _level_at(model: type[BaseModel], path: Iterable[Any]) -> Any:
     level: Any = model
     for part in path:
         fields: dict[str, Any] = getattr(level, "model_fields", {})
@@ -69,4 +82,4 @@ def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
         annotation = field.annotation if field else level
         arguments = getattr(annotation, "__args__", ())
         level = next((kind for kind in reversed(arguments) if kind is not type(None)), annotation)
-    return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
+    return level

@@ -16,6 +16,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, Claim, difference_claim, paired_claim, share_claim, significant
 from vouch.report.leaders import above_chance
 from vouch.report.numbers import Number
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.prompts import TEXT
 
 NEGLIGIBLE = 0.01
@@ -167,6 +168,26 @@ def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
                         evidence, name, blind._replace(items=cost.items), chance
                     )
     return significant(tried)
+
+
+ADDED = {"dont_know_rate": (DONT_KNOW, "“I don’t know”"), "none_rate": (NONE_OF_ABOVE, "“None of the above”")}
+"""By the metric that counts it, an option that a prompt template may add, and what it says."""
+
+
+def added_options(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+    """What the options say that the prompt template added to those of a dataset."""
+    known, chosen = evidence.metrics(dataset), set(evidence.plain_outcomes(dataset)["chosen"].dropna())
+    return tuple(words for metric, (role, words) in ADDED.items() if metric in known or role in chosen)
+
+
+def added_shares(evidence: Evidence, dataset: str, variation: str) -> dict[str, tuple[float, ...]]:
+    """By model, the shares of its answers in a variation that are on each of the added options."""
+    frame = evidence.of_first_output(evidence.outcomes)
+    frame = frame[(frame["dataset"] == dataset) & (frame["variation"] == variation)]
+    return {
+        str(model): tuple(float((own["chosen"] == role).mean()) for role, _ in ADDED.values())
+        for model, own in frame.groupby("model")
+    }
 
 
 def without_picture(evidence: Evidence, dataset: str) -> str:

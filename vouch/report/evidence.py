@@ -10,7 +10,7 @@ import pandas as pd
 
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
-from vouch.report.gates import MINIMUM
+from vouch.report.gates import INFINITE, MINIMUM
 from vouch.report.numbers import Comparisons, Number, Numbers
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 from vouch.tables.transfer import TRANSFER
@@ -115,7 +115,7 @@ class Evidence:
 
     def calibrated(self, dataset: str, model: str, **where: str) -> bool:
         """Whether its sets rest on finite thresholds in every split. where: keywords of `number`."""
-        infinite = self.number(dataset, model, "infinite_threshold_rate", **where)
+        infinite = self.number(dataset, model, INFINITE, **where)
         return infinite is None or infinite.value == 0
 
     @cached_property

@@ -1,4 +1,7 @@
-"""The gates that every claim passes before it becomes words.
+"""The gates of every surface: report, terminal, cards and exports show and say only what passes them.
+
+Numbers of prediction sets are not shown where too few questions calibrate in some of the splits: such sets
+hold every option. An interval of no width is not shown. Claims pass more before they become words.
 
 A claim says that a number differs from another one that is given: an accuracy from a guess, a difference from
 nothing, a coverage from its target, an accuracy from the confidence in it. It holds where it rests on MINIMUM
@@ -8,7 +11,7 @@ is below SIGNIFICANCE. Where it does not hold, the words say what so many questi
 
 from collections.abc import Hashable, Mapping
 from math import sqrt
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scipy.special import betainc, stdtr, stdtrit
 
@@ -19,6 +22,32 @@ from vouch.report.numbers import SIGNIFICANCE
 MINIMUM = 30
 """Independent groups of questions, below which nothing is ranked, averaged or named."""
 Key = TypeVar("Key", bound=Hashable)
+OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
+"""How the names of metrics begin that rest on prediction sets."""
+INFINITE = "infinite_threshold_rate"
+
+
+def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
+    """Of an interval; none where it has no width, which says nothing."""
+    return (None, None) if low is None or high is None or low == high else (low, high)
+
+
+def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Rows of the leaderboard, of one dataset, variation, output, model and protocol by (metric, score), as
+    they may be shown."""
+    infinite = (of.get((INFINITE, "")) or {}).get("value") or 0.0
+    kept = {place: row for place, row in of.items() if not (infinite and place[0].startswith(OF_SETS))}
+    return {
+        place: {**row, **dict(zip(("low", "high"), ends(row["low"], row["high"]), strict=True))}
+        for place, row in kept.items()
+    }
+
+
+def too_small(groups: int) -> str:
+    """Why nothing is ranked, averaged or named on so many groups of questions; empty where it is."""
+    if groups >= MINIMUM:
+        return ""
+    return f"too small to tell: {formatting.plural(groups, 'independent question')}, fewer than {MINIMUM}"
 
 
 class Claim(NamedTuple):

@@ -9,6 +9,7 @@ from vouch.metrics.unranked import READING
 from vouch.metrics.yes_no import YES_NO
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import frame
+from vouch.report.gates import ends
 from vouch.report.table import SETS, Measured
 
 HEADLINES = (
@@ -50,7 +51,8 @@ def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[st
         number = each.number(evidence, dataset, model, protocol=protocol)
         if number is None:
             continue
-        row |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}
+        low, high = ends(number.low, number.high)
+        row |= {name: number.value, f"{name}_low": low, f"{name}_high": high}
         if name == "accuracy":
             row |= {"items": number.items, "rank": number.rank}
             row |= {"rank_low": number.rank_low, "rank_high": number.rank_high}

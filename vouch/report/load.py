@@ -51,7 +51,7 @@ COMPARED = {
 """Field of `Evidence` -> the table of `compare` that fills it."""
 # The pages need no more of these two tables; the rest of them would fill memory.
 OF_OUTCOMES = (
-    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted"),
+    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
     *("clean_correct", "confidence", "clean_size_lac"),
 )
 OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")

@@ -7,8 +7,11 @@ from vouch.metrics.conformal.selective import SURE
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import (
+    NEGLIGIBLE,
     TOLERATED,
     Guarantee,
+    added_options,
+    added_shares,
     answers_alone,
     guarantee,
     picture_claims,
@@ -151,6 +154,12 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     why = f"Without the picture it {moves} {points} points of accuracy on {dataset}"
     guess = evidence.chance(dataset)
     why += f"; guessing gives {formatting.percent(guess, 0)}." if guess else "."
+    given_up = sum(added_shares(evidence, dataset, change).get(model, (0.0,)))
+    if given_up >= NEGLIGIBLE:
+        why += (
+            f" {formatting.percent(given_up, 0)} of its answers are then "
+            f"{' or '.join(added_options(evidence, dataset))}, which the prompt template adds."
+        )
     if blind is not None and blind.above:
         why += " Words alone are shown to be better than a guess."
     answer = f"{'It misleads' if loss.above else 'Yes'}: {with_it} right with it, {without} without"

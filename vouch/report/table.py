@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 from vouch.metrics import registry
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.gates import OF_SETS, ends
 from vouch.report.numbers import Number
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
@@ -63,8 +64,9 @@ MISSING = Cell("–", key=-1e308, tone="quiet")
 def interval(
     value: float, low: float | None, high: float | None, digits: int, scale: float = 1.0, tone: Tone = ""
 ) -> Cell:
-    """A number with its interval in small print; one of width 0 says nothing."""
-    note = "" if low is None or high is None or low == high else formatting.span(low, high, digits, scale)
+    """A number with its interval in small print."""
+    low, high = ends(low, high)
+    note = "" if low is None or high is None else formatting.span(low, high, digits, scale)
     return Cell(formatting.number(scale * value, digits), note, value, tone=tone)
 
 
@@ -103,8 +105,6 @@ class Unit(NamedTuple):
 
 
 SETS = ("lac", "aps")
-OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
-"""How the names of metrics begin that rest on prediction sets."""
 POINTS = Unit(1, 100)
 UNITS = {registry.SHARE: POINTS, registry.OPTIONS: Unit(2), "": Unit(2)}
 OTHER = Unit(3)
@@ -147,21 +147,23 @@ class Measured:
         return Column(self.label or label, self.help or found.help, True)
 
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
-        """Its number. where: keywords of `Evidence.number`, which go before the column's own."""
+        """Its number, if the gates let it be shown. where: keywords of `Evidence.number`, which go before the
+        column's own."""
         own = {"score": self.score, "protocol": self.protocol}
         fixed = {"variation": self.variation} if self.variation else {}
-        return evidence.number(dataset, model, self.metric, **own | where | fixed)
+        place = own | where | fixed
+        of_rate = {name: value for name, value in place.items() if name != "score"}
+        if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **of_rate):
+            return None
+        return evidence.number(dataset, model, self.metric, **place)
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
-        """The same as a cell; a dash for what rests on sets that hold every option in some of the splits."""
-        place = {name: value for name, value in where.items() if name not in ("score", "protocol")}
-        if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **place):
-            return MISSING
+        """The same as a cell; a dash where it is missing."""
         found = self.number(evidence, dataset, model, **where)
         if found is None:
             return MISSING
-        tone, ends = self.tone(evidence, found), found[1:3] if self.interval else (None, None)
-        return interval(found.value, *ends, *self.unit, tone)
+        tone, around = self.tone(evidence, found), found[1:3] if self.interval else (None, None)
+        return interval(found.value, *around, *self.unit, tone)
 
 
 ITEMS = Column("Items", "questions that the numbers rest on", True)

@@ -11,13 +11,14 @@ Examples:
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from vouch.cli.leaderboard import Cells, cells, label
+from vouch.cli.leaderboard import Cells, cells, label, small
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.metrics.unranked import unranked
@@ -27,6 +28,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.report.costs import EVEN, eased_by, is_control
+from vouch.report.gates import ends
 from vouch.report.left_out import MARK, OF_READING, bounds
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
@@ -66,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     variations = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
     path = pin_path(options.model)
     pin = read_pin(intact(path)) if path.exists() else None
-    text = section(pin, found, variations)
+    text = section(pin, found, variations, small(every))
     if options.repository:
         files = dict(evaluations(project, found))
         for name, entry in files.items():
@@ -116,8 +118,10 @@ def evaluations(project: Project, found: Cells) -> Iterator[tuple[str, str]]:
         yield f"{dataset}_{output}.yaml", text
 
 
-def section(pin: Pin | None, found: Cells, variations: Sequence[Row]) -> str:
-    """The Markdown: a table, and what it means."""
+def section(
+    pin: Pin | None, found: Cells, variations: Sequence[Row], few: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The Markdown: a table, and what it means. few: why datasets are too small, by name."""
     lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
     lines += ["| dataset | output | questions | " + " | ".join(label(*each) for each in METRICS) + " |"]
     lines += ["|---|---|---:|" + "---:|" * len(METRICS)]
@@ -126,7 +130,7 @@ def section(pin: Pin | None, found: Cells, variations: Sequence[Row]) -> str:
         numbers = [interval(of.get(each)) for each in METRICS]
         lines.append(f"| {dataset} | {output} | {items} | {' | '.join(numbers)} |")
     for dataset, _, output, _ in found:
-        lines += ["", f"**{dataset}, {output}.** " + " ".join(_said(dataset, output, found, variations))]
+        lines += ["", f"**{dataset}, {output}.** " + " ".join(_said(dataset, output, found, variations, few))]
     lines += [
         "",
         "Intervals are of 95 %: over groups of questions for accuracy, calibration and variations of the "
@@ -148,8 +152,12 @@ def _measured(pin: Pin | None) -> str:
     return f"{what}; questions with defects left out, copies of a question kept together."
 
 
-def _said(dataset: str, output: str, found: Cells, variations: Sequence[Row]) -> Iterator[str]:
+def _said(
+    dataset: str, output: str, found: Cells, variations: Sequence[Row], few: Mapping[str, str]
+) -> Iterator[str]:
     """Sentences on calibration, coverage and robustness, each only where there is a number."""
+    if dataset in few:
+        yield f"The dataset is {few[dataset]}."
     of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, output))
     low = of.get((LOW_MASS_RATE, ""))
     if low and low["value"] is not None:
@@ -168,8 +176,10 @@ def _said(dataset: str, output: str, found: Cells, variations: Sequence[Row]) ->
                 f"{score.upper()} prediction sets, guaranteed to cover {100 * (1 - size['alpha']):g} % of "
                 f"the answers, cover {points(covered)} %, with {interval(size)} options each."
             )
-    own = [row for row in variations if (row["dataset"], row["output"]) == (dataset, output)]
-    yield from sensitivity(own)
+    if dataset not in few:
+        yield from sensitivity(
+            [row for row in variations if (row["dataset"], row["output"]) == (dataset, output)]
+        )
 
 
 def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
@@ -219,6 +229,6 @@ def _cost(row: Row) -> str:
 
 def points(row: Row) -> str:
     """A share in per cent with its interval."""
-    low, high = row["low"], row["high"]
+    low, high = ends(row["low"], row["high"])
     bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{100 * row['value']:.1f}{bounds}"

@@ -1,7 +1,8 @@
 """Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, with their records.
 
-DVC's cache must hold them, so that switching back computes nothing; what it does not hold stays unless
---force is given. Files that no record names are listed and left alone.
+What DVC's cache holds comes back from there, so that switching back computes nothing. Results of a stage
+that it does not hold, as after a run that failed, are moved to .vouch/unused, and `vouch store restore`
+brings them back; --force removes them for good. Files that no record names are listed and left alone.
 
 Examples:
   vouch store prune --dry-run
@@ -14,12 +15,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vouch.cli.printing import and_more, plain
+from vouch.cli.printing import plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import held, remember
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import PART, abandoned, write_text
+from vouch.pipeline.files import PART, UNUSED, abandoned, set_aside, write_text
 from vouch.pipeline.freshness import LOCK, RECEIPTS, read_lock, receipt_path
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.stamps import MARKER, STAMPS, stamp_path
@@ -31,9 +31,10 @@ _OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, 
 
 @dataclass
 class Pruning:
-    """Files removed, and files left because no record says that a stage made them."""
+    """Files removed, those moved to UNUSED, and those left because no record says that a stage made them."""
 
     removed: list[str] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
@@ -52,24 +53,26 @@ def run(options: argparse.Namespace) -> int:
     verb = "would remove" if options.dry_run else "removed"
     for path in pruning.removed:
         print(plain(f"prune: {verb} {path}"))
+    for path in pruning.moved:
+        print(plain(f"prune: {'would move' if options.dry_run else 'moved'} {path} to {UNUSED}"))
     for path in pruning.left:
-        why = "no record says that a stage made it; move it away if a stage refuses it"
-        print(plain(f"prune: left {path}: {why}"))
-    if not pruning.removed:
+        print(plain(f"prune: left {path}: no record says that a stage made it"))
+    if not pruning.removed and not pruning.moved:
         print("prune: nothing to remove")
     return 0
 
 
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
-    """Removes outputs of stages that are gone. Raises UserError where that would lose one.
+    """Removes outputs of stages that are gone; what DVC's cache does not hold is moved, but by force.
 
     To be called while no runner is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
     """
     gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
     records = [path for at in (RECEIPTS, STAMPS) for path in at.glob("[!.]*") if str(path) not in kept]
-    made = {out for record in gone.values() for out in record.outs}
-    made |= {out for path in records if path.parent == RECEIPTS for out in _outs(path)}
+    receipts = [path for path in records if path.parent == RECEIPTS]
+    outs_of_each = [*({*record.outs} for record in gone.values()), *({*_outs(path)} for path in receipts)]
+    made = set().union(*outs_of_each)
     sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
     ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # those pages are in git
@@ -89,10 +92,15 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
         else:
             pruning.left.append(str(path))
     if not force:
-        _refuse_loss(pruning.removed)
+        lost = _lost(pruning.removed)
+        beside = set().union(*(outs for outs in outs_of_each if any(_at_or_below(p, outs) for p in lost)))
+        pruning.moved = [path for path in pruning.removed if _at_or_below(Path(path), beside)]
+        pruning.removed = [path for path in pruning.removed if not _at_or_below(Path(path), beside)]
     if not dry_run:
         if LOCK.exists():
             remember(load(LOCK).get("stages", {}).values())  # the present ones too: they get other parameters
+        if pruning.moved:
+            set_aside([*pruning.moved, *map(str, receipts)])
         for path in (*map(Path, pruning.removed), *temporary, *records):
             path.unlink(missing_ok=True)
         for root in _ROOTS:
@@ -119,18 +127,12 @@ def _at_or_below(path: Path, places: set[str]) -> bool:
     return any(str(place) in places for place in (path, *path.parents))
 
 
-def _refuse_loss(paths: list[str]) -> None:
-    """Raises UserError where DVC's cache does not hold the contents of a file."""
+def _lost(paths: list[str]) -> list[Path]:
+    """Those whose contents DVC's cache does not hold."""
     digests = Digests()
     digest_of = {path: digest for path in paths if (digest := digests.of(path))}
     cached = held(digest_of.values())
-    lost = [path for path, digest in digest_of.items() if digest not in cached]
-    if lost:
-        raise UserError(
-            f"{lost[0]}{and_more(lost)}: made by an earlier profile, and DVC's cache does not hold it; go "
-            "back to that profile and run `vouch store sync`, or let `vouch store prune --force` remove "
-            "it for good"
-        )
+    return [Path(path) for path, digest in digest_of.items() if digest not in cached]
 
 
 def _remove_empty_folders(root: Path) -> None:

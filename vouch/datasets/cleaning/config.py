@@ -64,7 +64,10 @@ class DatasetEntry(BaseModel):
     loader: str = "jsonl"
     source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
     origin: Origin | None = None
-    template: str = "kostumov"
+    template: str = Field(
+        description='`plain` asks with the options as they are, `kostumov` adds "I don\'t know" and "None of '
+        'the above"'
+    )
     variant: str | None = None
     settings: dict[str, Any] = {}
     sample: Sample | None = None

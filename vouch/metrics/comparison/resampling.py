@@ -7,7 +7,7 @@ threads can move a bit.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr
 
 from vouch.metrics.intervals import AT_ONCE, SHARES
@@ -16,6 +16,8 @@ from vouch.metrics.responses import Array
 POWER = 0.8
 INTERVAL = 2 * 1.959964
 """Standard errors in the width of a 95 % interval."""
+FEW = 6
+"""The fewest groups whose signs, all alike, have a two-sided p below .05: 2^(1-6)."""
 
 
 def means(sums: Array, counts: Array) -> Array:
@@ -23,13 +25,38 @@ def means(sums: Array, counts: Array) -> Array:
     return np.asarray(sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
 
 
-def intervals(sums: Array, counts: Array, seed: int, resamples: int) -> tuple[Array, Array]:
-    """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups.
+def intervals(
+    sums: Array,
+    counts: Array,
+    seed: int,
+    resamples: int,
+    least: ArrayLike = -math.inf,
+    most: ArrayLike = math.inf,
+) -> tuple[Array, Array]:
+    """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups, and where fewer than
+    FEW groups have another gap than the rest, which is too few to resample, exact bounds as well.
 
-    NaN where fewer than two groups have a gap, and where all groups agree on one other than 0.
+    least, most [columns]: of one gap. Where all G groups agree, a further one differs with a probability of
+    up to 1 - .025^(1/G) (Clopper and Pearson 1934); and the signs of fewer than FEW gaps may be chance, so
+    that the interval holds 0 where gaps have either sign. NaN where fewer than two groups have a gap, and
+    where all agree while `least` and `most` are infinite.
     """
     low, high = np.percentile(bootstrap(sums, counts, seed, resamples), SHARES, axis=0)
-    known = ((counts > 0).sum(axis=0) > 1) & ((low < high) | (means(sums, counts) == 0))
+    groups, mean, ends = (counts > 0).sum(axis=0), means(sums, counts), (np.asarray(least), np.asarray(most))
+    rounding = 1e-9 * np.abs(sums).max(axis=0)
+
+    def others(gap: Array) -> Array:
+        return np.asarray((np.abs(sums - gap * counts) > rounding).sum(axis=0))
+
+    bounded = [np.where(np.isfinite(end), end, mean) for end in ends]
+    alike, differ = others(mean) == 0, others(np.zeros_like(mean))
+    few = alike | (np.minimum(differ, [others(end) for end in bounded]).min(axis=0) < FEW)
+    sure = np.array([(SHARES[0] / 100) ** (1 / max(n, 1)) for n in groups.tolist()])  # not numpy's own power
+    exact = [mean * sure + end * (1 - sure) for end in bounded]
+    chance = (differ < FEW) & (ends[0] < 0)
+    known = (groups > 1) & np.where(alike, bounded[0] < bounded[1], low < high)
+    low = np.where(few, np.minimum(low, np.where(chance, np.minimum(exact[0], 0), exact[0])), low)
+    high = np.where(few, np.maximum(high, np.where(chance, np.maximum(exact[1], 0), exact[1])), high)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
@@ -120,16 +147,20 @@ def finds(items: int, spread: float, significance: float = 0.05, claims: int = 1
 
 
 def questions_for(wanted: float, items: int, effect: float) -> int:
-    """The fewest items that find a wanted difference, where so many find `effect`."""
-    return math.ceil(items * (effect / wanted) ** 2 * (1 - 1e-12))
+    """The fewest items, at least one, that find a wanted difference, where so many find `effect`."""
+    return max(1, math.ceil(items * (effect / wanted) ** 2 * (1 - 1e-12)))
 
 
 def minimum_detectable_effect(
     low: float | None, high: float | None, significance: float = 0.05, claims: int = 1
 ) -> float | None:
-    """The same by the ends of the interval of a paired comparison.
+    """The same by the ends of the interval of a paired comparison; None where it exceeds 1, the largest
+    difference of two accuracies.
 
     Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
     which just one of the two is right.
     """
-    return None if low is None or high is None else detectable((high - low) / INTERVAL, significance, claims)
+    if low is None or high is None:
+        return None
+    effect = detectable((high - low) / INTERVAL, significance, claims)
+    return effect if effect <= 1 else None

@@ -30,6 +30,8 @@ MEASURES = (
     (FLIPPED, "", SAID),
     (NOT_FLIPPED, "", SAID),
 )
+RANGES = {"set_size": (-np.inf, np.inf), FLIPPED: (0, 1), NOT_FLIPPED: (0, 1)}
+"""Between which the difference on an item lies, where not between -1 and 1."""
 PAIR = ["model", "output", "item"]
 
 
@@ -37,8 +39,8 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[s
     """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, output, variation and MEASURES.
 
     Only prompts that the clean protocol keeps and whose item has an original prompt that it keeps as well.
-    Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
-    splits. Every variation of a dataset rests on the same draws.
+    Interval: `intervals`, which moves the items and not the splits. Every variation of a dataset rests on the
+    same draws. Set sizes have no largest difference: none where all groups agree.
     """
     for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
         found = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
@@ -77,7 +79,8 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     if not named:
         return []
     sums, counts = np.stack(gaps, axis=2)
-    low, high = intervals(sums, counts, seed, resamples)
+    ends = [GRAIN * np.array(RANGES.get(row["metric"], (-1, 1))) for row in named]
+    low, high = intervals(sums, counts, seed, resamples, *np.stack(ends, axis=1))
     numbers = zip(named, means(sums, counts) / GRAIN, low / GRAIN, high / GRAIN, strict=True)
     return [
         row | {"difference": float(mean), "low": some(low), "high": some(high)}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouch.report import formatting
+from vouch.report.claims import added_options, added_shares, without_picture
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.leaders import (
@@ -30,11 +31,12 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """headline: one sentence. because: its grounds. warnings: models that it leaves out. grid: the same per
-    dataset. dataset: of the figure."""
+    """headline: one sentence. because: its grounds. added: options that templates add. warnings: models
+    that it leaves out. grid: the same per dataset. dataset: of the figure."""
 
     headline: str
     because: str
+    added: str
     warnings: Sequence[str]
     cards: tuple[Card, ...]
     grid: Grid
@@ -57,6 +59,7 @@ def build(evidence: Evidence) -> Verdict:
     return Verdict(
         headline=_headline(evidence, model),
         because=_because(evidence, where),
+        added=added(evidence),
         warnings=left_out(evidence, datasets),
         cards=summary_cards(evidence, model, where),
         grid=_grid(evidence),
@@ -109,6 +112,36 @@ def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
     others = [name for name in led if name not in mine]
     said = f"{model} is {', '.join(f'{what}{_on(names)}' for what, names in found.items() if names)}"
     return [said, f"others lead{_on(others)}"] if others else [said]
+
+
+def added(evidence: Evidence) -> str:
+    """Which datasets the prompt template gave further options, and how often these are chosen; or nothing."""
+    with_them = [name for name in evidence.datasets if added_options(evidence, name)]
+    if not with_them:
+        return ""
+    said = []
+    for name in with_them:
+        asked = [
+            ("", evidence.variations(name)[0]),
+            (" without the picture", without_picture(evidence, name)),
+        ]
+        found = [(words, added_shares(evidence, name, variation)) for words, variation in asked]
+        percents = [([100 * sum(each) for each in of.values()], words) for words, of in found if of]
+        told = " and ".join(f"{_extremes(each)}{words}" for each, words in percents)
+        said.append((-max(max(each) for each, _ in percents), f"{told} on {name}"))
+    what = formatting.listed(
+        list(dict.fromkeys(o for name in with_them for o in added_options(evidence, name)))
+    )
+    more = f"; less on {len(said) - 3} more" if len(said) > 3 else ""
+    return (
+        f"The prompt template adds {what} to the options of {formatting.listed(with_them, 3)}. By model, "
+        f"they are chosen in {'; '.join(text for _, text in sorted(said)[:3])}{more}."
+    )
+
+
+def _extremes(percents: Sequence[float]) -> str:
+    low, high = (formatting.number(end, 1) for end in (min(percents), max(percents)))
+    return f"{low if low == high else f'{low}–{high}'}{formatting.NARROW}%"
 
 
 def _on(datasets: list[str]) -> str:
