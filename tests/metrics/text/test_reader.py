@@ -63,6 +63,34 @@ def test_options_of_shapes(text: str, expected: str) -> None:
     assert verdict(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>The answer is B. Wait, maybe", NONE), ("<think>The answer is B.</think>", NONE), ("B.</think>", NONE),
+        ("<think>A? No.</think>\n\nB", "B"), ("A? No.</think>B", "B"), ("<think>A</think>B<think>C</think>", "B"),
+        ("<thinking>The answer is A.</thinking>\nThe answer is B.", "B"), ("<Thought>(A)</Thought><Output>B</Output>", "B"),
+        ("◁think▷The answer is A.◁/think▷B", "B"), ("◁think▷The answer is A", NONE), ("[THINK]A or C[/THINK]B", "B"),
+        ("[THINK]The answer is A.", NONE), ("<seed:think>The answer is A.</seed:think>B", "B"), ("<seed:think>It is A.", NONE),
+        ("<|channel>thought\nThe answer is A.<channel|>B", "B"), ("<|channel>thought\nThe answer is A.", NONE),
+        ("<|channel|>analysis<|message|>The answer is A.<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>", "B"),
+        ("<|channel|>analysis<|message|>The answer is A.", NONE), ("analysisIt is A.assistantfinalThe answer is B.", "B"),
+        ("analysisThe user asks. The answer is A", NONE), ("thought\nThe answer is A", NONE),
+        ("<SUMMARY>s</SUMMARY><REASONING>So A.</REASONING><CONCLUSION>B</CONCLUSION>", "B"), ("<REASONING> So A. <CONCLUSION>B", "B"),
+        ("<REASONING> So the answer is A.", NONE), ("<think>So A.\n<answer>B</answer><|im_end|>", "B"),
+        ("<think>The form is <answer>A</answer>, so the answer is B", NONE), ("<answer>B</answer><reasoning>Not (A).</reasoning>", "B"),
+        ("<|START_THINKING|>It is A.<|END_THINKING|><|START_RESPONSE|>B<|END_RESPONSE|>", "B"),
+        ("<|begin_of_thought|>It is A.<|end_of_thought|>\n<|begin_of_solution|>B<|end_of_solution|>", "B"),
+        ("<unused94>thought\nIt is A.<unused95>The answer is B.", "B"), ("The answer is B.\n<think>Or is the answer A?", "B"),
+        ("Here is my thought process: A.\n\nHere is my response: B", "B"), ("Thinking...\nIt is A.\n...done thinking.\n\nB", "B"),
+        ("The tag `<think>` opens a thought. The answer is B.", "B"), ("<p>Thinking of A.</p> The answer is B.", "B"),
+    ],
+)  # fmt: skip
+def test_a_thought_is_no_answer(text: str, expected: str) -> None:
+    assert verdict(text) == expected
+    numbers = re.sub(r"(?<![A-Za-z])[AB](?![A-Za-z])", lambda mark: {"A": "7", "B": "12"}[mark.group()], text)
+    assert value(numbers).span == ("" if expected == NONE else "12")
+
+
 RESTATED = "\n\nContext: Two shapes, a blue circle left.\nProblem: Which shape is larger?\nSolution: {}"
 
 
@@ -167,6 +195,9 @@ def test_open_answers_that_decline() -> None:
         ("exact_match", "They are [1, 2].", "[1, 2]", 1),
         ("relaxed_accuracy", "The value is 104 %.", "1.0", 1),
         ("relaxed_accuracy", "In 2010 the value is 204.", "100", 0),
+        ("ocr_contains", "<think>Is it 7?</think>The answer is 9.", "7", 0),
+        ("anls", "[THINK]It is a stop sign.[/THINK]stop", "stop", 1),
+        ("exact_match", "<think>stop", "stop", 0),
         ("ocr_contains", "Of 7 " + "red boxes and many other things " * 5 + "the answer is 9.", "7", 0),
     ],
 )
