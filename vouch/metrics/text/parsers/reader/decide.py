@@ -59,7 +59,7 @@ def _decided(weighed: Weighed) -> Reading:
         if len(same) == 1:  # `It cannot be determined` may be an option
             return Reading(OPTION, (same[0],), "declining option", said)
         return _without(text, text.declines[-1], DECLINED)
-    if len(options) == 2 and (neither := _NEITHER.search(text.low)):
+    if len(options) == 2 and not weighed.known.answers and (neither := _NEITHER.search(text.low)):
         return _without(text, neither.span(), NONE)
     if none := none_of(text.low, text.words):
         return _without(text, none[-1], NONE)
