@@ -28,7 +28,7 @@ _NEITHER = re.compile(rf"{any_of(phrases('neither'))}[^.\n]{{1,60}}{any_of(phras
 
 def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
     """What the text commits itself to; where it names no option, what its words come to."""
-    text = Text(said, low)
+    text = Text(said, low, question)
     reading = _decided(Weighed(text, known, groups(said, low, known)))
     if reading.verdict != NONE or reading.kind:
         return reading

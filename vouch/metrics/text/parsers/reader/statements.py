@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from vouch.metrics.text.parsers.marks import OPTION, Reading
 from vouch.metrics.text.parsers.reader.context import SENTENCE_END
-from vouch.metrics.text.parsers.reader.cues import CONDITION, any_of, phrases
+from vouch.metrics.text.parsers.reader.cues import AFFIRMING, CONCLUDES, CONDITION, any_of, phrases
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import TEXT, Span
 from vouch.metrics.text.parsers.reader.spans import Group
@@ -17,7 +17,6 @@ _COMPARED = frozenset(phrases("comparative"))
 _VERB = any_of(phrases("asks"))
 _ASKS = re.compile(rf"{_VERB}\s", re.IGNORECASE)
 _NEGATION = any_of(phrases("negation"))
-_AFFIRMING = re.compile(any_of(phrases("affirming")))
 # Where a denial begins (group 1) and ends: at punctuation, a contrast, in an aside at a verb (group 2).
 _BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{any_of(phrases('contrast'))}|({_VERB})")
 _ASIDES = frozenset(phrases("aside_negation"))
@@ -59,32 +58,39 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
         return None
     affirmed, denied = _polar(asked)
     sought = affirmed | denied
+    reading = None
     for sentence in _sentences(low)[:3]:
         said = set(_words(sentence))
         if sentence.endswith("?") or (sought ^ said) & _COMPARED or not sought:
             continue
-        if CONDITION.match(sentence) or _CONTRAST.search(_AFFIRMING.sub(" ", sentence)):
+        if CONDITION.match(sentence) or _CONTRAST.search(AFFIRMING.sub(" ", sentence)):
             continue
         yes, no = _polar(sentence)
-        if len(sought & (yes | no)) >= _COVERED * len(sought):
+        again = reading is None or CONCLUDES.search(sentence)
+        if again and len(sought & (yes | no)) >= _COVERED * len(sought):
             turned = affirmed & (no - yes) or denied & (yes - no)
             place = known.answers[not turned]
-            return Reading(OPTION, (place,), "statement of the question", " ".join(sentence.split()))
-    return None
+            reading = Reading(OPTION, (place,), "statement of the question", " ".join(sentence.split()))
+    return reading
 
 
 def _polar(sentence: str) -> tuple[set[str], set[str]]:
     """The words that a sentence affirms, and those that it denies. Some are both: `the left side, not the
-    right side`."""
-    sentence = _AFFIRMING.sub(" ", sentence)
+    right side`. A negation without words of its own denies those before it: `the cat is not`."""
+    sentence = AFFIRMING.sub(" ", sentence)
     words: tuple[set[str], set[str]] = set(), set()
+    clause: set[str] = set()
     at, denies, brief = 0, False, False
     for bound in (*_BOUNDS.finditer(sentence), None):
         end = bound.start() if bound else len(sentence)
         found = _words(sentence[at:end])
         if bound and bound[2] and denies and not (brief and found):
             continue  # a verb ends no more than an aside: `without handles is`, not `does not have`
+        if denies and not found and not (bound and bound[1]):
+            words[0].difference_update(clause)
+            words[1].update(clause)
         words[denies].update(found)
+        clause = clause.union(found) if bound and (bound[1] or bound[2]) else set()
         if bound:
             at, denies = bound.end(), bool(bound[1])
             before = sentence[max(0, bound.start() - 24) : bound.start()]

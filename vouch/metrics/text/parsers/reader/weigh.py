@@ -2,9 +2,10 @@
 
 import re
 
-from vouch.metrics.text.parsers.reader.before import CHOOSE, LINK, START
+from vouch.metrics.text.parsers.reader.before import CHOOSE, LINK, NOT, START
 from vouch.metrics.text.parsers.reader.context import Context, Text
 from vouch.metrics.text.parsers.reader.cues import (
+    AFFIRMING,
     OTHERS,
     SCRIPT,
     any_of,
@@ -19,6 +20,7 @@ STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening
 MENTION, CONDITION, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
+_STOP = re.compile(r"[.;!?]")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")))
 
@@ -46,11 +48,23 @@ class Weighed:
         it, group = self.found[index], self.found[index].group
         if it.boxed:
             return STATEMENT
-        if it.denied:
+        last = self.found[index - 1] if index else None
+        next_ = self.found[index + 1] if index + 1 < len(self.found) else None
+        asked = it.text.asks_denial and it.untrue
+        denied = it.true or it.denied
+        if it.left == NOT or (denied and not asked and not (next_ and it.denies(next_))):
             return AGAINST
+        if last and it.turns(last):
+            return STATEMENT if last.noun or it.noun else CONCLUSION
+        if last and it.corrects and self.kind(index - 1) in (STATEMENT, LINE, OPENING):
+            return STATEMENT
         if it.conditional:
             return CONDITION
+        if asked:
+            return CONCLUSION if len({one.group.places for one in self.found if one.untrue}) == 1 else AGAINST
         yes_no = not group.marked and group.places[0] in self.known.answers.values()
+        if yes_no and AFFIRMING.match(self.text.low, group.start):
+            return NOISE
         affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
         if (
             it.offered
@@ -60,7 +74,7 @@ class Weighed:
             return LISTED
         if not group.places and not ((it.noun and it.left == LINK and it.ends) or (it.head and it.alone)):
             return NOISE
-        if it.left == LINK and index and _explains(self.found[index - 1], it):
+        if it.left == LINK and last and _explains(last, it):
             return NOISE
         if it.declined:
             return AGAINST
@@ -142,10 +156,13 @@ class Weighed:
 
 
 def _explains(last: Context, it: Context) -> bool:
-    """Whether a colon stands before, and before that another option in the same sentence."""
-    between = it.text.said[max(last.group.end, it.group.start - 6) : it.group.start]
-    other = len(last.group.places) == 1 and last.group.places != it.group.places
-    return last.begin == it.begin and other and ":" in between
+    """Whether a colon stands before, and before that another option in the same sentence; but not in `No cat:
+    a dog` or `A. Final answer: B`."""
+    if last.begin != it.begin or last.denied or last.group.places == it.group.places:
+        return False
+    between = it.text.low[last.group.end : it.group.start]
+    answers = names_answer(_STOP.split(between, maxsplit=1)[-1]) if _STOP.search(between) else False
+    return len(last.group.places) == 1 and ":" in between[-6:] and not answers
 
 
 def _runs(found: list[Context], options: int) -> list[bool]:
