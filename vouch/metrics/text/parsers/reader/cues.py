@@ -128,8 +128,10 @@ OTHERS = _rule(any_of(phrases("others")))
 MUST = _rule(any_of(phrases("must")))
 THEREFORE = _rule(any_of(phrases("therefore")))
 CONCLUDES = _rule(any_of(phrases("therefore", "given")))
+_NUMBER = r"(?:\s?\d{1,3})?[ \t]{0,2}[:：]"
 QUESTION = _rule(
-    rf"\n[ \t#]{{0,8}}{any_of(phrases('question'))}(?:\s?\d{{1,3}})?[ \t]{{0,2}}[:：]"
+    rf"\n[ \t#]{{0,8}}(?:{any_of(phrases('question'))}{_NUMBER}|{any_of(phrases('named_question'))}{_NUMBER}"
+    rf"(?=[^\n?？]{{0,600}}(?:[?？]|\n{{1,2}}[ \t*#]{{0,8}}{any_of(phrases('named_answer'))}\s?[:：])))"
     rf"|\n[ \t]{{0,4}}###[ \t]{{1,4}}{any_of(phrases('role'))}"
 )
 RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{any_of(phrases('restates'))}[ \t]{{0,2}}[:：]")

@@ -23,6 +23,8 @@ from vouch.metrics.text.parsers.reader.weigh import (
 
 EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
 """Kinds of readings to which the others give way."""
+PASSING = ("only mention", "last conclusion", "first mention", CONDITION)
+"""Kinds that may name an option in passing."""
 _NEITHER = re.compile(rf"{any_of(phrases('neither'))}[^.\n]{{1,60}}{any_of(phrases('nor'))}")
 
 

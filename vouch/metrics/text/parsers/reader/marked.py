@@ -16,7 +16,7 @@ _APART = re.compile(r"[ \t)\].:,;*–—\"'」(\-]{0,8}(?:\n[ \t]{0,4})?")
 _GOES_ON = re.compile(r"[ \t]\w")
 _UNITS = frozenset("ABCFGHJKLMNPSTVW")
 """Letters that stand for a unit as well: ampere, coulomb, farad."""
-_QUANTITY = re.compile(r"(?:^|[^\w.,])(?:(\w{1,20})[ \t])?(\d{1,9}(?:[.,]\d{1,9})?) $", re.MULTILINE)
+_QUANTITY = re.compile(r"(?:\A|[^\w.,])(?:(\w{1,20})[ \t])?(\d{1,9}(?:[.,]\d{1,9})?) \Z")
 _COUNTED = frozenset(phrases("bound", "noun", "named", "step"))
 _QUOTES = ('"', "'", "“", "”")
 

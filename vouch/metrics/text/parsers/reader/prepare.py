@@ -7,6 +7,8 @@ from vouch.metrics.text.parsers.reader.cues import QUESTION, RESTATES
 from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000
+ANSWERED = 1_000
+"""A further question begins after an answer: what is longer and names none only in passing goes on."""
 _TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
 )
