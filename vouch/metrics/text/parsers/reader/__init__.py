@@ -9,7 +9,7 @@ from vouch.metrics.text.numbers import boxed, number, undressed
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
 from vouch.metrics.text.parsers.reader.decide import EXPLICIT, PASSING, decide
 from vouch.metrics.text.parsers.reader.options import Known, known, without_article
-from vouch.metrics.text.parsers.reader.prepare import ANSWERED, cut, lowered, prepared, restated, shortened
+from vouch.metrics.text.parsers.reader.prepare import ANSWERED, bare, cut, lowered, restated, shortened
 from vouch.metrics.text.wording import EDGES
 
 _BARE, _SHORT = 4, 400
@@ -28,7 +28,7 @@ def read(text: str, choices: Choices) -> Reading:
     whole = _whole(text, options)
     if whole is not None:
         return whole
-    said = prepared(text)
+    said = bare(text)
     head = cut(said)
     if head and (reading := _read(head, options, choices.question)).verdict != NONE:
         goes_on = len(head) > ANSWERED and reading.kind in PASSING

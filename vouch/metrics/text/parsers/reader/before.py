@@ -37,11 +37,12 @@ def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool
 def _denied(low: str, at: int) -> bool:
     """Whether a negation stands before, but for two fillers: `cannot possibly be`, `no es`."""
     for _ in range(3):
-        if low[at - 1 : at] != " " or low[at - 2 : at - 1] >= SCRIPT:
+        begin = low.rfind(" ", 0, at - 1) + 1
+        word = low[begin : at - 1]
+        if word in DENIALS:
+            return low[at - 1] == " "
+        if WORDS.get(word) != "filler":
             return False
-        kind, begin = _word(low, at - 1)
-        if kind != "filler":
-            return low[begin : at - 1] in DENIALS
         at = begin
     return False
 

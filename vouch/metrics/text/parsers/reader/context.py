@@ -16,6 +16,7 @@ from vouch.metrics.text.parsers.reader.cues import (
     MID_CONDITION,
     MUST,
     OTHERS,
+    SCRIPT,
     TRUE,
     WORDS,
     any_of,
@@ -54,8 +55,10 @@ _EMBEDS = re.compile(any_of(phrases("embeds")))
 
 _PLAIN = str.maketrans(dict.fromkeys("\"'()[]*,;:「『", " "))
 _STOPS = " \t\"')]*,;."
-_TAKEN_BACK = rf"{any_of(phrases('corrects'))}[\s,:;.!?…—–-]{{0,6}}"
-_CORRECTS = re.compile(rf"{_TAKEN_BACK}(?:{any_of(phrases('told'))}[\s:]{{0,3}})?[\s\"'(\[*]{{0,4}}$")
+_TAKEN_BACK = rf"{any_of(phrases('corrects'))}[\s,、。:;.!?…—–-]{{0,6}}"
+_CORRECTS = re.compile(
+    rf"{_TAKEN_BACK}(?:{any_of(phrases('told'))}[\s:]{{0,3}})?(?:{any_of(phrases('called'))}\s)?[\s\"'(\[*]{{0,4}}$"
+)
 
 
 def _fillers(low: str) -> bool:
@@ -227,7 +230,8 @@ class Context:
     def corrects(self) -> bool:
         """Whether it takes back what was said before: `A. Wait, no: B`."""
         near = self.text.low[max(0, self.group.start - 48) : self.group.start]
-        return self.ends and _CORRECTS.search(near) is not None
+        goes_on = self.text.said[self.group.end : self.group.end + 1] < SCRIPT
+        return (self.ends or not goes_on) and _CORRECTS.search(near) is not None
 
     @property
     def conditional(self) -> bool:

@@ -9,7 +9,7 @@ from vouch.metrics.text.parsers.reader.span import BARE, BRACKETED, CLOSED, Span
 
 _CLOSED = re.compile(
     r"[ \t]{0,3}(?:$|\n)|[)\].,;:!?}\"'」』>。、，*⺀-鿿가-힣]"
-    rf"|[ \t]{{1,3}}(?:\(|-\s|{any_of(phrases('explains'))}"
+    rf"|[ \t]{{1,3}}(?:\(|-\s|{any_of([*phrases('explains'), *phrases('but')])}"
     rf"|(?:{either(phrases('join'))}|&)\s{{1,2}}[(*\"']?[B-J](?![\w']))"
 )
 _APART = re.compile(r"[ \t)\].:,;*–—\"'」(\-]{0,8}(?:\n[ \t]{0,4})?")

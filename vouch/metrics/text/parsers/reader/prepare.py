@@ -25,8 +25,13 @@ def shortened(text: str) -> str:
 
 
 def prepared(text: str) -> str:
-    """Shortened and undressed, with single asterisks for bold."""
-    return undressed(shortened(text)).replace("**", "*").replace("`", "").replace("__", "")
+    """Shortened and bare."""
+    return bare(shortened(text))
+
+
+def bare(text: str) -> str:
+    """Undressed, with single asterisks for bold."""
+    return undressed(text).replace("**", "*").replace("`", "").replace("__", "")
 
 
 def lowered(said: str) -> tuple[str, str]:

@@ -56,7 +56,8 @@ class Weighed:
             return AGAINST
         if last and it.turns(last):
             return STATEMENT if last.noun or it.noun else CONCLUSION
-        if last and it.corrects and self.kind(index - 1) in (STATEMENT, LINE, OPENING):
+        other = last is not None and it.group.places != last.group.places
+        if other and it.corrects and self.kind(index - 1) in (STATEMENT, LINE, OPENING):
             return STATEMENT
         if it.conditional:
             return CONDITION
