@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 TAGS = (
     "think", "thinking", "thought", "thoughts", "thought_process", "reasoning", "reason", "analysis",
-    "scratchpad", "reflection", "rationale", "cot", "inner_monologue",
+    "scratchpad", "reflection", "rationale", "cot", "inner_monologue", "caption",
 )  # fmt: skip
 """Names of tags around a thought, in any case: `<think>`, `<seed:think>`, `◁think▷`, `<|end_of_thought|>`."""
 BRACKETED = ("think", "thinking", "thought", "reasoning")
@@ -27,7 +27,7 @@ PAIRS = (
 WORDED = (
     (r"\A\s*analysis(?=[a-z\"'(])", r"assistantfinal"),  # gpt-oss without its control tokens
     (r"\A\s*thought\n", r"<channel\|>"),  # Gemma's without theirs
-    (r"\A\W*here is my thought process:", r"here is my response:"),  # Granite 3.2
+    (r"\A\W*here(?: is|'s) my thought process:", r"here(?: is|'s) my response:"),  # Granite 3.2
     (r"\A\s*thinking\.\.\.[ \t]*\n", r"\.\.\.done thinking\."),  # Ollama's terminal
 )
 """The same without brackets; each counts where it opens the text."""

@@ -219,6 +219,7 @@ LEFT, HANDLES, BLUE = "Is the dog on the left?", "Does the cup have handles?", "
         (LEFT, "The dog is on the left but not near the tree.", "A"), (LEFT, "There is no dog on the left.", "B"),
         (LEFT, "The dog is on the right rather than on the left.", "B"), (LEFT, "I don't think the dog is on the left.", "B"),
         (LEFT, "It is not true that the dog is on the left.", "B"), (LEFT, "Neither the dog nor the cat is on the left.", "B"),
+        ("Are there people?", "There are people, though none of them is smiling.", "A"), (LEFT, "The answer is C. The dog is on the left.", NONE),
         (LEFT, "The cat, not the dog, is on the left.", "B"), (LEFT, "The dog is on the left, the cat is not.", "A"),
         ("Is the cat on the left?", "The dog is on the left, the cat is not.", "B"), (LEFT, "It is unclear whether the dog is on the left.", NONE),
         (LEFT, "If the dog is on the left, it is big.", NONE), (LEFT, "The dog is on the left, but the cat is on the right.", NONE),

@@ -25,6 +25,7 @@ EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
 """Kinds of readings to which the others give way."""
 PASSING = ("only mention", "last conclusion", "first mention", CONDITION)
 """Kinds that may name an option in passing."""
+NONE_OF_THEM = "none of them"
 _NEITHER = re.compile(rf"{any_of(phrases('neither'))}[^.\n]{{1,60}}{any_of(phrases('nor'))}")
 
 
@@ -32,10 +33,11 @@ def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
     """What the text commits itself to; where it names no option, what its words come to."""
     text = Text(said, low, question)
     reading = _decided(Weighed(text, known, groups(said, low, known)))
+    silent = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)
+    if silent and (stated := answered(low, known, question)):
+        return stated
     if reading.verdict != NONE or reading.kind:
         return reading
-    if stated := answered(low, known, question):
-        return stated
     found = paraphrased(low, known)
     return _decided(Weighed(text, known, found)) if found else reading
 
@@ -61,7 +63,7 @@ def _decided(weighed: Weighed) -> Reading:
         if len(same) == 1:  # `It cannot be determined` may be an option
             return Reading(OPTION, (same[0],), "declining option", said)
         return _without(text, text.declines[-1], DECLINED)
-    if len(options) == 2 and not weighed.known.answers and (neither := _NEITHER.search(text.low)):
+    if len(options) == 2 and (neither := _NEITHER.search(text.low)):
         return _without(text, neither.span(), NONE)
     if none := none_of(text.low, text.words):
         return _without(text, none[-1], NONE)
@@ -105,5 +107,5 @@ def _named(it: Context, kind: str) -> Reading:
 
 
 def _without(text: Text, span: tuple[int, int], verdict: str) -> Reading:
-    kind = "decline" if verdict == DECLINED else "none of them"
+    kind = "decline" if verdict == DECLINED else NONE_OF_THEM
     return Reading(verdict, (), kind, " ".join(text.said[slice(*span)].split()))
