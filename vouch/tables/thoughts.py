@@ -61,7 +61,8 @@ def _marks(pairs: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], re.Patt
 
 
 _OPENS, _MARK = _marks(PAIRS)
-_WORDED, _ANY = _marks((*PAIRS, *WORDED))
+_ANY = _marks((*PAIRS, *WORDED))[1]
+_WORDED = re.compile("|".join(begin for begin, _ in WORDED), re.IGNORECASE)
 _QUOTES = "`\"'“‘"
 _BEGINNINGS = "aAhHtT*#\n "
 

@@ -100,7 +100,7 @@ def test_a_thought_is_no_answer(text: str, expected: str) -> None:
         ("The answer cannot be (B).", NONE), ("La respuesta no es B.", NONE), ("A resposta não é B.", NONE), ("I would not choose (B).", NONE),
         ("It can't possibly be (B), so (C).", "C"), ("答案不可能是B。", NONE), ("There is no doubt that B is correct.", "B"), ("Option B, is not correct.", NONE),
         ("Answer: A. Wait, no: B. Final answer: C", "C"), ("Answer: A. Wait, no: B.", "B"), ("The answer is A... sorry, I meant B.", "B"),
-        ("The answer is (A). Actually, (C).", "C"), ("Answer: B. Correction: C", "C"), ("A. No, B.", "B"), ("B, no wait, C", "C"), ("答案是A。不对，应该是B。", "B"),
+        ("The answer is (A). Actually, (C).", "C"), ("Answer: B. Correction: C", "C"), ("A. No, B.", "B"), ("A. No, B. No, C.", "C"), ("B, no wait, C", "C"), ("答案是A。不对，应该是B。", "B"),
         ("Resposta: A. Correção: B.", "B"), ("答えはAです。いや、Bです。", "B"), ("Answer: A. Explanation: B is wrong.", "A"), ("The answer is A. No doubt.", "A"),
         ("(A) is the correct answer: (B) has another color.", "A"), ("Answer: A. Actually, B is a circle too, but not red.", "A"),
         ("A corrente é 4,5 A. Resposta: D.", "D"), ("Thus I = 4.5 A. Answer: C", "C"), ("The current is (I = 10 A)", NONE), ("The charge is 3 C.", NONE),
@@ -279,7 +279,7 @@ def test_metrics_find_the_answer_of_a_longer_text(
 PIECES = (
     "A", "a ", "(", "1 + ", "3:2 ", "A, B, ", "a dog (B) ", "answer ", "the answer is ", r"\boxed{", "答案", "*", "ﷺ",
     "、^2", "B is closer ", "difficult to ", "cannot ", "\nQuestion: ", "neither ", "√", "[1,", "- A. a cat\n",
-    "is the most likely ",
+    "is the most likely ", "A, no, B. ", "<think>", "</think>", "not B, but ",
 )  # fmt: skip
 ALL = (SHAPES, NUMBERS, YES_NO, BOXES)
 

@@ -20,6 +20,7 @@ STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening
 MENTION, CONDITION, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
+_CORRECTIONS = 8  # in a row that are followed
 _STOP = re.compile(r"[.;!?]")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")))
@@ -37,8 +38,20 @@ class Weighed:
     def kind(self, index: int) -> str:
         """What the piece is worth."""
         if index not in self._kinds:
-            self._kinds[index] = self._weighed(index)
+            kind = self._weighed(index)
+            corrected = kind not in (STATEMENT, AGAINST) and self._corrects(index)
+            self._kinds[index] = STATEMENT if corrected else kind
         return self._kinds[index]
+
+    def _corrects(self, index: int) -> bool:
+        """Whether the piece takes the place of an answer before it, or of what took its place."""
+        for at in range(index, max(0, index - _CORRECTIONS), -1):
+            it, last = self.found[at], self.found[at - 1]
+            if it.group.places == last.group.places or not it.corrects:
+                return False
+            if self._weighed(at - 1) in (STATEMENT, LINE, OPENING):
+                return True
+        return False
 
     def of(self, kind: str) -> list[Context]:
         """All pieces of this kind, in their order."""
@@ -56,9 +69,6 @@ class Weighed:
             return AGAINST
         if last and it.turns(last):
             return STATEMENT if last.noun or it.noun else CONCLUSION
-        other = last is not None and it.group.places != last.group.places
-        if other and it.corrects and self.kind(index - 1) in (STATEMENT, LINE, OPENING):
-            return STATEMENT
         if it.conditional:
             return CONDITION
         if asked:
