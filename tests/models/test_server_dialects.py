@@ -14,7 +14,7 @@ import pytest
 from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
 from tests.models.test_openai import letters, questions, told
 from vouch.models.requests.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
-from vouch.models.server.completions import completion, text
+from vouch.models.server.completions import BadAnswer, completion, text
 from vouch.models.server.engine import ServerEngine
 from vouch.models.server.settings import Settings
 from vouch.tables.pins import Reasoning
@@ -206,6 +206,52 @@ def test_a_thought_in_the_text(server: Loopback) -> None:
     assert "letters of a model that thinks" in answers["q0"].problem
     (request,) = server.requests
     assert request["max_tokens"] == 24 and request["chat_template_kwargs"] == {"enable_thinking": True}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<think>The answer is B. Wait", None),
+        ("two cats[/THINK]B.", "B."),
+        ("◁think▷two cats◁/think▷B.", "B."),
+        ("◁think▷The answer is B", None),
+        ("<|channel|>analysis<|message|>B?", None),
+        ("<seed:think>two cats</seed:think>B.", "B."),
+        (["two cats</think>", {"type": "text", "text": "B."}], "B."),
+        ([{"type": "text", "text": "<think>The answer is B"}], None),
+        (
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "two cats"}]},
+                {"type": "text", "text": "B."},
+            ],
+            "B.",
+        ),
+        ([{"type": "reasoning", "reasoning": "two cats"}, {"type": "output_text", "text": "B."}], "B."),
+        ([{"type": "text", "text": "A "}, {"type": "text", "text": "cat."}], "A cat."),
+        ("B.", "B."),
+        ("", ""),
+        ([], ""),
+    ],
+)
+def test_a_thought_with_other_marks_or_without_an_end(content: Any, expected: str | None) -> None:
+    """Whatever the server says of its end: its budget may be another one."""
+    answer = text(completion(answer_body({"content": content}, None)), THINKS)
+    if expected is None:
+        assert isinstance(answer, Refusal) and answer.problem.startswith("no answer within")
+        assert answer.reasoning and "<" not in answer.reasoning[:1] and "◁" not in answer.reasoning
+    else:
+        assert isinstance(answer, TextAnswer) and answer.text.strip() == expected
+        assert answer.reasoning == ("two cats" if "two cats" in str(content) else None)
+    cut = text(completion(answer_body({"content": content}, None, "length")), THINKS)
+    assert isinstance(cut, Refusal) == (expected is None or "two cats" not in str(content))
+
+
+@pytest.mark.parametrize(
+    "content", [[7], [{"type": "image_url"}], {"text": "B"}, [{"type": "thinking", "thinking": 7}]]
+)
+def test_a_content_of_unknown_parts_is_no_answer(content: Any) -> None:
+    with pytest.raises(BadAnswer, match="content"):
+        completion(answer_body({"content": content}, None))
 
 
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"])

@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, check_plain, write_json
+from vouch.tables.thoughts import without_mark
 
 WEIGHT_SUFFIX = ".safetensors"
 INDEX = "model.safetensors.index.json"
@@ -78,8 +79,8 @@ class Reasoning(BaseModel):
         return tag[0] if tag else whole
 
     def bare(self, thought: str) -> str:
-        """A thought without the tag that opens it."""
-        return thought.strip().removeprefix(self.ends.replace("</", "<", 1)).strip()
+        """A thought without the mark that opens it."""
+        return without_mark(thought.strip().removeprefix(self.ends.replace("</", "<", 1)))
 
 
 class Pin(BaseModel):

@@ -63,6 +63,75 @@ def test_options_of_shapes(text: str, expected: str) -> None:
     assert verdict(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>The answer is B. Wait, maybe", NONE), ("<think>The answer is B.</think>", NONE), ("B.</think>", NONE),
+        ("<think>A? No.</think>\n\nB", "B"), ("A? No.</think>B", "B"), ("<think>A</think>B<think>C</think>", "B"),
+        ("<thinking>The answer is A.</thinking>\nThe answer is B.", "B"), ("<Thought>(A)</Thought><Output>B</Output>", "B"),
+        ("◁think▷The answer is A.◁/think▷B", "B"), ("◁think▷The answer is A", NONE), ("[THINK]A or C[/THINK]B", "B"),
+        ("[THINK]The answer is A.", NONE), ("<seed:think>The answer is A.</seed:think>B", "B"), ("<seed:think>It is A.", NONE),
+        ("<|channel>thought\nThe answer is A.<channel|>B", "B"), ("<|channel>thought\nThe answer is A.", NONE),
+        ("<|channel|>analysis<|message|>The answer is A.<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>", "B"),
+        ("<|channel|>analysis<|message|>The answer is A.", NONE), ("analysisIt is A.assistantfinalThe answer is B.", "B"),
+        ("analysisThe user asks. The answer is A", NONE), ("thought\nThe answer is A", NONE),
+        ("<SUMMARY>s</SUMMARY><REASONING>So A.</REASONING><CONCLUSION>B</CONCLUSION>", "B"), ("<REASONING> So A. <CONCLUSION>B", "B"),
+        ("<REASONING> So the answer is A.", NONE), ("<think>So A.\n<answer>B</answer><|im_end|>", "B"),
+        ("<think>The form is <answer>A</answer>, so the answer is B", NONE), ("<answer>B</answer><reasoning>Not (A).</reasoning>", "B"),
+        ("<|START_THINKING|>It is A.<|END_THINKING|><|START_RESPONSE|>B<|END_RESPONSE|>", "B"),
+        ("<|begin_of_thought|>It is A.<|end_of_thought|>\n<|begin_of_solution|>B<|end_of_solution|>", "B"),
+        ("<unused94>thought\nIt is A.<unused95>The answer is B.", "B"), ("The answer is B.\n<think>Or is the answer A?", "B"),
+        ("Here is my thought process: A.\n\nHere is my response: B", "B"), ("Thinking...\nIt is A.\n...done thinking.\n\nB", "B"),
+        ("The tag `<think>` opens a thought. The answer is B.", "B"), ("<p>Thinking of A.</p> The answer is B.", "B"),
+    ],
+)  # fmt: skip
+def test_a_thought_is_no_answer(text: str, expected: str) -> None:
+    assert verdict(text) == expected
+    numbers = re.sub(r"(?<![A-Za-z])[AB](?![A-Za-z])", lambda mark: {"A": "7", "B": "12"}[mark.group()], text)
+    assert value(numbers).span == ("" if expected == NONE else "12")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The answer is C, not B.", "C"), ("答案是C，不是B。", "C"), ("La respuesta es C, no es B.", "C"), ("A resposta é C, não é B.", "C"),
+        ("The answer is (C), cannot be (B).", "C"), ("The answer is not A but B.", "B"), ("答案不是B，而是C。", "C"), ("应选C，B不正确。", "C"),
+        ("答えはBではなくCです。", "C"), ("正解はC、Bではない。", "C"), ("The answer is none other than B.", "B"), ("It can be nothing but B.", "B"),
+        ("The answer cannot be (B).", NONE), ("La respuesta no es B.", NONE), ("A resposta não é B.", NONE), ("I would not choose (B).", NONE),
+        ("It can't possibly be (B), so (C).", "C"), ("答案不可能是B。", NONE), ("There is no doubt that B is correct.", "B"), ("Option B, is not correct.", NONE),
+        ("Answer: A. Wait, no: B. Final answer: C", "C"), ("Answer: A. Wait, no: B.", "B"), ("The answer is A... sorry, I meant B.", "B"),
+        ("The answer is (A). Actually, (C).", "C"), ("Answer: B. Correction: C", "C"), ("A. No, B.", "B"), ("A. No, B. No, C.", "C"), ("B, no wait, C", "C"), ("答案是A。不对，应该是B。", "B"),
+        ("Resposta: A. Correção: B.", "B"), ("答えはAです。いや、Bです。", "B"), ("Answer: A. Explanation: B is wrong.", "A"), ("The answer is A. No doubt.", "A"),
+        ("(A) is the correct answer: (B) has another color.", "A"), ("Answer: A. Actually, B is a circle too, but not red.", "A"),
+        ("A corrente é 4,5 A. Resposta: D.", "D"), ("Thus I = 4.5 A. Answer: C", "C"), ("The current is (I = 10 A)", NONE), ("The charge is 3 C.", NONE),
+        ("1 A) a red circle 2 B) a blue circle. Answer B", "B"), ("In step 2 B is used. The answer is C.", "C"), ("10 L/min", NONE),
+    ],
+)  # fmt: skip
+def test_what_is_denied_corrected_or_a_unit_is_no_answer(text: str, expected: str) -> None:
+    assert verdict(text) == expected
+
+
+WRONG, MAMMAL = "Which of the following statements is incorrect?", "Which of the following is NOT a mammal?"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("以下哪一项是错误的？", "选项A是正确的", NONE), ("以下哪一项是错误的？", "选项A正确，B正确，C错误，D正确。", "C"),
+        ("以下哪一项是错误的？", "答案是B", "B"), (WRONG, "Option A is correct.", NONE), (WRONG, "A is the correct answer.", "A"),
+        (WRONG, "(A) is true. (B) is true. (C) is false. (D) is true.", "C"), (WRONG, "A, B and D are correct. C is wrong.", "C"),
+        (WRONG, "The answer is C. Option A is correct, option B is correct.", "C"), (WRONG, "The answer is not B.", NONE),
+        ("¿Cuál es incorrecta?", "La opción A es correcta.", NONE), ("次のうち誤っているものはどれか。", "Bは誤りである。", "B"),
+        (MAMMAL, "(B) is not a mammal.", "B"), (MAMMAL, "The one that cannot be is (B).", "B"), (MAMMAL, "It is not A.", NONE),
+        ("Which statement is correct?", "Option A is incorrect. Option B is correct.", "B"), ("", "选项A是正确的", "A"),
+    ],
+)  # fmt: skip
+def test_where_what_is_wrong_is_asked_for_a_true_statement_is_no_answer(
+    question: str, text: str, expected: str
+) -> None:
+    assert verdict(text, SHAPES, question) == expected
+
+
 RESTATED = "\n\nContext: Two shapes, a blue circle left.\nProblem: Which shape is larger?\nSolution: {}"
 
 
@@ -79,6 +148,11 @@ RESTATED = "\n\nContext: Two shapes, a blue circle left.\nProblem: Which shape i
         ("It has a red circle." + RESTATED.format("Hm.\nQuestion: And now?\nThe answer is (B)."), "A"),
         ("It has a red circle.\n\nQuestion: And now?\nThe answer is (B).", "A"),
         ("It has a red circle.\n\nContext: None\nQuestion: And now?\nThe answer is (B).", "A"),
+        ("P may be a red circle.\nQ: a salt, white.\nR: a gas.\nThe answer is (B).", "B"),
+        ("A red circle it may be.\nProblem: the picture is dark. Still, the answer is (B).", "B"),
+        ("We look at it. " * 80 + "Is it a red circle?\nQuestion: which is it?\nThe answer is (B).", "B"),
+        ("We look at it. " * 80 + "So it is (A).\n\nQuestion: And now?\nThe answer is (B).", "A"),
+        ("A\n\nQ: Name the gas.\nA: B", "A"),
     ],
 )
 def test_an_explicit_answer_below_the_question_said_again_outranks_a_weak_opening(
@@ -163,11 +237,34 @@ def test_all_words_of_the_rules_are_in_cues_toml() -> None:
     assert "not" in set(_spoken(Path(checks.__file__))), "the check finds words where there are some"
 
 
-def test_a_question_repeated_is_answered() -> None:
-    asked = "Is it the maximum?"
-    assert verdict("It is not the maximum.", YES_NO, asked) == "B"
-    assert verdict("It is the maximum.", YES_NO, asked) == "A"
-    assert verdict("It is the maximum.", YES_NO) == NONE
+LEFT, HANDLES, BLUE = "Is the dog on the left?", "Does the cup have handles?", "Is the car blue?"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Is it the maximum?", "It is not the maximum.", "B"), ("Is it the maximum?", "It is the maximum.", "A"), ("", "It is the maximum.", NONE),
+        ("Is it not the maximum?", "It is not the maximum.", "A"), (LEFT, "The dog is on the left, not on the right.", "A"),
+        (LEFT, "There is no doubt that the dog is on the left.", "A"), (LEFT, "The dog without spots is on the left.", "A"),
+        (LEFT, "The dog, which is not blue, is on the left.", "A"), (LEFT, "The dog that is not brown is on the left.", "A"),
+        (LEFT, "Not only is the dog on the left, it is also big.", "A"), (LEFT, "The dog is not on the right but on the left.", "A"),
+        (LEFT, "The dog, not the cat, is on the left.", "A"), (LEFT, "The dog is on the left; there are no cats.", "A"),
+        (LEFT, "The dog is on the left but not near the tree.", "A"), (LEFT, "There is no dog on the left.", "B"),
+        (LEFT, "The dog is on the right rather than on the left.", "B"), (LEFT, "I don't think the dog is on the left.", "B"),
+        (LEFT, "It is not true that the dog is on the left.", "B"), (LEFT, "Neither the dog nor the cat is on the left.", "B"),
+        ("Are there people?", "There are people, though none of them is smiling.", "A"), (LEFT, "The answer is C. The dog is on the left.", NONE),
+        (LEFT, "The cat, not the dog, is on the left.", "B"), (LEFT, "The dog is on the left, the cat is not.", "A"),
+        ("Is the cat on the left?", "The dog is on the left, the cat is not.", "B"), (LEFT, "It is unclear whether the dog is on the left.", NONE),
+        (LEFT, "If the dog is on the left, it is big.", NONE), (LEFT, "The dog is on the left, but the cat is on the right.", NONE),
+        (HANDLES, "The cup does not have handles.", "B"), (HANDLES, "The cup comes without handles.", "B"), (HANDLES, "The cup lacks handles.", "B"),
+        (HANDLES, "The cup has two handles, not three.", "A"), (HANDLES, "The cup has handles that are not round.", "A"),
+        (BLUE, "The car is red instead of blue.", "B"), (BLUE, "The car is not red, it is blue.", "A"), (BLUE, "The car is blue and has no doors.", "A"),
+        ("Is it raining?", "I don't think it is raining.", "B"), ("Is it raining?", "It isn't snowing, it is raining.", "A"),
+    ],
+)  # fmt: skip
+def test_a_question_repeated_is_answered(question: str, text: str, expected: str) -> None:
+    """Only what a negation denies counts, not any negation in the sentence."""
+    assert verdict(text, YES_NO, question) == expected
 
 
 @pytest.mark.parametrize(
@@ -203,6 +300,9 @@ def test_open_answers_that_decline() -> None:
         ("exact_match", "They are [1, 2].", "[1, 2]", 1),
         ("relaxed_accuracy", "The value is 104 %.", "1.0", 1),
         ("relaxed_accuracy", "In 2010 the value is 204.", "100", 0),
+        ("ocr_contains", "<think>Is it 7?</think>The answer is 9.", "7", 0),
+        ("anls", "[THINK]It is a stop sign.[/THINK]stop", "stop", 1),
+        ("exact_match", "<think>stop", "stop", 0),
         ("ocr_contains", "Of 7 " + "red boxes and many other things " * 5 + "the answer is 9.", "7", 0),
     ],
 )
@@ -215,7 +315,7 @@ def test_metrics_find_the_answer_of_a_longer_text(
 PIECES = (
     "A", "a ", "(", "1 + ", "3:2 ", "A, B, ", "a dog (B) ", "answer ", "the answer is ", r"\boxed{", "答案", "*", "ﷺ",
     "、^2", "B is closer ", "difficult to ", "cannot ", "\nQuestion: ", "neither ", "√", "[1,", "- A. a cat\n",
-    "is the most likely ",
+    "is the most likely ", "A, no, B. ", "<think>", "</think>", "not B, but ",
 )  # fmt: skip
 ALL = (SHAPES, NUMBERS, YES_NO, BOXES)
 

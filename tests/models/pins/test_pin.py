@@ -17,7 +17,7 @@ from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.pins.model_folder import count_parameters, weight_files
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.stage import Run
-from vouch.tables.pins import file_digest, pin_path, read_pin
+from vouch.tables.pins import Reasoning, file_digest, pin_path, read_pin
 
 
 @pytest.fixture
@@ -155,6 +155,17 @@ def test_thinking_is_part_of_the_pin(project: Project) -> None:
         assert pin.template_kwargs == kwargs
         assert pin.digest not in digests
         digests.add(pin.digest)
+
+
+@pytest.mark.parametrize(
+    ("closes", "opens"),
+    [
+        ("</think>", "<think>"), ("[/THINK]", "[THINK]"), ("◁/think▷\n", "◁think▷"), ("</rumination>", "<rumination>"),
+        ("</seed:think>", "<seed:think>"), ("<channel|>", "<|channel>thought"), ("<unused95>", "<unused94>thought"),
+    ],
+)  # fmt: skip
+def test_a_thought_is_kept_without_its_opening_mark(closes: str, opens: str) -> None:
+    assert Reasoning(tokens=9, closes=closes).bare(f"\n{opens}\ntwo cats ") == "two cats"
 
 
 def test_a_commit_pins_all_of_a_repository(

@@ -85,6 +85,8 @@ def test_what_copies_lose() -> None:
         (' A: "Which?"\n', "Which?"),
         ("“Which?”\nQ: And which?\nA: That.", "Which?"),
         ("‘Which?’", "Which?"),
+        ('<think>Shorter?</think>\n\nA: "Which?"', "Which?"),
+        ("[THINK]Shorter", ""),
         ('Is "this" it?', 'Is "this" it?'),
         ('"Which?" or "That?"', '"Which?" or "That?"'),
         ('"', '"'),

@@ -216,12 +216,29 @@ def test_a_local_model_judges(project: Project, tmp_path: Path, tiny: Path, kind
         ("A dog", ("none", ())),
         ("D", ("none", ())),
         ("The answer is B", ("none", ())),
+        ("B (a dog)", ("option", (1,))),
+        ("B - the dog", ("option", (1,))),
+        ("(B) It barks, so it is not A.", ("option", (1,))),
+        ("B\n\nB. a dog", ("option", (1,))),
+        ("A. a dog", ("none", ())),
+        ("A (a dog)", ("none", ())),
+        ("A. No wait, B", ("none", ())),
+        ("A. a cat\nB. a dog\nC. a cow", ("none", ())),
+        ("B\nA", ("none", ())),
         ("", ("none", ())),
         (None, ("none", ())),
     ],
 )
 def test_a_reply_is_one_letter_or_one_of_two_words(reply: str | None, expected: Any) -> None:
     assert verdict(reply, CHOICES)[:2] == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [("A. 3", ()), ("B. 3", (1,)), ("B (3)", (1,)), ("A: three", ()), ("A - 2", (0,)), ("3", ())],
+)
+def test_a_letter_beside_a_number_is_read_with_it(reply: str, expected: tuple[int, ...]) -> None:
+    assert verdict(reply, Choices(("A", "B", "C"), ("2", "3", "4"))).places == expected
 
 
 HOSTILE = [

@@ -327,6 +327,8 @@ def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) ->
         ("It is correct", "correct"), ("\\boxed{A}", "correct"), ("**B**", "incorrect"), ("It isn't right.", "incorrect"),
         ("The answer is **not** correct.", "incorrect"), ("not\ncorrect", "none"), ("\\textbf{not} correct", "none"),
         ("half-correct", "none"), ('It cannot be "correct"', "none"), ("Not: A", "none"), ("It isn’t right.", "incorrect"),
+        ("Is the answer correct?", "none"), ("Is the answer incorrect?\nB", "incorrect"), ("Is that right", "none"),
+        ("Correct?", "none"), ("Is it correct? Yes.", "correct"), ("Is the answer correct?\nA. correct\nB. incorrect", "none"),
         ("_A_", "correct"), ("Ａ", "correct"),
         ("A cat is shown", "none"), ("It is a wrong answer", "none"), ("<think>Answer: A", "none"),
         ("B. The correct answer is a dog", "incorrect"), ("So the final answer is: **A**", "correct"),

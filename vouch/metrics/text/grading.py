@@ -17,6 +17,7 @@ from vouch.metrics.text.texts import Question
 from vouch.metrics.text.tokens import Numbers
 from vouch.metrics.text.wording import LONGEST, plain, short
 from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
+from vouch.tables.thoughts import apart
 
 SAID = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Graded that the outcomes keep as they are."""
@@ -90,7 +91,7 @@ def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Pla
 def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
     """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
     asked for are an answer, and a wrong one."""
-    said = short(text)
+    said = short(apart(text).answer)
     if READER not in parsers or grade > 0 or not said:
         return Graded(metric if said else UNPARSED, None, said, None, None, grade)
     long = len(said.split()) > FEW_WORDS

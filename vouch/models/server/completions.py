@@ -27,10 +27,11 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
 from vouch.tables.pins import Reasoning
+from vouch.tables.thoughts import Parts, apart
 
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
@@ -111,10 +112,42 @@ class _Logprobs(BaseModel):
     content: list[_Position | None] | None = None
 
 
+_SAID, _THOUGHT = ("text", "refusal"), ("thinking", "reasoning", "thought", "summary", "text")
+"""Names of the text in a part of a content, and in a part that holds a thought."""
+
+
+def _joined(parts: Sequence[object]) -> tuple[str, str]:
+    """What the parts of a content say, and what they think (Mistral's form): texts, or parts again."""
+    said, thought = "", ""
+    for part in parts:
+        if isinstance(part, dict) and str(part.get("type")).startswith(_THOUGHT[:3]):
+            inner = next((part[name] for name in _THOUGHT if part.get(name)), "")
+            thought += _joined(inner if isinstance(inner, list) else [inner])[0]
+        elif isinstance(part, dict):
+            said += next((part[name] for name in _SAID if isinstance(part.get(name), str)), "")
+        elif isinstance(part, str):
+            said += part
+    return said, thought
+
+
 class _Message(BaseModel):
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _joined(cls, value: Any) -> Any:
+        """Content in parts as one text, and what they think beside it."""
+        if not isinstance(value, dict) or not isinstance(value.get("content"), list):
+            return value
+        said, thought = _joined(value["content"])
+        if value["content"] and not said and not thought:
+            return value
+        return value | {
+            "content": said,
+            "reasoning_content": value.get("reasoning_content") or thought or None,
+        }
 
     @property
     def thought(self) -> str | None:
@@ -245,14 +278,17 @@ def text(said: Completion, reasoning: Reasoning | None = None, begun: str = "") 
         raise BadAnswer(f"the answer ended for the reason {choice.finish_reason!a:.40}")
     content, thought, tail = choice.message.content or "", choice.message.thought, ""
     content = _without(begun, content, [one.token for one in positions or ()])
-    before, unfinished = thought, thought is not None and not content
-    if reasoning and thought is None:
+    before, unfinished = thought, thought is not None and not content and choice.finish_reason == "length"
+    if reasoning:
         # by the first tag of `closes` alone: a model may write a line break after it
-        before, closed, after = content.partition(reasoning.ends)
-        before = reasoning.bare(before)
-        unfinished = not closed
-        thought, content = (before, after) if closed else (None, content)
-    if unfinished and choice.finish_reason == "length":
+        inside, closed, after = content.partition(reasoning.ends)
+        found = Parts(reasoning.bare(inside), after) if closed else apart(content)
+        if found.thought is not None:
+            before = thought = thought or found.thought
+            content, unfinished = found.answer, not closed and not found.answer.strip()
+        elif thought is None:
+            before, unfinished = reasoning.bare(content), choice.finish_reason == "length"
+    if unfinished:
         return Refusal("no answer within the tokens of its thought", reasoning=before)
     if reasoning and thought is not None:
         content, tail = _bare(content, reasoning)

@@ -1,12 +1,17 @@
 """What a judge is told of an answer to a question with options, and what its reply comes to."""
 
+import re
 import string
 
+from vouch.metrics.text.numbers import number
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
+from vouch.metrics.text.parsers.reader import read
+from vouch.metrics.text.parsers.reader.options import compared, known, without_article
 from vouch.metrics.text.wording import EDGES
 from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
 
 WORDS = "choice"
+_BEGINS = re.compile(r"[\s\"'`*_(\[]{0,8}(\w{1,4})(?!\w)")
 _UNDECIDED = {"several": SEVERAL, "none": NONE}
 
 
@@ -18,11 +23,35 @@ def prompt(text: str, choices: Choices) -> str:
 
 
 def verdict(reply: str | None, choices: Choices) -> Reading:
-    """One option, several or none: a reply that is none of these words or letters is none."""
-    said = without_thought(reply).partition("\n")[0]
-    found = _UNDECIDED.get(said.strip(EDGES).casefold())
-    place = None if found else opening(said, Choices(_letters(choices), choices.texts))
-    return Reading(found or NONE) if place is None else Reading(OPTION, (place,))
+    """One option, several or none: a reply that is none of these words or letters is none.
+
+    Beside its letter stands an option's own text or something else, not the text of another option; and no
+    other line begins with another letter, as where the options are only repeated.
+    """
+    lines = without_thought(reply).splitlines() or [""]
+    found = _UNDECIDED.get(lines[0].strip(EDGES).casefold())
+    asked = Choices(_letters(choices), choices.texts)
+    place = _place(lines[0], asked)
+    if found or place is None or any(_place(line, asked) not in (place, None) for line in lines[1:]):
+        return Reading(found or NONE)
+    return Reading(OPTION, (place,))
+
+
+def _place(line: str, choices: Choices) -> int | None:
+    """Of the option whose letter opens a line: `B`, `(b)`, `B. It barks`, `B (a dog)`."""
+    place, options = opening(line, choices), known(choices)
+    begins = _BEGINS.match(line)
+    mark = begins[1].lower() if begins else ""
+    said = compared(line[begins.end() :].lstrip(" -\N{EN DASH}\N{EM DASH}")) if begins else ""
+    value = number(said) if options.values else None
+    named = (
+        options.unique.get(without_article(said), options.unique.get(said))
+        if value is None
+        else options.valued(value)
+    )
+    if named is not None:  # a mark with the text of its own option, or of another one
+        return named if options.places.get(mark) == named else None
+    return place if read(line, choices).places in ((), (place,)) else None
 
 
 def _letters(choices: Choices) -> tuple[str, ...]:

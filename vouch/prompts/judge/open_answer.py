@@ -16,6 +16,9 @@ _LEAD = re.compile(
     r"(?:(?:so|therefore|the|this|my|final|it|it's|is|that|answer|verdict|option|choice) )*", re.IGNORECASE
 )
 
+_ASKED = re.compile(
+    r"[^.!?\n]{0,400}\?|^\W{0,8}is (?:the|this|that|it)\b[^.!?:\n]{0,400}", re.IGNORECASE | re.MULTILINE
+)
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor|neither|hardly|far from)\b", re.IGNORECASE)
 
 
@@ -30,13 +33,13 @@ def verdict(reply: str | None) -> str:
     """CORRECT, INCORRECT, or NONE for a reply that says neither, or both.
 
     A letter or a word counts between marks or line ends: `B. incorrect`, `The answer is A`, not `A cat`. A
-    reply that says no somewhere is never CORRECT.
+    question is none: `Is the answer correct?`. A reply that says no somewhere is never CORRECT.
     """
-    text = wide(without_thought(reply)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("n't", " not")
+    said = wide(without_thought(reply)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("n't", " not")
+    text = _ASKED.sub("\n", said)
     parts = re.split(r"[^\w' -]+", text.replace("_", " ").replace("*", ""))
-    said = {_WORDS.get(_LEAD.sub("", f"{part.strip(' -')} ", 1).strip().casefold()) for part in parts} - {
-        None
-    }
-    if len(said) != 1 or (CORRECT in said and _NEGATION.search(text)):
+    found = {_WORDS.get(_LEAD.sub("", f"{part.strip(' -')} ", 1).strip().casefold()) for part in parts}
+    found.discard(None)
+    if len(found) != 1 or (CORRECT in found and _NEGATION.search(text)):
         return NONE
-    return said.pop() or NONE
+    return found.pop() or NONE

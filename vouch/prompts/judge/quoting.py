@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from vouch.metrics.text.parsers.reader.prepare import shortened
 from vouch.pipeline.yaml12 import load
+from vouch.tables.thoughts import apart
 
 LONGEST_QUESTION, LONGEST_OPTION = 2_000, 500
 FIRST, LAST = 1_500, 4_500
@@ -63,8 +64,7 @@ def _plain(text: str) -> str:
 
 def without_thought(reply: str | None) -> str:
     """A judge's reply after its thought; empty where there is none, or where the thought has no end."""
-    said = reply or ""
-    return "" if "<think>" in said and "</think>" not in said else said.rpartition("</think>")[2].strip()
+    return apart(reply or "").answer.strip()
 
 
 def _fence(answer: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from vouch.pipeline.yaml12 import load
+from vouch.tables.thoughts import apart
 
 PROMPTS = Path(__file__).parent / "instructions"
 
@@ -59,9 +60,9 @@ class Task:
         return "\n".join([*lines, f'Q: "{self.question}"', "A:"])
 
     def read(self, said: str) -> str:
-        """What a model wrote, without the form of the examples: their `A:`, their quotation marks, and
-        further examples that a model without a sense of an end makes up."""
-        said = said.strip().removeprefix("A:").strip().split("\nQ:")[0].strip()
+        """What a model wrote, without its thought and the form of the examples: their `A:`, their quotation
+        marks, and further examples that a model without a sense of an end makes up."""
+        said = apart(said).answer.strip().removeprefix("A:").strip().split("\nQ:")[0].strip()
         for first, last in _MARKS:
             inner = said[1:-1]
             if len(said) > 2 and said[0] == first and said[-1] == last and not {first, last} & set(inner):

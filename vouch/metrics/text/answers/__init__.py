@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from vouch.metrics.text.answers import cider_d, matching, vqa_score
 from vouch.metrics.text.answers.matching import References
+from vouch.tables.thoughts import apart
 
 Pair = Callable[[str, str], float]
 Scores = Callable[[Sequence[str], References], list[float]]
@@ -20,7 +21,12 @@ def _best(pair: Pair) -> Scores:
     ]
 
 
-ANSWERS: dict[str, Scores] = {
+def _spoken(formula: Scores) -> Scores:
+    """Scores of the texts without their thoughts."""
+    return lambda texts, references: formula([apart(text).answer for text in texts], references)
+
+
+_FORMULAS: dict[str, Scores] = {
     "anls": _best(matching.anls),
     "cider_d": cider_d.scores,
     "exact_match": _best(matching.exact_match),
@@ -30,3 +36,4 @@ ANSWERS: dict[str, Scores] = {
     "vqa_score": vqa_score.scores,
     "word_accuracy": _best(matching.word_accuracy),
 }
+ANSWERS = {name: _spoken(formula) for name, formula in _FORMULAS.items()}

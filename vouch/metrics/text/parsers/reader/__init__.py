@@ -9,9 +9,9 @@ import re
 
 from vouch.metrics.text.numbers import boxed, number, tight, trimmed, undressed
 from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
-from vouch.metrics.text.parsers.reader.decide import EXPLICIT, decide
+from vouch.metrics.text.parsers.reader.decide import EXPLICIT, PASSING, decide
 from vouch.metrics.text.parsers.reader.options import Known, known, without_article
-from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared, restated, shortened
+from vouch.metrics.text.parsers.reader.prepare import ANSWERED, bare, cut, lowered, restated, shortened
 from vouch.metrics.text.wording import EDGES
 
 _BARE, _SHORT = 4, 400
@@ -30,10 +30,11 @@ def read(text: str, choices: Choices) -> Reading:
     whole = _whole(text, options)
     if whole is not None:
         return whole
-    said = prepared(text)
+    said = bare(text)
     head = cut(said)
     if head and (reading := _read(head, options, choices.question)).verdict != NONE:
-        again = restated(said, head)
+        goes_on = len(head) > ANSWERED and reading.kind in PASSING
+        again = said if goes_on else restated(said, head)
         weak = again and reading.kind not in EXPLICIT and opening(head, choices) is None
         solved = _read(again, options, choices.question) if weak else reading
         return solved if solved.kind in EXPLICIT else reading

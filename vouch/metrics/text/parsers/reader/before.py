@@ -1,15 +1,18 @@
 """The word that stands before a place in a text, but for fillers."""
 
 from vouch.metrics.text.numbers import BOX
-from vouch.metrics.text.parsers.reader.cues import ENDS, LONGEST, SCRIPT, WORDS, names_answer
+from vouch.metrics.text.parsers.reader.cues import DENIALS, ENDS, LONGEST, SCRIPT, WORDS, names_answer
 
 LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
 """Kinds of words."""
 OPENERS = " \t\"'([{「『*_<"
 
 
-def before(said: str, low: str, at: int) -> tuple[str, bool]:
-    """The kind of the word that stands before, but for fillers, and whether a filler names an answer."""
+def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool]:
+    """The kind of the word that stands before, but for fillers, and whether a filler names an answer.
+
+    asked: whether the question is what cannot be, so that `it cannot be B` is an answer.
+    """
     noun = False
     for _ in range(8):
         while at > 0 and said[at - 1] in OPENERS:
@@ -22,11 +25,26 @@ def before(said: str, low: str, at: int) -> tuple[str, bool]:
         if last in ".,;!?。、)]}-–—":
             return _script(said, at)[0] or STOP, noun
         kind, begin = _script(said, at) if last >= SCRIPT else _word(low, at)
+        if kind in (LINK, CHOOSE) and not asked and _denied(low, begin):
+            return NOT, noun
         if kind != "filler":
             return kind or WORD, noun
         noun = noun or names_answer(low[begin:at])
         at = begin
     return WORD, noun
+
+
+def _denied(low: str, at: int) -> bool:
+    """Whether a negation stands before, but for two fillers: `cannot possibly be`, `no es`."""
+    for _ in range(3):
+        begin = low.rfind(" ", 0, at - 1) + 1
+        word = low[begin : at - 1]
+        if word in DENIALS:
+            return low[at - 1] == " "
+        if WORDS.get(word) != "filler":
+            return False
+        at = begin
+    return False
 
 
 def _script(said: str, at: int) -> tuple[str, int]:

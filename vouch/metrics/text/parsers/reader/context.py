@@ -16,7 +16,11 @@ from vouch.metrics.text.parsers.reader.cues import (
     MID_CONDITION,
     MUST,
     OTHERS,
+    SCRIPT,
+    TRUE,
+    WORDS,
     any_of,
+    asks_for,
     declines,
     either,
     names_answer,
@@ -49,11 +53,27 @@ _BECAUSE = re.compile(any_of(phrases("because")))
 _EMBEDS = re.compile(any_of(phrases("embeds")))
 
 
+_PLAIN = str.maketrans(dict.fromkeys("\"'()[]*,;:「『", " "))
+_STOPS = " \t\"')]*,;."
+_TAKEN_BACK = rf"{any_of(phrases('corrects'))}[\s,、。:;.!?…—–-]{{0,6}}"
+_CORRECTS = re.compile(
+    rf"{_TAKEN_BACK}(?:{any_of(phrases('told'))}[\s:]{{0,3}})?(?:{any_of(phrases('called'))}\s)?[\s\"'(\[*]{{0,4}}$"
+)
+
+
+def _fillers(low: str) -> bool:
+    """Whether a short text holds nothing but words that may stand before an option."""
+    return len(low) <= 32 and all(
+        WORDS.get(word) in ("filler", "link", "choose") for word in low.translate(_PLAIN).split()
+    )
+
+
 class Text:
     """A text, in lower case as well, with the ends of its sentences."""
 
-    def __init__(self, said: str, low: str) -> None:
+    def __init__(self, said: str, low: str, question: str = "") -> None:
         self.said, self.low, self.boxes = said, low, BOX in said
+        self.asks_wrong, self.asks_denial = asks_for(question)
         self.starts = [0] + [match.end() for match in SENTENCE_END.finditer(said)]
 
     @cached_property
@@ -89,7 +109,7 @@ class Context:
         self.line = text.said.rfind("\n", max(0, group.start - 200), group.start) + 1
         near = group.start - self.line <= 48
         self.head = near and _BULLET.fullmatch(text.said, self.line, group.start) is not None
-        self.left, self._noun = before(text.said, text.low, group.start)
+        self.left, self._noun = before(text.said, text.low, group.start, text.asks_denial)
 
     @cached_property
     def noun(self) -> bool:
@@ -147,6 +167,16 @@ class Context:
         return AFFIRMED.match(self.text.said, self.group.end) is not None
 
     @property
+    def untrue(self) -> bool:
+        """Whether it is spoken against by what is said of it."""
+        return self.left != NOT and DENIED.match(self.text.said, self.group.end) is not None
+
+    @property
+    def true(self) -> bool:
+        """Whether it is called a true statement, where the question is which of them is wrong."""
+        return self.text.asks_wrong and TRUE.match(self.text.said, self.group.end) is not None
+
+    @property
     def suits(self) -> bool:
         """Whether it is affirmed by a word that may be said of several options."""
         found = AFFIRMED.match(self.text.said, self.group.end)
@@ -183,6 +213,25 @@ class Context:
         ):
             return True
         return DENIED.match(self.text.said, self.group.end) is not None and not self.affirmed
+
+    def denies(self, other: "Context") -> bool:
+        """Whether what denies it after a comma denies the next option instead: `C, is not B`."""
+        said, start = self.text.said, other.group.start
+        found = DENIED.match(said, self.group.end)
+        return found is not None and "," in found.group() and _fillers(self.text.low[found.end() : start])
+
+    def turns(self, last: "Context") -> bool:
+        """Whether it stands for the option before, which is denied: `not A but B`."""
+        between = self.text.low[last.group.end : self.group.start]
+        found = BUT.match(between.lstrip(_STOPS)) if last.left == NOT else None
+        return found is not None and _fillers(between.lstrip(_STOPS)[found.end() :])
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it takes back what was said before: `A. Wait, no: B`."""
+        near = self.text.low[max(0, self.group.start - 48) : self.group.start]
+        goes_on = self.text.said[self.group.end : self.group.end + 1] < SCRIPT
+        return (self.ends or not goes_on) and _CORRECTS.search(near) is not None
 
     @property
     def conditional(self) -> bool:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 SCRIPT = "\u2e80"
@@ -111,6 +112,14 @@ DENIED = _rule(
     rf"{PUNCTUATION}{_ASIDE}(?:{either(phrases('optional'))}\s)?"
     rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{any_of(phrases('bad'))}|{any_of(phrases('denies'))})"
 )
+TRUE = _rule(
+    rf"{PUNCTUATION}(?:{either(phrases('optional'))}\s?)?(?:{_VERB}\s{{1,4}}(?!{either(phrases('article'))}\s)(?:\w{{1,12}}\s)?)?"
+    rf"{any_of(phrases('truth'))}(?!\s?{either(phrases('noun'))})"
+)
+"""What makes it a true statement, which may be no answer."""
+DENIALS = frozenset(phrases("negation"))
+AFFIRMING = _rule(any_of(phrases("affirming")))
+"""What holds a negation and denies nothing: `no doubt`."""
 JOINS = _rule(any_of(phrases("join")) + "|[,、/&]")
 CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:{either(phrases('so'))},?\s)?{any_of(phrases('if'))}")
 MID_CONDITION = _rule(rf"(?<!{either(phrases('this'))}){any_of(phrases('midway'))}")
@@ -119,8 +128,10 @@ OTHERS = _rule(any_of(phrases("others")))
 MUST = _rule(any_of(phrases("must")))
 THEREFORE = _rule(any_of(phrases("therefore")))
 CONCLUDES = _rule(any_of(phrases("therefore", "given")))
+_NUMBER = r"(?:\s?\d{1,3})?[ \t]{0,2}[:：]"
 QUESTION = _rule(
-    rf"\n[ \t#]{{0,8}}{any_of(phrases('question'))}(?:\s?\d{{1,3}})?[ \t]{{0,2}}[:：]"
+    rf"\n[ \t#]{{0,8}}(?:{any_of(phrases('question'))}{_NUMBER}|{any_of(phrases('named_question'))}{_NUMBER}"
+    rf"(?=[^\n?？]{{0,600}}(?:[?？]|\n{{1,2}}[ \t*#]{{0,8}}{any_of(phrases('named_answer'))}\s?[:：])))"
     rf"|\n[ \t]{{0,4}}###[ \t]{{1,4}}{any_of(phrases('role'))}"
 )
 RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{any_of(phrases('restates'))}[ \t]{{0,2}}[:：]")
@@ -137,6 +148,8 @@ _DECLINES, _LACKS, _NONE_OF = (
     Finder(phrases("lacks")),
     Finder(phrases("none_of")),
 )
+_ASKS_WRONG, _ASKS_DENIAL = _rule(any_of(phrases("asks_wrong"))), _rule(any_of(phrases("asks_denial")))
+_SENTENCES = re.compile(r"(?<=[.!?。？！])\s|(?<=[。？！])|\n")
 YES = frozenset(phrases("yes_word"))
 NO = frozenset(phrases("no_word"))
 EQUAL = (YES, NO, *(frozenset(word.strip() for word in line.split(",")) for line in _CUES["equal"].values()))
@@ -155,6 +168,15 @@ def lacks(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
 def none_of(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
     """Where a text says that no option fits."""
     return _NONE_OF.spans(low, words)
+
+
+@lru_cache(maxsize=4096)
+def asks_for(question: str) -> tuple[bool, bool]:
+    """Whether a question asks for what is not true, and for what is not so."""
+    asked = [one for one in _SENTENCES.split(question.lower()) if one.strip()]
+    last = next((one for one in reversed(asked) if one.rstrip().endswith(("?", "？"))), (asked or [""])[-1])
+    wrong = _ASKS_WRONG.search(last) is not None
+    return wrong, wrong or _ASKS_DENIAL.search(last) is not None
 
 
 def names_answer(low: str) -> bool:

@@ -23,17 +23,21 @@ from vouch.metrics.text.parsers.reader.weigh import (
 
 EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
 """Kinds of readings to which the others give way."""
+PASSING = ("only mention", "last conclusion", "first mention", CONDITION)
+"""Kinds that may name an option in passing."""
+NONE_OF_THEM = "none of them"
 _NEITHER = re.compile(rf"{any_of(phrases('neither'))}[^.\n]{{1,60}}{any_of(phrases('nor'))}")
 
 
 def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
     """What the text commits itself to; where it names no option, what its words come to."""
-    text = Text(said, low)
+    text = Text(said, low, question)
     reading = _decided(Weighed(text, known, groups(said, low, known)))
+    silent = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)
+    if silent and (stated := answered(low, known, question)):
+        return stated
     if reading.verdict != NONE or reading.kind:
         return reading
-    if stated := answered(low, known, question):
-        return stated
     found = paraphrased(low, known)
     return _decided(Weighed(text, known, found)) if found else reading
 
@@ -104,5 +108,5 @@ def _named(it: Context, kind: str) -> Reading:
 
 
 def _without(text: Text, span: tuple[int, int], verdict: str) -> Reading:
-    kind = "decline" if verdict == DECLINED else "none of them"
+    kind = "decline" if verdict == DECLINED else NONE_OF_THEM
     return Reading(verdict, (), kind, " ".join(text.said[slice(*span)].split()))

@@ -9,10 +9,15 @@ from vouch.metrics.text.parsers.reader.span import BARE, BRACKETED, CLOSED, Span
 
 _CLOSED = re.compile(
     r"[ \t]{0,3}(?:$|\n)|[)\].,;:!?}\"'」』>。、，*⺀-鿿가-힣]"
-    rf"|[ \t]{{1,3}}(?:\(|-\s|{any_of(phrases('explains'))}"
+    rf"|[ \t]{{1,3}}(?:\(|-\s|{any_of([*phrases('explains'), *phrases('but')])}"
     rf"|(?:{either(phrases('join'))}|&)\s{{1,2}}[(*\"']?[B-J](?![\w']))"
 )
 _APART = re.compile(r"[ \t)\].:,;*–—\"'」(\-]{0,8}(?:\n[ \t]{0,4})?")
+_GOES_ON = re.compile(r"[ \t]\w")
+_UNITS = frozenset("ABCFGHJKLMNPSTVW")
+"""Letters that stand for a unit as well: ampere, coulomb, farad."""
+_QUANTITY = re.compile(r"(?:\A|[^\w.,])(?:(\w{1,20})[ \t])?(\d{1,9}(?:[.,]\d{1,9})?) \Z")
+_COUNTED = frozenset(phrases("bound", "noun", "named", "step"))
 _QUOTES = ('"', "'", "“", "”")
 
 
@@ -47,9 +52,23 @@ def _form(said: str, start: int, end: int, known: Known) -> str | None:
         return None
     if before == "(" and said[start - 2 : start - 1].isalpha() and not said[start - 3 : start - 2].isalpha():
         return None
+    if before == " " and letter in _UNITS and _measures(said, start, behind):
+        return None
     # A small letter is a mark by what stands around it alone: not `lipoprotein (a)`.
     small = letter.islower() and letter not in known.shown
     return BRACKETED if bracketed and not small else CLOSED if closed else BARE
+
+
+def _measures(said: str, start: int, behind: str) -> bool:
+    """Whether a letter is the unit of the number before it: `4,5 A`, not `Question 3 B` or `2 B)`."""
+    found = _QUANTITY.search(said[max(0, start - 40) : start])
+    if found is None or (found[1] or "").lower() in _COUNTED:
+        return False
+    line = said.rfind("\n", 0, start) + 1
+    if behind == ")" and said.rfind("(", line, start) <= said.rfind(")", line, start):
+        return False
+    # A small whole number at the beginning of a line counts lines.
+    return not found[2].isdigit() or said[line:start].strip() != found[2]
 
 
 def _follow(low: str, known: Known, span: Span) -> None:
@@ -74,6 +93,8 @@ def _follow(low: str, known: Known, span: Span) -> None:
         for start in starts
         for place, text in enumerate(known.texts)
         if len(text) > alike and low.startswith(text, start) and whole(low, start, start + len(text))
+        # Where options are letters, `a square` begins with an article.
+        if len(text) > 1 or not _GOES_ON.match(low, start + 1)
     ]
     if others:
         length, start, place = max(others)

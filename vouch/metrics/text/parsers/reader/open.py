@@ -18,9 +18,11 @@ from vouch.metrics.text.parsers.reader.cues import (
     phrases,
     words_of,
 )
-from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared
+from vouch.metrics.text.parsers.reader.prepare import ANSWERED, cut, lowered, prepared
 
+_EXPLICIT, _PASSING = ("boxed value", "statement"), ("bold value", "last value")
 _NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400
+_EDGES = " .,;!*\n"
 _ENUMERATED = re.compile(r"(?m)^[ \t]{0,4}\([a-zA-Z]{1,2}\)\s")
 _BOLD = re.compile(r"\*(?=\S)([^*\n]{1,60})(?<=\S)\*")
 _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
@@ -53,7 +55,9 @@ def value(text: str) -> Reading:
     said = prepared(text)
     head = cut(said)
     if head and (reading := _Said(head).read()).verdict != NONE:
-        said = head
+        passing = len(head) > ANSWERED and reading.kind in _PASSING
+        if not passing or _Said(said).read().kind not in _EXPLICIT:
+            said = head
     explained = _EXPLAINS.search(said, 1)
     if explained and (reading := _Said(said[: explained.start()]).read()).verdict == ANSWER:
         return reading
@@ -63,7 +67,9 @@ def value(text: str) -> Reading:
 def phrase(text: str) -> str:
     """The words that a text gives as its answer: in a box, after `the answer is`; else the text itself."""
     said = prepared(text)
-    said = cut(said) or said
+    head = cut(said)
+    if head and (len(head) <= ANSWERED or boxed(head) or LINKED.search(head)):
+        said = head
     if box := boxed(said):
         return box
     found = list(LINKED.finditer(said))

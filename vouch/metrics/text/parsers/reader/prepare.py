@@ -4,18 +4,19 @@ import re
 
 from vouch.metrics.text.numbers import undressed
 from vouch.metrics.text.parsers.reader.cues import QUESTION, RESTATES
+from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000
+ANSWERED = 1_000
+"""A further question begins after an answer: what is longer and names none only in passing goes on."""
 _TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
 )
-_THOUGHT = "</think>"
 
 
 def shortened(text: str) -> str:
     """No thought, no tokens; of what is longer than FIRST + LAST characters its beginning and its end."""
-    if _THOUGHT in text:
-        text = text.rpartition(_THOUGHT)[2] or text
+    text = apart(text).answer
     if len(text) > FIRST + LAST:
         text = f"{text[:FIRST]}\n{text[-LAST:]}"
     if "<" in text or "[" in text:
@@ -24,8 +25,13 @@ def shortened(text: str) -> str:
 
 
 def prepared(text: str) -> str:
-    """Shortened and undressed, with single asterisks for bold."""
-    return undressed(shortened(text)).replace("**", "*").replace("`", "").replace("__", "")
+    """Shortened and bare."""
+    return bare(shortened(text))
+
+
+def bare(text: str) -> str:
+    """Undressed, with single asterisks for bold."""
+    return undressed(text).replace("**", "*").replace("`", "").replace("__", "")
 
 
 def lowered(said: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 
 from vouch.metrics.text.numbers import WORD_NUMBER, expressions, spelled
-from vouch.metrics.text.parsers.reader.cues import JOINS, either, phrases
+from vouch.metrics.text.parsers.reader.cues import DENIED, JOINS, SCRIPT, either, phrases
 from vouch.metrics.text.parsers.reader.marked import marked
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import BRACKETED, TEXT, VALUE, Span, whole
@@ -46,7 +46,8 @@ def groups(said: str, low: str, known: Known) -> list[Group]:
     for span in sorted(marks + texts, key=lambda span: (span.start, -span.end)):
         if found and span.start < found[-1].end:
             continue
-        if found and _together(said[found[-1].end : span.start], found[-1], span):
+        gap = said[found[-1].end : span.start] if found else ""
+        if found and _together(gap, found[-1], span) and not _denied_alone(said, gap, span):
             found[-1].add(span)
         else:
             found.append(Group(span))
@@ -65,6 +66,12 @@ def _together(gap: str, before: Group, span: Span) -> bool:
     if set(span.places) <= set(before.places) or JOINS.search(gap):
         return True
     return before.span.marked != span.marked and (not gap.strip() or "(" in gap)
+
+
+def _denied_alone(said: str, gap: str, span: Span) -> bool:
+    """Whether what stands behind denies the latter of two options alone: `选C，B不正确`."""
+    denied = DENIED.match(said, span.end) if gap.strip() in (",", "、") else None
+    return denied is not None and denied.group()[-1] >= SCRIPT
 
 
 def _texts(said: str, low: str, known: Known) -> list[Span]:

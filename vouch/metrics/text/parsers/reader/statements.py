@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from vouch.metrics.text.parsers.marks import OPTION, Reading
 from vouch.metrics.text.parsers.reader.context import SENTENCE_END
-from vouch.metrics.text.parsers.reader.cues import any_of, phrases
+from vouch.metrics.text.parsers.reader.cues import AFFIRMING, CONCLUDES, CONDITION, any_of, phrases
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import TEXT, Span
 from vouch.metrics.text.parsers.reader.spans import Group
@@ -14,9 +14,17 @@ from vouch.metrics.text.parsers.reader.spans import Group
 _WORD = re.compile(r"[^\W_]+(?:'t)?")
 _PASSED = frozenset(phrases("small"))
 _COMPARED = frozenset(phrases("comparative"))
-_NEGATION = re.compile(any_of(phrases("negation")))
-_ASKS = re.compile(rf"{any_of(phrases('asks'))}\s", re.IGNORECASE)
-_CONTRAST = re.compile(any_of(phrases("contrast")))
+_VERB = any_of(phrases("asks"))
+_ASKS = re.compile(rf"{_VERB}\s", re.IGNORECASE)
+_NEGATION = any_of(phrases("negation"))
+# Where a denial begins (group 1) and ends: at punctuation, a contrast, in an aside at a verb (group 2).
+_BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{any_of(phrases('contrast'))}|({_VERB})")
+_ASIDES = frozenset(phrases("aside_negation"))
+_RELATIVE = re.compile(any_of(phrases("relative")) + r"\s(?:\w{1,8}\s)?$")
+# Not in `but not on the right`, nor in `not on the right but on the left`.
+_CONTRAST = re.compile(
+    rf"{any_of(phrases('contrast'))}(?!\s{_NEGATION})(?!\s(?:(?!{_VERB})[^,;:()]){{0,80}}$)"
+)
 _COVERED = 0.8
 
 
@@ -43,22 +51,51 @@ def paraphrased(low: str, known: Known) -> list[Group]:
 
 
 def answered(low: str, known: Known, question: str) -> Reading | None:
-    """Yes or no to a question whose words a sentence repeats, with or without a negation."""
+    """Yes or no to a question whose words a sentence repeats, each denied or not as in the question."""
     asked = question.strip().splitlines()[-1].lower() if question.strip() else ""
     asked = asked.rpartition(". ")[2] if not _ASKS.match(asked) else asked
     if not known.answers or not _ASKS.match(asked):
         return None
-    sought = set(_words(asked))
+    affirmed, denied = _polar(asked)
+    sought = affirmed | denied
+    reading = None
     for sentence in _sentences(low)[:3]:
         said = set(_words(sentence))
-        if sentence.endswith("?") or _CONTRAST.search(sentence) or (sought ^ said) & _COMPARED:
+        if sentence.endswith("?") or (sought ^ said) & _COMPARED or not sought:
             continue
-        if sought and len(sought & said) >= _COVERED * len(sought):
-            negated = (_NEGATION.search(sentence) is not None) != (_NEGATION.search(asked) is not None)
-            return Reading(
-                OPTION, (known.answers[not negated],), "statement of the question", " ".join(sentence.split())
-            )
-    return None
+        if CONDITION.match(sentence) or _CONTRAST.search(AFFIRMING.sub(" ", sentence)):
+            continue
+        yes, no = _polar(sentence)
+        again = reading is None or CONCLUDES.search(sentence)
+        if again and len(sought & (yes | no)) >= _COVERED * len(sought):
+            turned = affirmed & (no - yes) or denied & (yes - no)
+            place = known.answers[not turned]
+            reading = Reading(OPTION, (place,), "statement of the question", " ".join(sentence.split()))
+    return reading
+
+
+def _polar(sentence: str) -> tuple[set[str], set[str]]:
+    """The words that a sentence affirms, and those that it denies. Some are both: `the left side, not the
+    right side`. A negation without words of its own denies those before it: `the cat is not`."""
+    sentence = AFFIRMING.sub(" ", sentence)
+    words: tuple[set[str], set[str]] = set(), set()
+    clause: set[str] = set()
+    at, denies, brief = 0, False, False
+    for bound in (*_BOUNDS.finditer(sentence), None):
+        end = bound.start() if bound else len(sentence)
+        found = _words(sentence[at:end])
+        if bound and bound[2] and denies and not (brief and found):
+            continue  # a verb ends no more than an aside: `without handles is`, not `does not have`
+        if denies and not found and not (bound and bound[1]):
+            words[0].difference_update(clause)
+            words[1].update(clause)
+        words[denies].update(found)
+        clause = clause.union(found) if bound and (bound[1] or bound[2]) else set()
+        if bound:
+            at, denies = bound.end(), bool(bound[1])
+            before = sentence[max(0, bound.start() - 24) : bound.start()]
+            brief = denies and (bound[1] in _ASIDES or _RELATIVE.search(before) is not None)
+    return words
 
 
 def _sentences(low: str) -> list[str]:

@@ -3,9 +3,10 @@
 import re
 
 from vouch.metrics.text.numbers import FORMULA, boxed, number
-from vouch.metrics.text.parsers.reader.before import CHOOSE, LINK, START
+from vouch.metrics.text.parsers.reader.before import CHOOSE, LINK, NOT, START
 from vouch.metrics.text.parsers.reader.context import Context, Text
 from vouch.metrics.text.parsers.reader.cues import (
+    AFFIRMING,
     OTHERS,
     SCRIPT,
     any_of,
@@ -20,6 +21,8 @@ STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening
 MENTION, CONDITION, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
+_CORRECTIONS = 8  # in a row that are followed
+_STOP = re.compile(r"[.;!?]")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")))
 
@@ -38,8 +41,20 @@ class Weighed:
     def kind(self, index: int) -> str:
         """What the piece is worth."""
         if index not in self._kinds:
-            self._kinds[index] = self._weighed(index)
+            kind = self._weighed(index)
+            corrected = kind not in (STATEMENT, AGAINST) and self._corrects(index)
+            self._kinds[index] = STATEMENT if corrected else kind
         return self._kinds[index]
+
+    def _corrects(self, index: int) -> bool:
+        """Whether the piece takes the place of an answer before it, or of what took its place."""
+        for at in range(index, max(0, index - _CORRECTIONS), -1):
+            it, last = self.found[at], self.found[at - 1]
+            if it.group.places == last.group.places or not it.corrects:
+                return False
+            if self._weighed(at - 1) in (STATEMENT, LINE, OPENING):
+                return True
+        return False
 
     def of(self, kind: str) -> list[Context]:
         """All pieces of this kind, in their order."""
@@ -49,11 +64,21 @@ class Weighed:
         it, group = self.found[index], self.found[index].group
         if it.boxed:
             return NOISE if self.unfit and not group.marked else STATEMENT
-        if it.denied:
+        last = self.found[index - 1] if index else None
+        next_ = self.found[index + 1] if index + 1 < len(self.found) else None
+        asked = it.text.asks_denial and it.untrue
+        denied = it.true or it.denied
+        if it.left == NOT or (denied and not asked and not (next_ and it.denies(next_))):
             return AGAINST
+        if last and it.turns(last):
+            return STATEMENT if last.noun or it.noun else CONCLUSION
         if it.conditional:
             return CONDITION
+        if asked:
+            return CONCLUSION if len({one.group.places for one in self.found if one.untrue}) == 1 else AGAINST
         yes_no = not group.marked and group.places[0] in self.known.answers.values()
+        if yes_no and AFFIRMING.match(self.text.low, group.start):
+            return NOISE
         affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
         if (
             it.offered
@@ -63,7 +88,7 @@ class Weighed:
             return LISTED
         if not group.places and not ((it.noun and it.left == LINK and it.ends) or (it.head and it.alone)):
             return NOISE
-        if it.left == LINK and index and _explains(self.found[index - 1], it):
+        if it.left == LINK and last and _explains(last, it):
             return NOISE
         if it.declined:
             return AGAINST
@@ -152,10 +177,13 @@ def _unfit(box: str, known: Known) -> bool:
 
 
 def _explains(last: Context, it: Context) -> bool:
-    """Whether a colon stands before, and before that another option in the same sentence."""
-    between = it.text.said[max(last.group.end, it.group.start - 6) : it.group.start]
-    other = len(last.group.places) == 1 and last.group.places != it.group.places
-    return last.begin == it.begin and other and ":" in between
+    """Whether a colon stands before, and before that another option in the same sentence; but not in `No cat:
+    a dog` or `A. Final answer: B`."""
+    if last.begin != it.begin or last.denied or last.group.places == it.group.places:
+        return False
+    between = it.text.low[last.group.end : it.group.start]
+    answers = names_answer(_STOP.split(between, maxsplit=1)[-1]) if _STOP.search(between) else False
+    return len(last.group.places) == 1 and ":" in between[-6:] and not answers
 
 
 def _runs(found: list[Context], options: int) -> list[bool]:
