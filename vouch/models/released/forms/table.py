@@ -43,7 +43,7 @@ def samples(data: bytes, where: str, model: str, key: str | None, column: str | 
         raise UserError(f"{where}: a table ends in {', '.join(READERS)}; rename or convert it")
     for place, row in read(data, where):
         if row.get("model") not in (None, ""):
-            models.add(slug := model_slug(str(row["model"])))
+            models.add(slug := model_slug(str(row["model"]), f"{where} {place}: model name"))
             if slug != model:
                 continue
         sample = _sample(row, place, where, key, column)
