@@ -1,6 +1,6 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make train    trains the demo models again
-# make test   all tests
+# make test   all tests; TESTS=FOLDER: those below it
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
@@ -15,6 +15,8 @@
 # make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
 # make easy_vqa   lays out the data of profiles/easy_vqa.yaml, which the package easy-vqa brings
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
+# make targets  starts each of these with small settings in a clone, in under an hour, and prints what came of it;
+#             NAMES="docs lint": only these
 # make docs     the documentation as a site, into build/site
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
@@ -31,6 +33,10 @@ CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
 PARTS ?= 1000 100
 REPORTS ?= reports
 PROFILE ?= demo
+TESTS ?=
+FLIPS ?= 3
+WORLDS ?= 204
+NAMES ?=
 INSTALL := TORCH=$(TORCH) $(PYTHON) tools/install.py
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
@@ -39,7 +45,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells \
-	flips bench docs lint lock clean
+	flips bench docs lint lock clean targets
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -52,7 +58,7 @@ train: install
 	@$(RUN) dvc repro --force train
 
 test: everything lint browser servers shells
-	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 screenshots: everything browser
 	@$(RUN) python -m tools.screenshots $(REPORTS)
@@ -64,7 +70,7 @@ fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)
 
 worlds: everything
-	@$(RUN) WORLDS=204 python -m pytest -q tests/report/test_worlds.py
+	@$(RUN) WORLDS=$(WORLDS) python -m pytest -q tests/report/test_worlds.py
 
 easy_vqa: everything
 	@mkdir -p build
@@ -88,7 +94,7 @@ servers shells:
 	@$(PYTHON) tools/programs.py $@
 
 flips: everything
-	@$(RUN) python -m tools.flips
+	@$(RUN) python -m tools.flips --flips $(FLIPS)
 
 lint: everything
 	@$(RUN) ruff check .
@@ -112,6 +118,9 @@ reproduce: everything
 bits: everything
 	@$(RUN) dvc pull --quiet train
 	@$(RUN) python -m tools.bits
+
+targets: everything
+	@$(RUN) python -m tools.targets $(NAMES)
 
 slurm: everything
 	@$(RUN) python -m tools.slurm docs/internals/cluster-log.txt
