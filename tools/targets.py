@@ -32,7 +32,7 @@ SYSTEM = "/usr/sbin:/usr/local/sbin"  # where servers lie
 
 @dataclass(frozen=True)
 class Target:
-    """settings: variables of the Makefile. programs, data: what it needs. root: whether it needs that user."""
+    """settings: variables of the Makefile. programs, data, root: what it needs, root as the user."""
 
     settings: Sequence[str] = ()
     programs: Sequence[str] = ()
