@@ -279,6 +279,7 @@ BAD = {
     "a list not in UTF-8": ((b'[{"doc_id": 0, "resps": "\xff"}]',), "not JSON in UTF-8"),
     "twice in a list": ((b'[{"doc_id": 0, "resps": "x"}, {"doc_id": 0, "resps": "x"}]',), "sample 2: doc_id 0: stands already in sample 1"),
     "an object over several lines": ((b'{\n"doc_id": 0,\n"resps": "x"\n}',), "one object without a list of samples under logs"),
+    "logs twice": ((b'{\n"logs": [{"doc_id": 0, "resps": "x"}],\n"logs": []\n}',), "logs stands twice; keep one"),
     "no list under logs": ((b'{\n"logs": {}\n}',), "one object without a list of samples under logs"),
     "nothing": ((), "holds no samples"),
     "blank lines": ((b"", b"  "), "holds no samples"),

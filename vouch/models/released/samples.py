@@ -140,7 +140,9 @@ def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, in
     while text[at : at + 1] != "}":
         key, at = _value(text, at, where)
         at = _beyond(text, at, ":", ":", where)
-        if key == "logs" and text[at : at + 1] == "[" and not found:
+        if key == "logs" and text[at : at + 1] == "[":
+            if found:
+                raise UserError(f"{where}: logs stands twice; keep one")
             found, at = True, (yield from _elements(text, at, where))
         else:
             _, at = _value(text, at, where)
