@@ -1,6 +1,6 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make train    trains the demo models again
-# make test   all tests
+# make test   all tests; TESTS=FOLDER: those below it
 # make real-tests  asks a real llama.cpp server and `transformers serve`, with real weights, as extract does: under four
 #             minutes, 0.8 GB below build/real; skipped with a line where their packages cannot be had
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
@@ -17,6 +17,8 @@
 # make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
 # make easy_vqa   lays out the data of profiles/easy_vqa.yaml, which the package easy-vqa brings
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
+# make targets  starts each of these with small settings in a clone, in under an hour, and prints what came of it;
+#             NAMES="docs lint": only these
 # make docs     the documentation as a site, into build/site
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
@@ -33,6 +35,10 @@ CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
 PARTS ?= 1000 100
 REPORTS ?= reports
 PROFILE ?= demo
+TESTS ?=
+FLIPS ?= 3
+WORLDS ?= 204
+NAMES ?=
 INSTALL := TORCH=$(TORCH) $(PYTHON) tools/install.py
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
@@ -40,8 +46,8 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers shells tokenizers \
-	flips bench docs lint lock clean
+.PHONY: demo train test real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything \
+	browser servers shells tokenizers flips bench docs lint lock clean targets
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -54,7 +60,7 @@ train: install
 	@$(RUN) dvc repro --force train
 
 test: everything lint browser servers shells tokenizers
-	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 real-tests: everything
 	@! $(PYTHON) tools/programs.py real || $(RUN) python -m pytest -q tests/real/servers.py
@@ -69,7 +75,7 @@ fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)
 
 worlds: everything
-	@$(RUN) WORLDS=204 python -m pytest -q tests/report/test_worlds.py
+	@$(RUN) WORLDS=$(WORLDS) python -m pytest -q tests/report/test_worlds.py
 
 easy_vqa: everything
 	@mkdir -p build
@@ -96,7 +102,7 @@ tokenizers: everything
 	@$(PYTHON) tools/programs.py $@
 
 flips: everything
-	@$(RUN) python -m tools.flips
+	@$(RUN) python -m tools.flips --flips $(FLIPS)
 
 lint: everything
 	@$(RUN) ruff check .
@@ -120,6 +126,9 @@ reproduce: everything
 bits: everything
 	@$(RUN) dvc pull --quiet train
 	@$(RUN) python -m tools.bits
+
+targets: everything
+	@$(RUN) python -m tools.targets $(NAMES)
 
 slurm: everything
 	@$(RUN) python -m tools.slurm docs/internals/cluster-log.txt

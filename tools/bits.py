@@ -22,12 +22,13 @@ from typing import Any
 
 from stages import extract  # sets the kernels before numpy is loaded
 from tools.ending import ended
+from vouch.cli.entries import with_defaults
 from vouch.models.requests.recompute import numbers
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import SETTINGS
 from vouch.pipeline.stage import Run
-from vouch.pipeline.yaml12 import load
+from vouch.pipeline.yaml12 import load, loads
 
 ROOT = Path(__file__).parents[1]
 DATASET, ITEMS = "shapes_dialog", 2
@@ -83,20 +84,32 @@ def _files() -> Iterator[bytes]:
         yield sink.getvalue()
 
 
+def parameters(demo: Mapping[str, Any]) -> dict[str, Any]:
+    """params.yaml of a model of each family and a few prompts.
+
+    Of the demo it keeps what is asked here: its other keys name models, datasets and variations.
+    """
+    families = {entry["family"]: name for name, entry in reversed(demo["train"].items())}
+    models = sorted(families.values())
+    entry = demo["datasets"][DATASET]
+    kept = {
+        "profile": "bits",
+        "datasets": {DATASET: entry | {"settings": entry["settings"] | {"items": ITEMS}}},
+        "variations": ["original"],
+        "train": {name: demo["train"][name] for name in models},
+        "models": {name: f"data/trained/{name}" for name in models},
+        "extract": {key: demo["extract"][key] for key in ("batch", "bucket", "reproducible", "max_tokens")},
+    }
+    found: dict[str, Any] = loads(with_defaults(json.dumps(kept), "bits"), "bits")
+    return found
+
+
 class Few:
     """A project with a model of each family and a few prompts, in the present folder."""
 
     def __init__(self) -> None:
-        demo = load(ROOT / "profiles/demo.yaml")
-        families = {entry["family"]: name for name, entry in reversed(demo["train"].items())}
-        self.models = sorted(families.values())
-        entry = demo["datasets"][DATASET]
-        self.params = demo | {
-            "datasets": {DATASET: entry | {"settings": entry["settings"] | {"items": ITEMS}}},
-            "variations": ["original"],
-            "train": {name: demo["train"][name] for name in self.models},
-            "models": {name: f"data/trained/{name}" for name in self.models},
-        }
+        self.params = parameters(load(ROOT / "profiles/demo.yaml"))
+        self.models = list(self.params["models"])
         for name in ("stages", "vouch", "decisions"):
             Path(name).symlink_to(ROOT / name)
         for name in ("dvc.yaml", "models.lock"):

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import time
 from contextlib import chdir
 from pathlib import Path
@@ -51,6 +52,42 @@ def test_the_order_of_mappings_changes_no_output(checkout):
         assert {name for name, digest in checkout.digests().items() if before[name] != digest} == set()
     finally:
         checkout.git("checkout", "--", ".")
+
+
+def test_what_two_branches_ran_does_not_merge_in_silence(finished, tmp_path):
+    """Both ran compare: git reports a conflict in dvc.lock, and what neither ran is stale whoever is followed."""
+    checkout = finished.copy(tmp_path / "one")
+    checkout.git("branch", "-f", "base")
+    for branch, key, value in (("a", "score.alpha", 0.2), ("b", "compare.resamples", 60)):
+        checkout.git("checkout", "-q", "-b", branch, "base")
+        checkout.dvc("checkout")
+        checkout.set(key, value)
+        assert "compare" in checkout.repro()
+        checkout.commit(branch)
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    merged = checkout.run("git", *who, "merge", "a", check=False)
+    assert merged.returncode and "dvc.lock" in checkout.git("diff", "--name-only", "--diff-filter=U").split()
+    checkout.git("checkout", "--ours", "params.yaml")
+    checkout.set("score.alpha", 0.2)
+    refused = checkout.store("sync", check=False)
+    assert refused.returncode == 1 and "holds a merge conflict; take one side whole" in refused.stderr
+    for side in ("--ours", "--theirs"):
+        checkout.git("checkout", side, "dvc.lock")
+        checkout.dvc("checkout")
+        said = checkout.store("sync", check=False)
+        assert said.returncode == 1 and "compare" in said.stderr and "compare" in checkout.stale()
+    # line by line, one side where they meet: DVC takes it for made
+    checkout.git("reset", "-q", "--hard", "b")
+    checkout.git("merge", "-q", "-X", "ours", "a", "-m", "merged")
+    checkout.set("score.alpha", 0.2)
+    checkout.dvc("checkout")
+    shutil.rmtree(checkout.path / ".vouch/receipts")  # as in another clone
+    assert checkout.dvc_status() == {}
+    said = checkout.store("sync", check=False)
+    assert said.returncode == 1 and "dvc.lock has a state that no run has made" in said.stderr
+    assert checkout.stale() == {"compare"}
+    checkout.dvc("repro", "--force", "--single-item", "compare")
+    assert "compare" not in checkout.stale()
 
 
 def from_the_future(path: Path) -> None:

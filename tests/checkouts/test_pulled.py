@@ -44,6 +44,32 @@ def test_pull_of_one_model_and_of_all(pushed, clone):
     assert clone.digests() == pushed.digests()
 
 
+@pytest.mark.parametrize(
+    "settings", [("autocrlf=true",), ("autocrlf=input",), ("autocrlf=false", "eol=crlf")]
+)
+def test_git_changes_no_byte_of_a_clone(tmp_path, settings):
+    """Whatever its settings: line ends that Git for Windows converts would damage stored objects and code."""
+    one = Checkout(tmp_path / "one")
+    how = [word for setting in settings for word in ("-c", f"core.{setting}")]
+    texts = {"lf": b"a\nb\n", "crlf": b"a\r\nb\r\n", "mixed": b"a\r\nb\nc\r", "zero": b"a\0\n"}
+    for name, data in texts.items():
+        for place in (
+            f".dvc/storage/files/md5/00/{name}",
+            f"kites/{name}.jsonl",
+            f"decisions/rewrites/{name}.csv",
+        ):
+            (one.path / place).parent.mkdir(parents=True, exist_ok=True)
+            (one.path / place).write_bytes(data)
+    one.git(*how, "add", "-A")
+    one.git(*how, "commit", "-q", "-m", "texts")
+    one.run("git", *how, "clone", "-q", str(one.path), str(tmp_path / "two"))
+    two = Checkout.at(tmp_path / "two")
+    names = one.git("ls-files", "-z").split("\0")[:-1]
+    assert len(names) > 100 and {name: (one.path / name).read_bytes() for name in names} == {
+        name: (two.path / name).read_bytes() for name in names
+    }
+
+
 def test_receipts_alone_restore_a_lost_lock(pushed, tmp_path):
     copy = pushed.copy(tmp_path / "copy")
     (copy.path / "dvc.lock").unlink()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from vouch.cli.completion import NAMES, SHELLS, run
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +48,27 @@ def test_a_name_that_a_shell_would_run_is_not_offered(
     Path("params.yaml").write_text(names, "utf-8")
     run(argparse.Namespace(what="models"))
     assert capsys.readouterr().out == "fine_1\n"
+
+
+@pytest.mark.parametrize("kind", sorted(NAMES))
+@pytest.mark.parametrize(
+    "params",
+    [
+        "", "null", "5", "text", "[]", "[1, 2]", "models: 5", "models: [1, {a: b}]", "models: text", "datasets: null",
+        "datasets: [left]", "datasets: {left: null, 5: 3, '../..': {}}", "datasets: {left: [x]}", "datasets: {true: x}",
+        "datasets: {left: {variations: 5}}", "datasets: {left: {variations: {a: 1}}}", 'datasets: {"a\\0b": {}}',
+        "variations: blank", "variations: {blank: 1}", "variations: [[a], null]", "&a {models: *a, datasets: *a}",
+    ],
+)  # fmt: skip
+def test_an_odd_params_yaml_offers_fewer_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, params: str, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(params, "utf-8")
+    try:
+        assert run(argparse.Namespace(what=kind)) == 0
+    except UserError as error:
+        assert str(error).startswith("params.yaml"), "one line"
 
 
 def offered(shell: str, folder: Path, words: str) -> set[str]:

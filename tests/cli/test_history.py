@@ -10,7 +10,7 @@ import pytest
 from dvc.repo import Repo
 
 from tests.cli.test_show import row
-from vouch.cli.history import history
+from vouch.cli.history import history, leaderboard_at
 from vouch.pipeline.errors import UserError
 from vouch.tables.compared import LEADERBOARD
 
@@ -71,6 +71,22 @@ def test_numbers_of_every_version_with_the_pins_that_changed(
     (accuracy,) = (line for line in lines if " Accuracy " in line)
     assert accuracy.split() == ["d", "m", "Accuracy", "▅▁█", "0.500", "0.250*", "0.750", "+0.250"]
     assert any("Answered alone, 5 % wrong" in line and line.endswith("+0.125") for line in lines)
+    subprocess.run(["git", "clone", "-q", "--depth", "2", f"file://{tmp_path}", "shallow"], check=True)
+    subprocess.run(["git", "clone", "-q", "--depth", "9", f"file://{tmp_path}", "whole"], check=True)
+    for clone, revision, said in (
+        ("shallow", "last~3..last", "this clone is shallow.*`git fetch --unshallow` gets them"),
+        ("shallow", "HEAD~2..HEAD", "this clone is shallow"),
+        ("shallow", "v1.0..", "this clone is shallow"),
+        ("whole", "HEAD~9..HEAD", "name a commit, tag or branch"),
+    ):
+        monkeypatch.chdir(tmp_path / clone)
+        with pytest.raises(UserError, match=said):
+            history(revision, "clean", variations=False)
+    monkeypatch.chdir(tmp_path / "shallow")
+    for revision in ("HEAD~2", "v1.0", "main~40"):
+        with pytest.raises(UserError, match=r"--rev: .*this clone is shallow"):
+            leaderboard_at(revision)
+    monkeypatch.chdir(tmp_path)
     for span, said in (
         ("nowhere..last", "--rev: nowhere: no such commit; name a commit, tag or branch"),
         ("..last", r"--rev: \.\.last names no commit to begin with; write A\.\.B"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkouts.checkout import ROOT
 from tests.cli.conftest import Vouch, lay_out
 from tests.cli.test_lock import FIRST, files
 from tests.datasets.loaders.built import png
@@ -26,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     checkout.mkdir()
     lay_out(checkout, "decisions")
     (checkout / "profiles").mkdir()
-    for name, count in (("Kites 2", 3), ("signs", 1)):
+    for name, count in (("Kites 2", 3), ("signs", 1), ("\u65e5", 1), ("\u672c", 1)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.png").write_bytes(png())
         lines = "".join(json.dumps(LINE) + "\n" for _ in range(count))
@@ -80,6 +81,35 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
     assert load(Path("params.yaml"))["score"]["alpha"] == 0.2
 
 
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("\u65e5\u672c", "data"), ("\u043a\u0430\u0440\u0442\u044b", "data"), ("\U0001f98b", "data"), ("---", "data"),
+        ("\xdcbung \xc4pfel", "ubung_apfel"), ("cafe\u0301", "cafe"), ("\uff2b\uff29\uff34\uff25\uff33", "kites"),
+        ("\u65e5\u672c-2", "m_2"), ("kites \u65e5", "kites"), ("_Kites", "kites"), ("2024", "m_2024"),
+    ],
+)  # fmt: skip
+def test_folders_may_be_named_in_other_letters(here: Path, vouch: Vouch, folder: str, name: str) -> None:
+    shutil.copytree("../signs", f"../{folder}")
+    vouch("new", "mine", "--data", f"../{folder}", "--model", "../my-model")
+    assert load(Path("profiles/mine.yaml"))["datasets"] == {name: {"source": f"../{folder}"}}
+
+
+@pytest.mark.parametrize(
+    "given", ["data/trained/tiny_a", "data/trained/tiny_b/", "./data/../data/trained/tiny_a"]
+)
+def test_a_model_that_a_stage_trains_brings_what_trains_it(here: Path, vouch: Vouch, given: str) -> None:
+    """From params.yaml or else from a profile; whether it is trained already does not matter."""
+    train = load(ROOT / "profiles/small.yaml")["train"]["tiny_a"] | {"seed": 3}
+    Path("params.yaml").write_text(f"train: {{tiny_a: {json.dumps(train)}}}\n", "utf-8")
+    Path("profiles/other.yaml").write_text(f"train: {{tiny_b: {json.dumps(train | {'seed': 4})}}}\n", "utf-8")
+    vouch("new", "mine", "--data", "../signs", "--model", given)
+    values = load(Path("profiles/mine.yaml"))
+    name = given.strip("/").rpartition("/")[2]
+    assert values["models"] == {name: f"data/trained/{name}"}
+    assert values["train"] == {name: train | {"seed": 3 if name == "tiny_a" else 4}}
+
+
 def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     here: Path, vouch: Vouch, server: str
 ) -> None:
@@ -120,7 +150,23 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
             ["mine", "--data", "../signs", "--model", "../nosuch"],
             "nosuch: no such folder; give a folder, hub:",
         ),
-        (["mine", "--data", "../signs", "--data", "../signs", "--model", "../my-model"], "--data: two of 2"),
+        (
+            ["mine", "--data", "../signs", "--data", "../signs", "--model", "../my-model"],
+            "signs would both be called signs; rename a folder",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "{}/many/v1#b", "--model", "{}/many/v1#b"],
+            "b would both be called b; rename a folder",
+        ),
+        (
+            ["mine", "--data", "../\u65e5", "--data", "../\u672c", "--model", "../my-model"],
+            "would both be called data",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "data/trained/tiny_c"],
+            "no profile trains tiny_c, and data/trained",
+        ),
+        (["mine", "--data", "../signs", "--model", "data/trained"], "data/trained: no such folder; give"),
         (
             ["mine", "--data", "../signs", "--model", "{}/many/v1"],
             "/many/v1: serves 2 models (a, b); choose one",

@@ -1,5 +1,6 @@
 """`vouch watch` beside real stages: what runs, what is done, what failed, on a terminal and in a log."""
 
+import argparse
 import json
 import os
 import pty
@@ -11,10 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.checkouts.checkout import Checkout
 from tests.cli.conftest import Vouch, enter
-from vouch.cli.watch import Record, Watch, duration, speed
+from vouch.cli.main import main
+from vouch.cli.watch import Record, Seen, Watch, arguments, duration, line, screen, speed
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.live import RUNNING
 
@@ -111,10 +114,56 @@ def test_the_speed_of_a_stage() -> None:
 
 
 @pytest.mark.parametrize(
+    "facts",
+    [
+        {"done": 5, "total": 9, "since": 2e9, "at": 1e9}, {"done": 9, "total": 5, "since": 1e9, "at": 2e9},
+        {"done": 5, "total": 0, "since": 1e9, "at": 1e9}, {"done": 0, "total": 0, "since": 0.0, "at": 0.0},
+        {"done": 2**53 - 1, "total": 2**53 - 1, "since": 0.0, "at": 1e-300}, {"began": 9e10}, {"began": 0.0},
+        {"done": 1, "since": 0.0, "at": 9e10, "total": 2**53 - 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_whatever_a_record_says_is_shown(facts: dict[str, float]) -> None:
+    """Clocks are set back and forth, and a program counts more than it announced."""
+    record = Record(**{"stage": "train@a", "pid": 1, "host": "b", "began": 1e9, **facts})
+    seen = Seen(1, 0, running=[record], failed=[record])
+    said = line(seen)
+    assert "train@a for " in said and "-" not in said and len(said) < 200
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        Console(file=nowhere, force_terminal=True).print(screen(seen))
+
+
+@pytest.mark.parametrize(
+    "every", ["-1", "0", "0.01", "nan", "inf", "-inf", "1e400", "1e9", "1e-400", "", "x", "1,5", "\u0661e9"]
+)
+def test_what_is_no_time_to_wait(capsys: pytest.CaptureFixture[str], every: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["watch", "--every", every])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.count("\n") == 1 and "--every" in said
+
+
+@pytest.mark.parametrize("every", ["0.1", "60", "1e3"])
+def test_times_to_wait(every: str) -> None:
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    assert parser.parse_args(["--every", every]).every == float(every)
+
+
+def test_a_gpu_that_does_not_say_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = tmp_path / "nvidia-smi"
+    said.write_text("#!/bin/sh\necho '0, 1024, 2048'\necho '1, [N/A], [N/A]'\necho broken\n", "utf-8")
+    said.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert Watch(Dag([]), set()).look().gpus == ["GPU 0: 1.0 of 2.0 GiB"]
+
+
+@pytest.mark.parametrize(
     "damage",
     [
         {"pid": "x"}, {"pid": 10**20}, {"pid": None}, {"stage": [1]}, {"began": "yesterday"},
-        {"began": float("nan")}, {"done": "x"}, {"began": 0.0, "pid": 1},
+        {"began": float("nan")}, {"done": "x"}, {"began": 0.0, "pid": 1}, {"began": 10**400}, {"began": -1.0},
+        {"done": 10**400}, {"done": -1}, {"total": 10**30}, {"since": 1e300}, {"at": "now"}, {"error": 5},
     ],
     ids=str,
 )  # fmt: skip

@@ -15,9 +15,10 @@ from vouch.cli.store import sync
 from vouch.pipeline.dag import Dag, Stage, left_out
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import write_json
 from vouch.pipeline.freshness import by_reason, present, read_lock, receipt_path, states, write_receipt
 from vouch.pipeline.stamps import settle, stamp_path
-from vouch.pipeline.yaml12 import load, loads
+from vouch.pipeline.yaml12 import dumped, load, loads
 
 DEFINITION = """
 stages:
@@ -262,6 +263,55 @@ def test_changed_parameters_are_named_by_key(dag):
     params = {"params.yaml": {"score": {"seed": 1, "alpha": 0.2}}}
     other = Dag([dag["copy"], Stage(stage.name, stage.cmd, stage.deps, stage.outs, params)])
     assert why(other, "next") == "params.yaml: score.alpha changed from 0.1 to 0.2"
+
+
+PARAMS = {"params.yaml": {"score.alpha": 0.2, "compare": {"resamples": 60, "seeds": [1, 2]}}}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "reason"),
+    [
+        ({}, ""),
+        (
+            {"params": {"params.yaml": {"compare": {"seeds": [1, 2], "resamples": 60}, "score.alpha": 0.2}}},
+            "",
+        ),
+        (
+            {"params": {"params.yaml": PARAMS["params.yaml"] | {"score.alpha": 0.1}}},
+            "score.alpha was 0.1, not 0.2",
+        ),
+        ({"params": {"params.yaml": {"score.alpha": 0.2}}}, "compare.resamples was nothing, not 60"),
+        ({"params": {"params.yaml": PARAMS["params.yaml"] | {"b": 1}}}, "params.yaml.b was 1, not nothing"),
+        ({"params": {}}, "params.yaml.compare.resamples was nothing, not 60"),
+        ({"inputs": {"source": "0" * 32}}, "source was 0000"),
+        ({"inputs": {}}, "source was nothing"),
+        ({"params": None, "inputs": None}, ""),
+    ],
+)
+def test_a_lock_that_a_merge_made_vouches_for_nothing_that_never_ran(dag, recorded, reason):
+    """Its entry fits the files, each of which came from one branch; the record of the run says which run it was."""
+    copy = dag["copy"]
+    stage = Stage("copy", copy.cmd, copy.deps, (*copy.outs, "data/runs/copy.json"), PARAMS)
+    before = present(stage, Digests())
+    made = {"params": PARAMS, "inputs": dict(before.deps)} | recorded
+    old = made["params"] is None  # a record of an earlier version, which held neither
+    write_json(Path("data/runs/copy.json"), {"stage": "copy"} | ({} if old else made))
+    now = present(stage, Digests())
+    sides = {
+        side: [{"path": k, "md5": v} for k, v in getattr(now, side).items()] for side in ("deps", "outs")
+    }
+    Path("dvc.lock").write_text(
+        dumped({"schema": "2.0", "stages": {"copy": {"cmd": now.cmd, "params": PARAMS, **sides}}})
+    )
+    said = why(Dag([stage]), "copy")
+    assert bool(said) == bool(reason) and reason in said
+    if said:
+        assert (
+            "dvc.lock has a state that no run has made" in said
+            and "`dvc repro --force --single-item copy`" in said
+        )
+        write_receipt(stage, now)
+        assert fresh(Dag([stage])) == {"copy": True}, "a receipt never passes through git"
 
 
 def test_stamps_say_what_contents_say(dag):

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -115,6 +116,29 @@ def test_beside_snakemake_other_runners_refuse_and_after_its_death_they_do_not(
         assert refused.returncode and "Unable to acquire lock" in refused.stderr
         assert (project / "data/one.txt").exists()
     assert dvc("repro", "--force", "-q").returncode == 0
+
+
+def test_between_two_stages_of_dvc_snakemake_refuses(project: Path) -> None:
+    """DVC stands in no book then, but has its lock: its next stage would find the other at work, and fail."""
+    Path("dvc.yaml").write_text(DEFINITION.replace("python stage.py", "sleep 0.3; python stage.py"))
+    Path("log").unlink()
+    runners.BOOK.unlink()
+    too_early = 0
+    with subprocess.Popen([str(Path(sys.executable).with_name("dvc")), "repro", "--force", "-q"]) as process:
+        while not (project / runners.BOOK).exists():  # it is not at work yet
+            assert process.poll() is None
+        while process.poll() is None:
+            time.sleep(0.05)  # DVC waits some seconds for its lock, and tries it twice a second
+            try:
+                runners.enter()
+            except UserError as error:
+                assert "at work" in str(error)
+                continue
+            too_early += Path("log").read_text().count("\n") < 3
+            runners.leave()
+    assert (process.returncode, too_early) == (0, 0)
+    runners.enter()
+    runners.leave()
 
 
 def test_dvc_is_seen_while_a_stage_of_it_runs(project: Path) -> None:

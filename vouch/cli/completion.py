@@ -18,28 +18,38 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.dag import PARAMS
+from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load
 
 SHELLS = ("bash", "zsh", "fish")
 ITEMS = 2000  # ids at most: a shell takes seconds for more
 
 
-def _of(key: str) -> list[str]:
-    return list(load(Path(PARAMS)).get(key) or ())
+def _under(values: Any, key: str) -> list[Any]:
+    """The names under a key; none where what stands there is no mapping or list: it is being edited."""
+    found = values.get(key) if isinstance(values, dict) else None
+    return list(found) if isinstance(found, dict | list) else []
 
 
-def _variations() -> list[str]:
-    own = [
-        name for entry in load(Path(PARAMS))["datasets"].values() for name in entry.get("variations") or ()
+def _of(key: str) -> list[Any]:
+    return _under(load(Path(PARAMS)), key)
+
+
+def _variations() -> list[Any]:
+    values = load(Path(PARAMS))
+    datasets = values.get("datasets") if isinstance(values, dict) else None
+    entries = datasets.values() if isinstance(datasets, dict) else ()
+    return [
+        *_under(values, "variations"),
+        *(name for entry in entries for name in _under(entry, "variations")),
     ]
-    return [*_of("variations"), *own]
 
 
 def _items() -> Iterator[str]:
     from vouch.tables.items import ITEMS as TABLE
     from vouch.tables.items import items_path
 
-    paths = (items_path(name) for name in _of("datasets"))
+    paths = map(items_path, filter(re.compile(NAME).fullmatch, map(str, _of("datasets"))))
     return (name for path in paths if path.exists() for name in TABLE.read(path, ["id"])["id"].to_pylist())
 
 

@@ -19,6 +19,7 @@ MOST = 20
 COLUMNS = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("ece", ""), ("answered_alone_5", ""))
 BARS = "▁▂▃▄▅▆▇█"
 LOCK = "dvc.lock"
+FETCH = "`git fetch --unshallow` gets them"
 _MISSING = "No storage files available"  # as DVC says it
 
 
@@ -97,6 +98,8 @@ def _versions(span: str, protocol: str, variations: bool) -> tuple[list[Version]
     between = _git("rev-list", "--reverse", f"{start}..{end}", "--", LOCK).split()
     found: list[Version] = []
     skipped = [f"{len(between) - MOST} commits, the oldest after {first}"] if len(between) > MOST else []
+    if _shallow() and start not in _git("rev-list", end).split():
+        skipped.append(f"the commits that this shallow clone lacks; {FETCH}")
     for commit in [start, *between[-MOST:]]:
         told = _git("log", "-1", "--format=%h %cs %s", commit).strip()
         try:
@@ -133,10 +136,15 @@ def _commit(revision: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no such commit"])[0]
-        raise UserError(
-            f"--rev: {plain(revision)}: {plain(said)}; name a commit, tag or branch, or two as A..B"
-        )
+        advice = "name a commit, tag or branch, or two as A..B"
+        if _shallow():
+            advice = f"this clone is shallow: it lacks earlier commits, perhaps tags and branches; {FETCH}"
+        raise UserError(f"--rev: {plain(revision)}: {plain(said)}; {advice}")
     return done.stdout.strip()
+
+
+def _shallow() -> bool:
+    return _git("rev-parse", "--is-shallow-repository").strip() == "true"
 
 
 def leaderboard_at(revision: str) -> list[dict[str, Any]]:

@@ -14,20 +14,23 @@ Examples:
 import argparse
 import os
 import re
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from vouch.cli.entries import MODELINE, PROFILES, edited, editor, flow, with_defaults
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
-from vouch.params.check import check_params
-from vouch.params.project import MODELS, Models
+from vouch.params.check import TRAINED, check_params
+from vouch.params.project import MODELS, PARAMS, Models
 from vouch.params.schema import FOLDER
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
-from vouch.pipeline.yaml12 import loads
+from vouch.pipeline.yaml12 import load, loads
 from vouch.tables.published import model_slug
 
 HUB = "hub:"
@@ -67,14 +70,16 @@ def run(options: argparse.Namespace) -> int:
     if path.exists():
         raise UserError(f"{path}: is there already; take another name, or delete it")
     questions = [count(folder) for folder in options.data]
-    datasets = {_slug(Path(folder)): _relative(folder) for folder in options.data}
+    names = _distinct("--data", options.data, [_slug(Path(folder).name, "data") for folder in options.data])
+    datasets = dict(zip(names, map(_relative, options.data), strict=True))
     before = MODELS.read_text(encoding="utf-8")
-    lock, models = before, dict[str, str]()
+    lock, named = before, list[tuple[str, str]]()
     for given in options.model:
         lock, name, source = _model(given, lock)
-        models[name] = source
-    _distinct(options, datasets, models)
-    text = _profile(options.name, datasets, models)
+        named.append((name, source))
+    _distinct("--model", options.model, [name for name, _ in named])
+    models = dict(named)
+    text = _profile(options.name, datasets, models, dict(_trained(models)))
     try:
         if lock != before:
             write_text(MODELS, lock)
@@ -107,8 +112,10 @@ def _relative(folder: str) -> str:
     return Path(os.path.relpath(folder)).as_posix()
 
 
-def _slug(folder: Path) -> str:
-    return model_slug(folder.name)
+def _slug(name: str, other: str) -> str:
+    """What a folder or model is called here: without accents, `other` where none of a-z and 0-9 is left."""
+    letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
+    return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
 
 
 def _model(given: str, lock: str) -> tuple[str, str, str]:
@@ -117,7 +124,7 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
         repo = given.removeprefix(HUB)
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
         there = [n for n, one in known.items() if one.source.kind == "hub" and one.source.repo == repo]
-        name = there[0] if there else model_slug(repo.rpartition("/")[2])
+        name = there[0] if there else _slug(repo.rpartition("/")[2], "model")
         if not there and name in known:
             raise UserError(
                 f"{MODELS}: {name} is another model; rename that entry, or add this one by "
@@ -128,9 +135,27 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
         return lock, name, str(MODELS)
     if SERVER.match(given):
         return _of_server(given, lock)
-    if not Path(given).exists():
+    source = _relative(given)
+    if not Path(given).exists() and Path(source).parent != TRAINED:
         raise UserError(f"{given}: no such folder; give a folder, {HUB}OWNER/NAME or the address of a server")
-    return lock, _slug(Path(given)), _relative(given)
+    return lock, _slug(Path(given).name, "model"), source
+
+
+def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
+    """The entries of `train` behind models that a stage makes, from params.yaml or else a profile.
+
+    Raises UserError where none has it.
+    """
+    for source in map(Path, models.values()):
+        if source.parent == TRAINED:
+            entries = (load(path).get("train") or {} for path in (PARAMS, *sorted(PROFILES.glob("*.yaml"))))
+            known = next((train for train in entries if source.name in train), None)
+            if known is None:
+                raise UserError(
+                    f"{source}: no profile trains {source.name}, and {TRAINED} is for what the stage train "
+                    "makes; move the folder elsewhere, or correct its name"
+                )
+            yield source.name, known[source.name]
 
 
 def _of_server(given: str, lock: str) -> tuple[str, str, str]:
@@ -144,7 +169,7 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
             raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
         (name,) = names
     document = editor().load(lock)
-    slug = model_slug(name)
+    slug = _slug(name, "model")
     entry = document["models"].get(slug)
     if entry is None:
         document["models"].fa.set_block_style()
@@ -156,13 +181,17 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
     return edited(document), slug, str(MODELS)
 
 
-def _distinct(options: argparse.Namespace, datasets: dict[str, str], models: dict[str, str]) -> None:
-    for kind, given, found in (("--data", options.data, datasets), ("--model", options.model, models)):
-        if len(found) < len(given):
-            raise UserError(f"{kind}: two of {len(given)} have the same name; rename a folder")
+def _distinct(kind: str, given: list[str], names: list[str]) -> list[str]:
+    """The names. Raises UserError where two are the same."""
+    first: dict[str, str] = {}
+    for each, name in zip(given, names, strict=True):
+        if name in first:
+            raise UserError(f"{kind}: {first[name]} and {each} would both be called {name}; rename a folder")
+        first[name] = each
+    return names
 
 
-def _profile(name: str, datasets: dict[str, str], models: dict[str, str]) -> str:
+def _profile(name: str, datasets: dict[str, str], models: dict[str, str], train: dict[str, Any]) -> str:
     document = editor().load(
         f"{MODELINE}../{FOLDER}/params.json\n"
         "# Data and models; every other key has a default, which `vouch use` writes out (docs/profiles.md).\n"
@@ -173,4 +202,6 @@ def _profile(name: str, datasets: dict[str, str], models: dict[str, str]) -> str
     entries = {key: flow(source=source, template=TEMPLATE) for key, source in datasets.items()}
     document["datasets"].update(entries)
     document["models"].update(models)
+    if train:
+        document["train"] = {key: flow(**values) for key, values in train.items()}
     return edited(document)

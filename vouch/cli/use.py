@@ -161,7 +161,7 @@ def _expand_released(document: dict[str, Any], where: str) -> None:
             raise UserError(
                 f"{folder}: no logits-{dataset}/*.parquet and no pickles/*.{dataset}.pkl; nothing to score"
             )
-        document["datasets"][model_slug(dataset)] = {
+        document["datasets"][model_slug(dataset, f"{folder}: dataset name")] = {
             "loader": "released",
             "source": str(folder),
             "template": "kostumov",

@@ -11,6 +11,7 @@ Examples:
 """
 
 import argparse
+import math
 import socket
 import subprocess
 import sys
@@ -29,14 +30,30 @@ from vouch.pipeline.freshness import receipt_path, states
 from vouch.pipeline.live import RUNNING
 
 ERRORS = 3  # shown at most
+SHORTEST, LONGEST = 0.1, 86_400.0  # seconds from one look to the next
 KILLED = "was killed; run it again, finished answers are kept"
 _MEMORY = ["nvidia-smi", "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch watch`."""
-    parser.add_argument("--every", type=float, metavar="SECONDS", help="default: 1 on a terminal, else 15")
+    parser.add_argument("--every", type=_seconds, metavar="SECONDS", help="default: 1 on a terminal, else 15")
     parser.add_argument("--once", action="store_true", help="say how it stands, and end")
+
+
+def _seconds(text: str) -> float:
+    """Raises ArgumentTypeError for what is no time to wait: less would flood a log, more is no watching."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not SHORTEST <= seconds <= LONGEST:
+        raise argparse.ArgumentTypeError(f"{text[:40]}: give seconds, {SHORTEST:g} to {LONGEST:g}")
+    return seconds
+
+
+Time = Annotated[float, Field(ge=0, lt=1e11)]
+Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class Record(BaseModel, allow_inf_nan=False):
@@ -45,11 +62,11 @@ class Record(BaseModel, allow_inf_nan=False):
     stage: str
     pid: Annotated[int, Field(gt=0, lt=2**31)]
     host: str
-    began: float
-    done: int | None = None
-    total: int | None = None
-    since: float | None = None
-    at: float | None = None
+    began: Time
+    done: Count | None = None
+    total: Count | None = None
+    since: Time | None = None
+    at: Time | None = None
     error: str | None = None
 
 
@@ -75,8 +92,7 @@ class Watch:
     def look(self) -> Seen:
         """Reads the records. A stage is done by a receipt that is newer than the last look at it."""
         for stage in self.dag.stages.values():
-            path = receipt_path(stage)
-            written = path.stat().st_mtime if path.exists() else 0.0
+            written = _written(receipt_path(stage))
             if written > self.receipts.setdefault(stage.name, written):
                 self.done.add(stage.name)
             self.receipts[stage.name] = written
@@ -86,6 +102,14 @@ class Watch:
         failed = sorted((one for one in records if one not in running), key=lambda one: one.at or one.began)
         done = len(self.done.difference(one.stage for one in records))
         return Seen(len(self.dag.stages), done, running, failed[-ERRORS:], _gpus())
+
+
+def _written(path: Path) -> float:
+    """When a file was written, 0 where there is none."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _read(path: Path) -> Record | None:
@@ -112,7 +136,9 @@ def _gpus() -> list[str]:
         return []
     rows = [line.split(", ") for line in said.splitlines() if line.count(", ") == 2]
     return [
-        f"GPU {index}: {int(used) / 1024:.1f} of {int(total) / 1024:.1f} GiB" for index, used, total in rows
+        f"GPU {index}: {int(used) / 1024:.1f} of {int(total) / 1024:.1f} GiB"
+        for index, used, total in rows
+        if used.isdecimal() and total.isdecimal()  # some devices say [N/A]
     ]
 
 
@@ -121,14 +147,16 @@ def speed(record: Record) -> tuple[str, str, str]:
     done, total = record.done, record.total
     if not done or record.at is None or record.since is None:
         return "", "", ""
-    rate = done / max(record.at - record.since, 1e-6)
-    left = duration((total - done) / rate) if total else ""
-    return f"{done}/{total}" if total else str(done), f"{rate:.1f}/s", left
+    amount = f"{done}/{total}" if total else str(done)
+    if record.at <= record.since:  # a clock was set back
+        return amount, "", ""
+    rate = done / (record.at - record.since)
+    return amount, f"{rate:.1f}/s", duration((total - done) / rate) if total else ""
 
 
 def duration(seconds: float) -> str:
     """In words that a person reads at a glance: `45 s`, `3 min 5 s`, `2 h 10 min`."""
-    whole = round(seconds)
+    whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
@@ -141,7 +169,7 @@ def line(seen: Seen) -> str:
     for record in seen.running:
         amount, rate, left = speed(record)
         said = f"{record.stage} for {duration(time.time() - record.began)}"
-        parts.append(said + (f", {amount}, {rate}" if amount else "") + (f", {left} left" if left else ""))
+        parts.append(", ".join(filter(None, [said, amount, rate, left and f"{left} left"])))
     parts += seen.gpus
     parts += [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
     return plain("; ".join(parts))

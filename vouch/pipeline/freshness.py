@@ -3,9 +3,13 @@
 Two records can vouch for a stage: dvc.lock, and the receipt that every stage writes when it has
 finished, whichever runner started it. A stage is fresh if one of them has exactly the present
 command, parameters, inputs and outputs. Modification times never decide.
+
+dvc.lock passes through git, where two branches can merge into an entry that no run has made. The record of
+the run among the stage's outputs (run_record.py) must not contradict it.
 """
 
 import functools
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +19,7 @@ from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.digests import Digests, Moment
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
+from vouch.pipeline.run_record import made_from, run_record
 from vouch.pipeline.yaml12 import load
 
 LOCK = Path("dvc.lock")
@@ -138,13 +143,35 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
     def judged(stage: Stage) -> State:
         now = present(stage, moment)
         receipt = read_receipt(stage)
-        if None not in now.outs.values() and (receipt == now or lock().get(stage.name) == now):
-            return State(stage, now, fresh=True)
+        whole = None not in now.outs.values()
+        if whole and (receipt == now or lock().get(stage.name) == now):
+            why = "" if receipt == now else _never_ran(stage, now)
+            return State(stage, now, fresh=not why, why=why)
         return State(stage, now, fresh=False, why=_difference(now, receipt or lock().get(stage.name)))
 
     result = list(map(judged, dag.ordered()))
     digests.save()
     return result
+
+
+def _never_ran(stage: Stage, now: Record) -> str:
+    """What the run's record says otherwise than dvc.lock; nothing where they agree, or it is an old one."""
+    path = run_record(stage)
+    try:
+        record = json.loads(path.read_bytes()) if path else {}
+        then = {side: record[side] for side in ("params", "inputs")}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    old, new = _flat(then), _flat(made_from(stage, now.deps))
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            what = key.partition(": ")[2]
+            was, now_is = old.get(key, "nothing"), new.get(key, "nothing")
+            return (
+                f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
+                f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"
+            )
+    return ""
 
 
 def _difference(now: Record, then: Record | None) -> str:

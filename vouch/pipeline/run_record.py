@@ -2,9 +2,13 @@
 
 data/runs/STAGE.json is an output of the stage, so it holds nothing that differs between two runs of the same
 inputs, code and versions: no time, machine, path, and no count of answers that happened to be known already.
-`git status` stays clean after a second run. Nothing depends on .vouch/runs/STAGE.json, and git ignores it.
+`git status` stays clean after a second run. It holds the parameters and digests of the inputs: where two
+branches ran a stage with different ones, its own digest in dvc.lock differs on both sides, and git reports a
+conflict in place of merging two runs into one that never was. Nothing depends on .vouch/runs/STAGE.json, and
+git ignores it.
 """
 
+import json
 import platform
 import sys
 from collections.abc import Mapping
@@ -12,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from vouch.pipeline.dag import Stage
+from vouch.pipeline.dag import CODE, Stage
 from vouch.pipeline.files import write_json
 
 _OUTPUTS, _LOCAL = "data/runs/", Path(".vouch/runs")
@@ -32,9 +36,9 @@ _LIBRARIES = (  # whose versions can change an output
 )
 
 
-def run_record(stage: Stage) -> Path:
-    """The record of a stage's run among its outputs."""
-    return next(Path(out) for out in stage.outs if out.startswith(_OUTPUTS))
+def run_record(stage: Stage) -> Path | None:
+    """The record of a stage's run among its outputs; None of a DAG that has none."""
+    return next((Path(out) for out in stage.outs if out.startswith(_OUTPUTS)), None)
 
 
 def local_record(stage: Stage) -> Path:
@@ -42,12 +46,24 @@ def local_record(stage: Stage) -> Path:
     return _LOCAL / f"{stage.slug}.json"
 
 
+def made_from(stage: Stage, deps: Mapping[str, str | None]) -> dict[str, Any]:
+    """What a stage reads, as its record holds it. deps: digests of its inputs; those of code stay out."""
+    inputs = {dep: digest for dep, digest in deps.items() if not dep.startswith(CODE)}
+    found: dict[str, Any] = json.loads(json.dumps({"params": stage.params, "inputs": inputs}))
+    return found
+
+
 def write_records(
-    stage: Stage, notes: Mapping[str, Any], measured: Mapping[str, Any], times: Mapping[str, Any]
+    stage: Stage,
+    deps: Mapping[str, str | None],
+    notes: Mapping[str, Any],
+    measured: Mapping[str, Any],
+    times: Mapping[str, Any],
 ) -> None:
-    """Writes both records. notes, measured: of `Run.note` and `Run.measure`."""
+    """Writes both records. deps: digests of what was read. notes, measured: of `Run.note`, `Run.measure`."""
     made = {"stage": stage.name, "python": platform.python_version(), "versions": versions(), "notes": notes}
-    write_json(run_record(stage), made)
+    if path := run_record(stage):
+        write_json(path, made | made_from(stage, deps))
     machine = {"system": f"{platform.system()} {platform.machine()}", "byte_order": sys.byteorder}
     write_json(local_record(stage), {"stage": stage.name, **times, **machine, "measured": measured})
 

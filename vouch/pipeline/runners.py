@@ -118,7 +118,8 @@ def enter() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     roots = [str(Path(root).absolute()) for root in _ROOTS]
     try:
-        _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, _hardlinks()))
+        with _dvc_lock():  # which DVC has between two stages, when it stands in no book
+            _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, _hardlinks()))
     except LockError as error:
         who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
         raise _busy(", ".join(who) or str(BOOK)) from None

@@ -159,7 +159,7 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     if said:
         run.measure("warnings", said)
     times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
-    write_records(stage, run.notes, run.measured, times)
+    write_records(stage, {dep: digests.of(dep) for dep in stage.deps}, run.notes, run.measured, times)
     after = present(stage, digests)
     digests.save()
     changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]

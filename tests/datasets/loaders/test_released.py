@@ -60,6 +60,19 @@ def test_without_copies_each_item_is_by_itself(project):
 
 
 @pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({}, ["k", "k", "", ""]),
+        ({"situation": ["x"] * 4}, ["k", "k", "x", "x"]),
+        ({"category": [None] * 4, "situation": ["x", None, "", "y"]}, ["x", "", "", "y"]),
+    ],
+)
+def test_the_category_may_be_called_situation(project, columns, expected):
+    write(project, **columns)
+    assert project.prepare("released")["items"].column("category").to_pylist() == expected
+
+
+@pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"answer": None}, "answer None"),

@@ -124,6 +124,56 @@ def test_shapes_of_texts(project, shape):
     assert set(texts().values()) == {"t"}
 
 
+def as_logs(lines, **how):
+    """As lmms-eval 0.1 wrote it."""
+    return json.dumps({"args": {"tasks": "toy", "depth": [[]]}, "logs": lines, "time": 1.5e1}, **how).encode()
+
+
+DOCUMENTS = {
+    "a list": lambda lines: json.dumps(lines).encode(),
+    "an indented list": lambda lines: json.dumps(lines, indent=2).encode(),
+    "a list, a line each": lambda lines: b"[\n" + b",\n".join(json.dumps(line).encode() for line in lines) + b"\n]\n",
+    "a list after a mark and blanks": lambda lines: b"\xef\xbb\xbf \r\n" + json.dumps(lines, indent=1).encode(),
+    "logs": as_logs,
+    "indented logs": lambda lines: as_logs(lines, indent=4),
+    "lines after a mark": lambda lines: b"\xef\xbb\xbf" + b"\n".join(json.dumps(line).encode() for line in lines),
+    "lines that end in CRLF": lambda lines: b"\r\n".join(json.dumps(line).encode() for line in lines),
+    "long samples": lambda lines: json.dumps([line | {"doc": "x" * 200_000} for line in lines]).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "samples.json", "samples.jsonl.gz"])
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_forms_that_versions_wrote(project, document, name):
+    path = project.log(DOCUMENTS[document](LINES), name=name)
+    project.ingest(path, form="lm_eval")
+    assert likelihoods() == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "empty", [{"resps": [[None]]}, {"resps": [None]}, {"resps": None}, {"filtered_resps": [None]}]
+)
+def test_a_null_response_is_no_answer(project, empty):
+    """Among texts and among choices; where all are null, no answer at all was released."""
+    project.ingest(project.log(TEXTS[0], {"doc_id": 1, **empty}, TEXTS[2]), form="lmms_eval")
+    rows = {row["prompt"]: row for row in TEXT.read(text_path("m", "toy")).to_pylist()}
+    assert [row["text"] for row in rows.values()] == ["A dog.", None, TEXTS[2]["resps"][0][0]]
+    assert rows["3/original"]["problem"] == "the released file has no answer"
+    project.ingest(project.log({"doc_id": 0, **empty}, *LINES[1:]), form="lmms_eval")
+    rows = LIKELIHOOD.read(likelihood_path("m", "toy")).to_pylist()
+    assert [row["nll"] for row in rows[:5]] == [None] * 4 + [0.1] and texts() == {}
+    assert [row["problem"] for row in rows[3:5]] == ["the released file has no answer", None]
+    project.ingest(project.log(*({"doc_id": number, **empty} for number in range(3))), form="lmms_eval")
+    assert list(texts().values()) == [None] * 3 and likelihoods() == {}
+
+
+def test_choices_once_more_without_the_question(project):
+    """As tasks log them that score the mutual information of question and choice."""
+    twice = [line | {"resps": line["resps"] * 2, "acc_mutual_info": 1.0} for line in LINES]
+    project.ingest(project.log(*twice), form="lm_eval")
+    assert likelihoods() == EXPECTED
+
+
 def test_what_cannot_be_is_kept_but_not_alone(project):
     lines = [choice(0, [-1.0, -math.inf, -2.0, -3.0]), *LINES[1:]]
     project.ingest(project.log(*lines), form="lm_eval")
@@ -218,7 +268,19 @@ BAD = {
     "not UTF-8": ((b'{"doc_id": 0, "resps": "\xff"}',), "line 1: not JSON in UTF-8"),
     "not JSON": ((LINES[0], b'{"doc_id": 1,'), "line 2: not JSON"),
     "two objects": ((b'{"doc_id": 0}{"doc_id": 1}',), "line 1: not JSON"),
-    "no object": ((b"[1]",), "line 1: holds a list, not an object"),
+    "no object": ((b"1",), "line 1: holds a int, not an object"),
+    "no object in a list": ((b"[1]",), "sample 1: holds a int, not an object"),
+    "a list without its end": ((b'[{"doc_id": 0, "resps": "x"}',), "sample 1: not JSON .the end of the file where , should"),
+    "a list without a comma": ((b'[{"doc_id": 0, "resps": "x"} {"doc_id": 1}]',), "sample 1: not JSON .. where , should"),
+    "half an object in a list": ((b'[{"doc_id": 0, "resps": "x"}, {"doc_id": 1',), "sample 2: not JSON"),
+    "two lists": ((b'[{"doc_id": 0, "resps": "x"}]', b"[]"), "more text after its list of samples"),
+    "an empty list": ((b"[]",), "holds no samples"),
+    "a deep list": ((b"[" * 100_000,), "sample 1: nested too deep"),
+    "a list not in UTF-8": ((b'[{"doc_id": 0, "resps": "\xff"}]',), "not JSON in UTF-8"),
+    "twice in a list": ((b'[{"doc_id": 0, "resps": "x"}, {"doc_id": 0, "resps": "x"}]',), "sample 2: doc_id 0: stands already in sample 1"),
+    "an object over several lines": ((b'{\n"doc_id": 0,\n"resps": "x"\n}',), "one object without a list of samples under logs"),
+    "logs twice": ((b'{\n"logs": [{"doc_id": 0, "resps": "x"}],\n"logs": []\n}',), "logs stands twice; keep one"),
+    "no list under logs": ((b'{\n"logs": {}\n}',), "one object without a list of samples under logs"),
     "nothing": ((), "holds no samples"),
     "blank lines": ((b"", b"  "), "holds no samples"),
     "no doc_id": (({"resps": [["x"]]},), "line 1: doc_id is 'None', not a number from 0"),
@@ -277,6 +339,14 @@ def test_sizes_are_bounded(project, monkeypatch):
     bomb = project.log(*[{"doc_id": n, "resps": "x" * 900} for n in range(200)], name="bomb.jsonl.gz")
     assert bomb.stat().st_size < 5000
     with refused(r"bomb\.jsonl\.gz line 10\d: longer .* or the file than 100,000"):
+        project.ingest(bomb, form="lm_eval")
+    with refused(r"long\.json sample 1: not JSON, or longer than 1,000 characters"):
+        project.ingest(
+            project.log(b'[{"doc_id": 0, "resps": "%s"}]' % (b"x" * 1000), name="long.json"), form="lm_eval"
+        )
+    monkeypatch.setattr(reader, "MAX_LIST", 100_000)
+    bomb = project.log(b"[" + b"1," * 100_000, name="bomb.json.gz")
+    with refused(r"bomb\.json\.gz: a list of more than 100,000 bytes"):
         project.ingest(bomb, form="lm_eval")
     monkeypatch.setattr(reader, "MAX_ROWS", 2)
     with refused(r"line 3: .*2 at most"):

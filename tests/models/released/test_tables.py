@@ -72,6 +72,8 @@ def written(path: Path, rows: Rows) -> Path:
         frame.to_csv(path, index=False, sep="," if path.suffix == ".csv" else "\t")
     elif path.suffix == ".parquet":
         frame.to_parquet(path)
+    elif path.suffix == ".json":
+        frame.to_json(path, orient="records", indent=1)
     elif path.suffix == ".xlsx":
         path.write_bytes(as_xlsx(rows))
     else:
@@ -85,7 +87,7 @@ def texts() -> dict[str, str]:
     return {row["prompt"].partition("/")[0]: row["text"] for row in rows}
 
 
-NAMES = ("a.csv", "a.tsv", "a.xlsx", "a.parquet", "a.jsonl", "a.jsonl.gz")
+NAMES = ("a.csv", "a.tsv", "a.xlsx", "a.parquet", "a.jsonl", "a.jsonl.gz", "a.json")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,7 +139,7 @@ def test_a_null_text_is_no_answer_and_an_empty_one_is(project):
     rows = [ANSWERS[0], ANSWERS[1] | {"text": None}, ANSWERS[2] | {"text": ""}]
     project.ingest(written(project.root / "a.jsonl", rows), form="table")
     found = {row["prompt"][0]: row for row in TEXT.read(text_path("m", "toy")).to_pylist()}
-    assert (found["5"]["text"], found["5"]["problem"]) == (None, "the released file has no text")
+    assert (found["5"]["text"], found["5"]["problem"]) == (None, "the released file has no answer")
     assert (found["3"]["text"], found["3"]["problem"]) == ("", None)
 
 
@@ -180,7 +182,7 @@ def test_what_does_not_fit_is_one_line(project, rows, words):
         ("a.xlsx", workbook('<row><c t="s"><v>3</v></c></row>'), "not readable as XLSX"),
         ("a.xlsx", workbook('<row><c r="B1"/><c r="A1"/></row>'), "cell A1 is out of order"),
         ("a.xlsx", workbook('<row><c r="XFD1048576"/></row>'), "beyond column 1024"),
-        ("a.txt", b"", r"a table ends in \.csv, \.tsv, \.xlsx, \.parquet, \.jsonl, \.gz"),
+        ("a.txt", b"", r"a table ends in \.csv, \.tsv, \.xlsx, \.parquet, \.json, \.jsonl, \.gz"),
     ],
 )
 def test_bad_files(project, name, data, words):

@@ -94,7 +94,7 @@ def _published(row: Mapping[str, str | None], where: str, names: dict[str, str])
         value = math.nan
     if not name or not metric or not math.isfinite(value):
         raise UserError(f"{where}: needs a model, a metric and a number as value; correct the line")
-    slug = model_slug(name)
+    slug = model_slug(name, f"{where}: model name")
     if names.setdefault(slug, name) != name:
         raise UserError(f"{where}: models {names[slug]} and {name} would both be called {slug}; rename one")
     return {"model": slug, "name": name, "metric": metric, "value": value}

@@ -65,7 +65,9 @@ def _answers(
             samples = form.samples(data, where, model, answers.key, answers.text)
         keyed = texts or answers.key is not None
         pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
-        return empty, {LIKELIHOOD: likelihood_rows(pairs), TEXT: text_rows(pairs)}
+        if any(sample.choices for sample in samples):
+            return empty, {LIKELIHOOD: likelihood_rows(pairs)}
+        return empty, {TEXT: text_rows(pairs)}
     return letters(form.parse(data, where), prompts, empty.schema, where, dataset), {}
 
 

@@ -96,9 +96,10 @@ def released_models(folder: Path, dataset: str) -> dict[str, Path]:
     """Model -> file of a folder laid out as VLM-Uncertainty-Bench's; a parquet file goes before a pickle."""
     found: dict[str, Path] = {}
     for path in sorted(folder.glob(f"logits-{dataset}/*.parquet")):
-        found.setdefault(model_slug(path.stem), path)
+        found.setdefault(model_slug(path.stem, f"{path}: model name"), path)
     for path in sorted(folder.glob(f"pickles/*.{dataset}.pkl")):
-        found.setdefault(model_slug(path.name.removesuffix(f".{dataset}.pkl")), path)
+        name = path.name.removesuffix(f".{dataset}.pkl")
+        found.setdefault(model_slug(name, f"{path}: model name"), path)
     return found
 
 
@@ -143,7 +144,7 @@ def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:
     for name in sorted(names):
         path = released_models(folder, name).get(model)
         if path is not None:
-            yield model_slug(name), Answers(file=str(path))
+            yield model_slug(name, f"{path}: dataset name"), Answers(file=str(path))
 
 
 def _plain(folder: Path) -> Iterator[tuple[str, Answers]]:
@@ -153,7 +154,7 @@ def _plain(folder: Path) -> Iterator[tuple[str, Answers]]:
     seen: dict[str, Any] = {}
     for path in paths:
         if path.is_file() and path.suffix in suffixes:
-            name = model_slug(path.name.split(".")[0])
+            name = model_slug(path.name.split(".")[0], f"{path}: dataset name")
             if name in seen:
                 raise UserError(f"{path}: {seen[name]} answers {name} as well; keep one")
             seen[name] = path.name

@@ -20,7 +20,7 @@ VARIATION = "original"
 LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, however many options are shown
 CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
 """What every row of a released file says of its making."""
-ABSENT = "the released file has no text"
+ABSENT = "the released file has no answer"
 
 
 def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
@@ -191,15 +191,14 @@ def _unmatched(
 def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
     """Rows of LIKELIHOOD; what the choices were made of is unknown, so tokens and bytes are null."""
     for prompt, sample in pairs:
-        for option, value in enumerate(sample.choices):
-            yield {"prompt": prompt["id"], "option": option, "nll": 0.0 - value, **CONSTANT}
+        for option in range(len(prompt["options"])):
+            nll = 0.0 - sample.choices[option] if sample.choices else None
+            problem = None if sample.choices else ABSENT
+            yield {"prompt": prompt["id"], "option": option, "nll": nll, "problem": problem, **CONSTANT}
 
 
 def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
     """Rows of TEXT, the texts of each prompt; one that is missing is why there is no answer."""
     for prompt, sample in pairs:
-        if not sample.choices:
-            own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
-            yield (
-                own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT
-            )
+        own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
+        yield own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT

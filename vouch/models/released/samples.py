@@ -1,15 +1,18 @@
 """Logs of samples in memory: what lm-evaluation-harness and lmms-eval write with --log_samples.
 
-A line is read and judged by itself, and only names and answers of it are kept. Lines, the unpacked file
-and the number of samples are bounded, so a hostile file can at worst be refused.
+One JSON object a line; early versions wrote a list of them (lm-evaluation-harness to 0.4.2), or one object
+that has it under `logs` (lmms-eval 0.1). A sample is read and judged by itself, and only names and answers of
+it are kept. Samples, the unpacked file and the number of samples are bounded, so a hostile file can at worst
+be refused.
 """
 
 import gzip
 import io
 import json
 import math
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -19,15 +22,19 @@ from vouch.pipeline.errors import UserError
 
 MAX_LINE = 16 * 2**20
 MAX_UNPACKED = 2**30
+MAX_LIST = 2**28  # bytes of a list of samples, which is unpacked as a whole
 ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
-_GZIP = b"\x1f\x8b"
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_LIST = re.compile(rb"\s*(\[|\{\s*\n)")  # how a file begins that holds no object a line
+_BLANK = re.compile(r"[ \t\n\r]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One answer: its place in the file, doc_id, name (of the item, by the key), and what it is.
 
-    choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or nothing.
+    choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or where a
+    request has no response.
     number, temperature: of a further answer to the same question; 0 for the one that is scored.
     """
 
@@ -48,28 +55,30 @@ class Sample:
 def read_samples(
     data: bytes, where: str, form: ModuleType, key: str | None, chosen: str | None
 ) -> list[Sample]:
-    """The samples of a log, all with choices or all with texts.
+    """The samples of a log: all that have an answer have choices, or all have texts.
 
     key: dotted path to the item's name, None for the doc_id. chosen: the filter whose lines count. Raises
     UserError naming file, line and doc_id of the first problem.
     """
     samples: list[Sample] = []
-    first: dict[int, int] = {}
+    first: dict[int, str] = {}
     filters: set[str] = set()
-    for number, line in lines(data, where):
-        place = f"{where} line {number}"
-        values = object_of(line, place)
-        doc_id = _doc_id(values, place)
-        place = f"{place}: doc_id {doc_id}"
+    kinds: set[bool] = set()
+    for line, values in objects(data, where):
+        doc_id = _doc_id(values, f"{where} {line}")
+        place = f"{where} {line}: doc_id {doc_id}"
         name = values.get("filter")
         if isinstance(name, str):
             filters.add(name[:40])
         if chosen is not None and name != chosen:
             continue
-        if first.setdefault(doc_id, number) != number:
-            raise UserError(f"{place}: stands already in line {first[doc_id]}; {_one_of(filters)}")
-        samples.append(_sample(values, f"line {number}: doc_id {doc_id}", doc_id, place, form, key))
-        if (samples[-1].text is None) != (samples[0].text is None) or len(samples) > MAX_ROWS:
+        if first.setdefault(doc_id, line) != line:
+            raise UserError(f"{place}: stands already in {first[doc_id]}; {_one_of(filters)}")
+        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, place, form, key)
+        samples.append(sample)
+        if sample.choices or sample.text is not None:
+            kinds.add(bool(sample.choices))
+        if len(kinds) > 1 or len(samples) > MAX_ROWS:
             raise UserError(
                 f"{place}: a log holds either choices or texts, {MAX_ROWS:,} at most; split the file"
             )
@@ -85,9 +94,117 @@ def _one_of(filters: set[str]) -> str:
     return f"choose one of its filters by the key filter: {', '.join(sorted(filters)[:5])}"
 
 
-def lines(data: bytes, where: str) -> Iterator[tuple[int, bytes]]:
-    """Number and content of every line that is not blank."""
+def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises UserError."""
     file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
+    try:
+        head = file.read(2**12)
+        file.seek(len(_BOM) if head.startswith(_BOM) else 0)
+        if not _LIST.match(head.removeprefix(_BOM)):
+            yield from _by_line(file, where)
+            return
+        text = file.read(MAX_LIST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
+    if len(text) > MAX_LIST:
+        raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
+    for place, value in _listed(text, where):
+        yield place, _object(value, f"{where} {place}")
+
+
+def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in _lines(file, where):
+        values = _object_of(line, f"{where} line {number}")
+        logs = values.get("logs")
+        if isinstance(logs, list) and all(isinstance(one, dict) and "doc_id" in one for one in logs):
+            yield from ((f"sample {place}", one) for place, one in enumerate(logs, start=1))
+        else:
+            yield f"line {number}", values
+
+
+def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
+    """Each value of a list, which is the document or stands in its object under `logs`."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not JSON in UTF-8 ({error}); correct the file") from None
+    at = _after(text, 0)
+    at = yield from (_elements if text[at] == "[" else _logs)(text, at, where)
+    if text[at:].strip():
+        raise UserError(f"{where}: more text after its list of samples; write one list, or one object a line")
+
+
+def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
+    """The values of the list `logs` of the object that begins there, and where the object ends."""
+    at, found = _after(text, at + 1), False
+    while text[at : at + 1] != "}":
+        key, at = _value(text, at, where)
+        at = _beyond(text, at, ":", ":", where)
+        if key == "logs" and text[at : at + 1] == "[":
+            if found:
+                raise UserError(f"{where}: logs stands twice; keep one")
+            found, at = True, (yield from _elements(text, at, where))
+        else:
+            _, at = _value(text, at, where)
+        at = _beyond(text, at, ",", "}", where)
+    if not found:
+        raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
+    return at + 1
+
+
+def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
+    """The values of the list that begins there, and where it ends."""
+    at, count = _after(text, at + 1), 0
+    while text[at : at + 1] != "]":
+        count += 1
+        place = f"{where} sample {count}"
+        value, at = _value(text, at, place)
+        yield f"sample {count}", value
+        at = _beyond(text, at, ",", "]", place)
+    return at + 1
+
+
+def _after(text: str, at: int) -> int:
+    """Where what follows a blank begins."""
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _beyond(text: str, at: int, mark: str, end: str, place: str) -> int:
+    """Where what follows a mark begins, or the end that stands in its place. Raises UserError."""
+    at = _after(text, at)
+    found = text[at : at + 1]
+    if found not in (mark, end) or not found:
+        raise UserError(
+            f"{place}: not JSON ({found or 'the end of the file'} where {mark} should stand); fetch it again"
+        )
+    return _after(text, at + 1) if found == mark else at
+
+
+def _value(text: str, at: int, place: str) -> tuple[Any, int]:
+    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
+    size = min(2**16, MAX_LINE)
+    while True:
+        part = text[at : at + size]
+        whole = at + size >= len(text)
+        try:
+            value, end = _DECODER.raw_decode(part)
+            if end < len(part) or whole:  # else a number may go on
+                return value, at + end
+        except RecursionError:
+            raise UserError(f"{place}: nested too deep; correct it") from None
+        except ValueError as error:
+            if whole:
+                raise UserError(f"{place}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
+        if size == MAX_LINE:
+            raise UserError(
+                f"{place}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
+            )
+        size = min(8 * size, MAX_LINE)
+
+
+def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, bytes]]:
+    """Number and content of every line that is not blank."""
     number = total = 0
     try:
         while line := file.readline(MAX_LINE + 1):
@@ -105,18 +222,19 @@ def lines(data: bytes, where: str) -> Iterator[tuple[int, bytes]]:
         ) from None
 
 
-def object_of(line: bytes, place: str) -> dict[str, Any]:
-    """The object on a line. Raises UserError."""
+def _object_of(line: bytes, place: str) -> dict[str, Any]:
     try:
         values = json.loads(line.decode("utf-8"), parse_float=_finite)
     except RecursionError:
         raise UserError(f"{place}: nested too deep; correct the line") from None
     except ValueError as error:
         raise UserError(f"{place}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
+    return _object(values, place)
+
+
+def _object(values: Any, place: str) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise UserError(
-            f"{place}: holds a {type(values).__name__}, not an object with doc_id; correct the line"
-        )
+        raise UserError(f"{place}: holds a {type(values).__name__}, not an object; correct the line")
     return values
 
 
@@ -125,6 +243,9 @@ def _finite(text: str) -> float:
     if math.isinf(value):
         raise ValueError(f"the number {text[:20]} is too large")
     return value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite)
 
 
 def _doc_id(values: Mapping[str, Any], place: str) -> int:
@@ -139,9 +260,13 @@ def _sample(
 ) -> Sample:
     name = str(doc_id) if key is None else id_text(_field(values, key, place), f"{place}: {key}")
     given = form.responses(values)
-    if given is None:
+    if given is None and not any(name in values for name in ("resps", "filtered_resps")):
         raise UserError(f"{place}: has no responses; write the log with --log_samples")
     answers = [_only(request, place) for request in (given if isinstance(given, list) else [given])]
+    if any(answer is None for answer in answers):
+        return Sample(line, doc_id, name)
+    if "acc_mutual_info" in values and len(answers) % 2 == 0:
+        answers = answers[: len(answers) // 2]  # the rest are the choices without the question
     if answers and all(_is_pair(answer) for answer in answers):
         choices = tuple(_log_likelihood(answer[0], choice, place) for choice, answer in enumerate(answers, 1))
         if max(choices) == -math.inf:

@@ -1,4 +1,5 @@
-"""A table of answers: a row for each, with the columns id and text; CSV, TSV, XLSX, parquet or JSON lines.
+"""A table of answers: a row for each, with the columns id and text; CSV, TSV, XLSX, parquet or JSON, one
+object a line or a list of them.
 
 model        whose answer it is, where a file holds those of several; compared as a slug
 sample       0 for the answer that is scored, as where it is missing; 1, 2, ... for further ones
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 from vouch.models.released import xlsx
 from vouch.models.released.forms import MAX_ROWS, id_text
 from vouch.models.released.forms.parquet import check_size
-from vouch.models.released.samples import MAX_LINE, Sample, lines, object_of, sound
+from vouch.models.released.samples import MAX_LINE, Sample, objects, sound
 from vouch.pipeline.errors import UserError
 from vouch.tables.published import model_slug
 
@@ -42,7 +43,7 @@ def samples(data: bytes, where: str, model: str, key: str | None, column: str | 
         raise UserError(f"{where}: a table ends in {', '.join(READERS)}; rename or convert it")
     for place, row in read(data, where):
         if row.get("model") not in (None, ""):
-            models.add(slug := model_slug(str(row["model"])))
+            models.add(slug := model_slug(str(row["model"]), f"{where} {place}: model name"))
             if slug != model:
                 continue
         sample = _sample(row, place, where, key, column)
@@ -95,11 +96,6 @@ def _number(value: Any, default: float, what: str) -> float:
     return number
 
 
-def _json(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
-    for number, line in lines(data, where):
-        yield f"line {number}", object_of(line, f"{where} line {number}")
-
-
 def _parquet(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
@@ -145,7 +141,8 @@ READERS: Mapping[str, Callable[[bytes, str], Iterator[tuple[str, Row]]]] = {
     ".tsv": _delimited("\t"),
     ".xlsx": lambda data, where: _with_head(xlsx.rows(data, where), where, padded=True),
     ".parquet": _parquet,
-    ".jsonl": _json,
-    ".gz": _json,
+    ".json": objects,
+    ".jsonl": objects,
+    ".gz": objects,
 }
 """By the end of the file's name."""
