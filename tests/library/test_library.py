@@ -119,7 +119,7 @@ def choose(original: Any) -> Any:
         (lambda: vouch.prediction_sets(LOGITS[:, 0], ANSWERS), "2 dimension"),
         (lambda: vouch.prediction_sets([[-np.inf, 1.0]] * 4, [1] * 4), "put it last"),
         (lambda: vouch.calibration_error([1.2], [1]), "row 0 is 1.2"),
-        (lambda: vouch.compare([1, 0], [1]), "1 rows, but there are 2"),
+        (lambda: vouch.compare([1, 0], [1]), "correct_b: 1 rows, but correct_a has 2"),
         (lambda: vouch.compare([], []), "correct_a is empty"),
         (lambda: vouch.rank_without_labels({"a": [[1.0]]}), "at least 2"),
         (lambda: vouch.rank_without_labels({"a": [[0.5, 0.1]], "b": [[0.5, 0.5]]}), "sums to 0.6"),
@@ -155,13 +155,16 @@ def choose(original: Any) -> Any:
         (lambda: vouch.answering([0.5], [1], max_risk=1), "max_risk is 1"),
         (lambda: vouch.answering([0.5, 0.4], [1]), "confidence: give 1 numbers"),
         (lambda: vouch.sampled_sets([["a"]], [["C"]]), r"correct: row 0 is \['C'\]; give True or False"),
-        (lambda: vouch.sampled_sets([["a"]], [[1, 0]]), "answers: give 2 texts for each of 1 rows"),
-        (lambda: vouch.sampled_sets(["ab"], [[1, 0]]), "answers: give 2 texts for each of 1 rows"),
+        (lambda: vouch.sampled_sets([["a"]], [[1, 0]]), "answers: row 0 has 1 texts, correct 2"),
+        (lambda: vouch.sampled_sets(["ab"], [[1, 0]]), "answers: row 0 is the text 'ab'; give a list"),
         (lambda: vouch.sampled_sets([["a"]] * 9, [[1]] * 9, splits=0), "splits is 0; it must lie"),
         (lambda: vouch.image_information([[1, 0]], [[1, 0]], alpha=np.inf), "alpha is inf"),
         (lambda: vouch.image_information([[1, 0]], [[1, -np.inf]]), "without: row 0 has not the options"),
-        (lambda: vouch.corrupt(np.zeros((8, 8, 3), np.uint8), "blur", 2.5), "blur 2.5: give one of"),  # type: ignore[arg-type]
-        (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), r"picture: uint8 \(0, 0, 3\)"),
+        (
+            lambda: vouch.corrupt(np.zeros((8, 8, 3), np.uint8), "blur", 2.5),
+            "severity is 2.5; give a whole number",
+        ),  # type: ignore[arg-type]
+        (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), "picture is empty"),
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, allowed=-0.1), "allowed is -0.1"),
         (lambda: vouch.rank_without_labels({"a": [[1.0]], "b": [[1.0]]}, alpha=2), "alpha is 2"),
         (lambda: vouch.answering([0.5], [1], max_risk="0.1"), "max_risk is '0.1'; give a number"),  # type: ignore[arg-type]
@@ -170,7 +173,10 @@ def choose(original: Any) -> Any:
         (lambda: vouch.power(1.5), "questions is 1.5; give a whole number"),  # type: ignore[arg-type]
         (lambda: vouch.compare([1, 0], [1, 0], resamples=0), "resamples is 0; it must lie between 1 and"),
         (lambda: vouch.calibration_error([0.5], [1], bins=2.5), "bins is 2.5; give a whole number"),  # type: ignore[arg-type]
-        (lambda: vouch.regressions([1, 0], [1, 0]), r"before: give the answers by name .* {'a': \[1, 0\]}"),  # type: ignore[arg-type]
+        (
+            lambda: vouch.regressions([1, 0], [1, 0]),
+            r"before is \[1, 0\]; .* by name of the model, as {'a': \[1, 0\]}",
+        ),  # type: ignore[arg-type]
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, look=0), "look is 0"),
         (
             lambda: vouch.calibration_error(MASKED, [1, 1]),

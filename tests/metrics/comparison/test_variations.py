@@ -93,7 +93,8 @@ def test_an_answer_in_another_place_is_no_flip() -> None:
         for row in variations(table({("m", "original"): plain, ("m", "option_order"): plain}), 0, 50)
         if row["metric"] == "flipped"
     ]
-    assert (row["value"], row["original"], row["low"], row["high"]) == (0, 0, 0, 0)
+    assert (row["value"], row["original"]) == (0, 0)
+    assert row["low"] == -row["high"] < 0, "none of so many groups differs"
 
 
 def test_where_answers_turn_another_option_is_no_flip() -> None:

@@ -25,7 +25,8 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     itself. Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich
     variance over groups (a bootstrap of 1,000 could not survive the correction), where few groups differ no
     less than their signs allow, Holm-corrected over the pairs of a dataset and output (Holm 1979). Fewer
-    than two groups have neither; where all groups agree there is no interval.
+    than two groups have neither; where all groups agree on a difference there is no interval, and where
+    no group differs an exact bound.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
@@ -49,7 +50,7 @@ def _pairs(frame: pd.DataFrame, seed: int, resamples: int) -> Iterator[dict[str,
     sums, counts = _group_sums(correct, wide.index.codes[0], firsts, seconds)
     items, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
     mean = means(sums, counts)
-    low, high = intervals(sums, counts, seed, resamples)
+    low, high = intervals(sums, counts, seed, resamples, UNITS)
     p = p_values(mean, sums, counts)
     for pair in np.flatnonzero(items):
         yield {

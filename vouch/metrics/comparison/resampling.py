@@ -23,13 +23,21 @@ def means(sums: Array, counts: Array) -> Array:
     return np.asarray(sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
 
 
-def intervals(sums: Array, counts: Array, seed: int, resamples: int) -> tuple[Array, Array]:
+def intervals(
+    sums: Array, counts: Array, seed: int, resamples: int, largest: Array | float = 1.0
+) -> tuple[Array, Array]:
     """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups.
 
+    Where no group differs, resampling finds no difference either; then what the share of groups that differ
+    may still be (Clopper and Pearson 1934, two-sided, none of so many), times the largest gap of a row.
     NaN where fewer than two groups have a gap, and where all groups agree on one other than 0.
     """
     low, high = np.percentile(bootstrap(sums, counts, seed, resamples), SHARES, axis=0)
-    known = ((counts > 0).sum(axis=0) > 1) & ((low < high) | (means(sums, counts) == 0))
+    groups, alike = (counts > 0).sum(axis=0), low == high
+    bound = largest * (1 - (SHARES[0] / 100) ** (1 / np.maximum(groups, 1)))
+    none = alike & (means(sums, counts) == 0)
+    low, high = np.where(none, -bound, low), np.where(none, bound, high)
+    known = (groups > 1) & (~alike | none)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 

@@ -60,6 +60,7 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
     named: list[dict[str, Any]] = []
     gaps: list[tuple[Array, Array]] = []
+    largest: list[float] = []
     places = pairs.groupby(["model", "output", "variation"]).indices
     for model, output, variation in sorted(places, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
         place = places[model, output, variation]
@@ -71,13 +72,15 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
             of_group, gap = groups[place][known], (value - original)[known]
             counts = np.bincount(of_group, minlength=total).astype(float)
             gaps.append((np.asarray(np.bincount(of_group, gap, total), dtype=float), counts))
+            most = max(value[known].max(), original[known].max()) - GRAIN if metric == "set_size" else 0
+            largest.append(max(most, GRAIN))
             row = {"model": model, "output": output, "variation": variation, "metric": metric, "score": score}
             row |= {"value": value[known].mean() / GRAIN, "original": original[known].mean() / GRAIN}
             named.append(row | {"items": int(known.sum())})
     if not named:
         return []
     sums, counts = np.stack(gaps, axis=2)
-    low, high = intervals(sums, counts, seed, resamples)
+    low, high = intervals(sums, counts, seed, resamples, np.array(largest))
     numbers = zip(named, means(sums, counts) / GRAIN, low / GRAIN, high / GRAIN, strict=True)
     return [
         row | {"difference": float(mean), "low": some(low), "high": some(high)}
