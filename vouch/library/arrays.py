@@ -82,7 +82,7 @@ def numeric(
         found = np.frompyfunc(lambda each: np.nan if _missing(each) else each, 1, 1)(found)
     dates = found.dtype.kind in "mM"
     for row, each in enumerate(found if dates else found.tolist()):
-        if dates or not all(map(_is_number, np.ravel(np.array(each, dtype=object)).tolist())):
+        if dates or not all(map(_is_number, [each] if found.ndim == 1 else each)):
             raise ValueError(f"{name}: row {row} is {shown(each)}; {remedy}")
     return found.astype(np.float64)
 
@@ -120,14 +120,14 @@ def mask_of(values: Any, name: str) -> NDArray[np.bool_]:
     return found.astype(bool)
 
 
-def choices_of(values: Any, name: str, options: Any) -> Ints:
-    """[n] indices below the number of options, one for all or [n]."""
+def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
+    """[n] indices below the number of options, one for all or [n], as many as the argument `of` has."""
     sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
     found = numeric(values, name, 1, remedy=remedy)
     if found.dtype == bool:
         raise ValueError(f"{name}: row 0 is {found[0]}; {name} are indices, not whether right: {remedy}")
     if sizes.ndim:
-        rows_fit(found, name, len(sizes))
+        rows_fit(found, name, len(sizes), of)
     wrong = ~((found >= 0) & (found < sizes) & (found == np.floor(found)))
     if wrong.any():
         row = int(wrong.argmax())
@@ -155,15 +155,15 @@ def logits_of(values: Any, name: str = "logits") -> Floats:
     return found
 
 
-def answers_of(values: Any, logits: Floats, name: str = "answers") -> NDArray[np.bool_]:
-    """[n, k] which options are right, from indices [n] or a mask [n, k]."""
+def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "logits") -> NDArray[np.bool_]:
+    """[n, k] which options are right, from indices [n] or a mask [n, k]. of: the argument of the logits."""
     found = plain(values, name, 1, 2)
     if found.ndim == 1:
         found = choices_of(found, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
     else:
         found = mask_of(found, name)
     if found.shape != logits.shape:
-        raise ValueError(f"{name}: shape {found.shape}, logits {logits.shape}; they must fit")
+        raise ValueError(f"{name}: shape {found.shape}, {of} {logits.shape}; they must fit")
     lost = ~(found & np.isfinite(logits)).any(axis=1)
     if lost.any():
         raise ValueError(f"{name}: row {int(lost.argmax())} has no right option among those with a logit")

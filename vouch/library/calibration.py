@@ -65,8 +65,10 @@ def calibration_error(
     """
     given = numeric(probabilities, "probabilities", 1, 2)
     if given.ndim == 2:
-        worst = np.where((given >= 0) & (given <= 1), 0, given)  # the first number that is no probability
-        given = np.where(worst.any(axis=1, keepdims=True), worst, given).max(axis=1, initial=0)
+        wrong = ~((given >= 0) & (given <= 1)).all(axis=1) | (given.shape[1] == 0)
+        if wrong.any():
+            raise ValueError(f"probabilities: row {int(wrong.argmax())} has numbers outside 0 to 1, or none")
+        given = given.max(axis=1)
     confidence = shares_of(given, "probabilities")
     right = shares_of(correct, "correct", len(confidence), "probabilities")
     bins, start = whole(bins, "bins", MOST_DRAWS), seed_of(seed)

@@ -77,7 +77,7 @@ def image_information(
     others = (np.isfinite(sides[0]) != np.isfinite(sides[1])).any(axis=1)
     if others.any():
         raise ValueError(f"without: row {int(others.argmax())} has not the options of logits")
-    within(alpha, "alpha", 0, 100)
+    alpha = within(alpha, "alpha", 0, 100)
     start = seed_of(seed)
     found = of_logs(*map(log_softmax, sides), alpha)
     numbers = groups_of(groups, len(sides[0]))
@@ -116,7 +116,7 @@ def semantic_entropy(
     [0.562]
     """
     every = rows_of_texts(samples, "samples")
-    within(alpha, "alpha", 0, 100)
+    alpha = within(alpha, "alpha", 0, 100)
     if same is not None and not callable(same):
         raise ValueError(f"same is {shown(same)}; give a function of two texts")
     if noisy is not None:
@@ -144,12 +144,13 @@ def _amplified(
 
 def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[Floats]:
     """By question the likelihoods of its samples, but for a factor."""
-    if not isinstance(loglikelihoods, Sequence | np.ndarray) or isinstance(loglikelihoods, str | bytes):
-        raise ValueError(f"loglikelihoods is {shown(loglikelihoods)}; give numbers for each question")
     unmasked(loglikelihoods, "loglikelihoods")
-    rows_fit(loglikelihoods, "loglikelihoods", len(samples), "samples")
+    rows = loglikelihoods.tolist() if isinstance(loglikelihoods, np.ndarray) else loglikelihoods
+    if not isinstance(rows, list | tuple):
+        raise ValueError(f"loglikelihoods is {shown(loglikelihoods)}; give numbers for each question")
+    rows_fit(rows, "loglikelihoods", len(samples), "samples")
     found = []
-    for row, (given, texts) in enumerate(zip(loglikelihoods, samples, strict=True)):
+    for row, (given, texts) in enumerate(zip(rows, samples, strict=True)):
         where = f"loglikelihoods: row {row}"
         logs = numeric(given, where, 1).astype(np.float64) if len(texts) else np.zeros(0)
         if len(logs) != len(texts):
@@ -160,6 +161,13 @@ def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[
     return found
 
 
+def _same(same: Callable[[str, str], bool], text: str, first: str) -> bool:
+    try:
+        return bool(same(text, first) and same(first, text))
+    except TypeError as error:
+        raise ValueError(f"same: {error}; give a function of two texts") from error
+
+
 def _clusters(texts: Sequence[str], same: Callable[[str, str], bool] | None) -> NDArray[np.int64]:
     firsts: list[str] = []
     numbers = []
@@ -167,7 +175,7 @@ def _clusters(texts: Sequence[str], same: Callable[[str, str], bool] | None) -> 
         alike = (
             number
             for number, first in enumerate(firsts)
-            if text == first or (same and same(text, first) and same(first, text))
+            if text == first or (same and _same(same, text, first))
         )
         number = next(alike, len(firsts))
         if number == len(firsts):

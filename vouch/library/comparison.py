@@ -102,10 +102,9 @@ def power(
     >>> found
     Power(finds=0.03962, wanted=0.05, needed=628)
     """
-    share(discordant, "discordant")
-    for name, value in (("wanted", wanted), ("significance", significance)):
-        within(value, name, LEAST_SHARE, 1)
-    within(design, "design", 1, MOST)
+    discordant, wanted = share(discordant, "discordant"), within(wanted, "wanted", LEAST_SHARE, 1)
+    significance = within(significance, "significance", LEAST_SHARE, 1)
+    design = within(design, "design", 1, MOST)
     questions, claims = whole(questions, "questions", MOST), whole(claims, "claims", MOST)
     if wanted > discordant * (1 + 1e-12):
         raise ValueError(
@@ -159,7 +158,7 @@ def regressions(
     if before.keys() != after.keys() or not before:
         raise ValueError("before and after need the same names, at least one")
     look = whole(look, "look", MOST)
-    within(allowed, "allowed", 0, 1 - 1e-12)
+    allowed = within(allowed, "allowed", 0, 1 - 1e-12)
     p, drop = [], {}
     for name in before:
         first = shares_of(before[name], f"before[{name!r}]") >= 1

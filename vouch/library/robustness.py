@@ -62,11 +62,11 @@ def robustness(
     """
     sizes = _sizes(options, len(plain(original, "original", 1)))
     first, second, right = (
-        choices_of(values, name, sizes)
+        choices_of(values, name, sizes, "original")
         for values, name in ((original, "original"), (varied, "varied"), (answers, "answers"))
     )
     flips = flipped_answers is not None
-    then = choices_of(flipped_answers, "flipped_answers", sizes) if flips else right
+    then = choices_of(flipped_answers, "flipped_answers", sizes, "original") if flips else right
     numbers = groups_of(groups, len(first))
     guess = 1 / sizes
     agrees = (first != second) if flips else (first == second)

@@ -137,7 +137,8 @@ def sampled_sets(
     numbers = groups_of(groups, len(texts))
     parts = halves(numbers, calibration, splits, seed)
     never = np.asarray(~drawn.right.any(axis=1))
-    found = sampled.sampled_sets(drawn, parts, share(alpha, "alpha") / 2, alpha / 2)
+    level = share(alpha, "alpha") / 2
+    found = sampled.sampled_sets(drawn, parts, level, level)
     unreached = mean_of(never, numbers)
     if found is None:
         return SampledSets(unreached, None, None, None)

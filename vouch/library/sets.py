@@ -16,6 +16,7 @@ from vouch.library.arrays import (
     names_of,
     seed_of,
     share,
+    shown,
     whole,
     within,
 )
@@ -114,7 +115,7 @@ def prediction_sets(
     values = logits_of(logits)
     right = answers_of(answers, values)
     if not isinstance(score, str) or score not in SCORES:
-        raise ValueError(f"score {score!r:.60} is unknown; take one of {', '.join(sorted(SCORES))}")
+        raise ValueError(f"score {shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
     target, start, settings = share(alpha, "alpha"), seed_of(seed), _penalties(penalties)
     names = names_of(ids, "ids", len(values)) if ids is not None else None
     responses = _responses(values, right, groups_of(groups, len(values)), start, names)
@@ -148,15 +149,16 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     0.75 (0 to 1)
     """
     members = mask_of(sets, "sets")
-    right = answers_of(answers, np.zeros(members.shape))
+    right = answers_of(answers, np.zeros(members.shape), of="sets")
     held = np.asarray((members & right).any(axis=1))
     return mean_of(held, groups_of(groups, len(held)))
 
 
 def _penalties(given: Any) -> Penalties:
-    if not isinstance(given, list | tuple | np.ndarray) or len(given) != len(Penalties._fields):
-        raise ValueError(f"penalties is {given!r:.60}; give three numbers: raps, k_reg, saps")
-    raps, k_reg, saps = np.asarray(given, dtype=object).tolist()
+    numbers = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(numbers, list | tuple) or len(numbers) != len(Penalties._fields):
+        raise ValueError(f"penalties is {shown(given)}; give three numbers: raps, k_reg, saps")
+    raps, k_reg, saps = numbers
     return Penalties(
         within(raps, "penalties: raps", 0, MOST_PENALTY),
         whole(k_reg, "penalties: k_reg", 1000, low=0),

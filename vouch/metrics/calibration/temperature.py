@@ -15,8 +15,8 @@ from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 COLDEST, HOTTEST = 0.05, 20.0
-"""Bounds of T, met where a calibration half is all right or all wrong. Where its rows have equal logits or one
-option each, every T is as good: NaN."""
+"""Bounds of T, met where a calibration half is all right or all wrong. Where its rows have equal logits, or
+one option each, every T is as good: NaN."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
 ROWS = 1 << 16
 """Rows that are scaled at a time, of all splits together, so that memory stays flat."""
