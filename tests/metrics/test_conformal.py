@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
+from vouch.metrics.calibration.probabilities import sureness
 from vouch.metrics.config import Raps, Saps, Settings
 from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
@@ -111,6 +112,28 @@ def test_order_holds_where_probabilities_vanish(name: str, scale: float, penalti
     for limit, sets in zip(limits, wanted, strict=True):
         np.put_along_axis(found, ranked.letters.astype(int), order <= limit, axis=1)
         assert found.tolist() == sets
+
+
+@pytest.mark.parametrize("scale", [1, 60, 400])
+def test_confidence_is_ordered_where_it_rounds_to_one(scale: float) -> None:
+    """The surer a row the larger its sureness, in exact arithmetic, so AUROC has no ties."""
+    rng = np.random.default_rng(2)
+    logits = scale * rng.normal(size=(40, 4))
+    with localcontext(prec=60 + 5 * scale):
+        weights = [sorted(Decimal(each).exp() for each in row) for row in logits.tolist()]
+        exact = [float(-(sum(row[:-1]) / sum(row)).ln()) for row in weights]
+    found = sureness(logits)
+    assert found == pytest.approx(np.array(exact), rel=1e-12)
+    order = np.argsort(found)
+    rows = replace(simulate(0, 40, 4), logits=logits, answers=np.eye(4, dtype=bool)[logits.argmax(axis=1)])
+    rows.answers[order[:9]] = np.eye(4, dtype=bool)[logits.argmin(axis=1)][order[:9]]
+    figures = values(clean(rows, config(splits=2)).figures)
+    assert figures["", "auroc"] == 1, "the nine least sure are the wrong ones"
+    gaps = np.sort(logits, axis=1)
+    nll = np.where(np.isin(np.arange(40), order[:9]), gaps[:, -1] - gaps[:, 0], 0) + np.log1p(
+        np.exp(gaps[:, :-1] - gaps[:, -1:]).sum(axis=1)
+    )
+    assert figures["", "nll"] == pytest.approx(nll.mean()), "beyond 708 nats, too"
 
 
 def test_every_score_is_tested_here() -> None:

@@ -79,7 +79,7 @@ def image_information(
         raise ValueError(f"without: row {int(others.argmax())} has not the options of logits")
     alpha = within(alpha, "alpha", 0, 100)
     start = seed_of(seed)
-    found = of_logs(*map(log_softmax, sides), alpha)
+    found = of_logs(log_softmax(sides[0]), log_softmax(sides[1]), alpha)
     numbers = groups_of(groups, len(sides[0]))
     aurocs: dict[str, Estimate] = {}
     if answers is not None:

@@ -91,7 +91,7 @@ class Ranked:
     @cached_property
     def log_below(self) -> Floats:
         """[n, k] log of the sum of all p smaller than this one; -inf for the least probable letters."""
-        mass = np.full(self._from.shape, -np.inf, order="F")
+        mass: Floats = np.full_like(self._from, -np.inf)
         for rank in range(mass.shape[1] - 2, -1, -1):
             after = self._from[:, rank + 1] - self._from[:, 0]
             mass[:, rank] = np.where(self._same[:, rank], mass[:, rank + 1], after)
@@ -124,7 +124,7 @@ class Ranked:
     @cached_property
     def place(self) -> Array:
         """[n, k] 1 + how many letters are more probable."""
-        places = np.ones(self.gaps.shape, order="F")
+        places: Array = np.ones(self.gaps.shape)
         for rank in range(1, places.shape[1]):
             places[:, rank] = np.where(self._same[:, rank - 1], places[:, rank - 1], rank + 1)
         return places

@@ -52,7 +52,7 @@ def paired(plain: Block, other: Block) -> Paired | None:
     without = clean_probabilities(other.responses.take(others))
     return Paired(
         rows,
-        image_information(*(log_softmax(each.logits)[:, :width] for each in (with_it, without))),
+        image_information(log_softmax(with_it.logits)[:, :width], log_softmax(without.logits)[:, :width]),
         np.asarray(with_it.confidence, dtype=np.float64),
         np.asarray(with_it.correct, dtype=np.float64),
         np.asarray(without.correct, dtype=np.float64),
