@@ -95,20 +95,20 @@ def _estimate(formula: Any, found: Bins, draws: Bins) -> Estimate:
 
 @dataclass(frozen=True, repr=False)
 class Temperature(Result):
-    """value: T, fitted on all rows; None where each has equal logits or one option, for every T is as good.
+    """value: T, fitted on all rows; NaN where each has equal logits or one option, for every T is as good.
     ece_before, ece_after, nll_after (nats): on the test halves of the splits, with T fitted on the other
     halves.
     """
 
-    value: float | None
+    value: float
     ece_before: Estimate
     ece_after: Estimate
     nll_after: Estimate
 
     def scale(self, logits: Any) -> Array:
-        """softmax(logits / T) [n, k]; refuses where T is None."""
+        """softmax(logits / T) [n, k]. Raises ValueError where T is NaN."""
         given = logits_of(logits)
-        if self.value is None:
+        if np.isnan(self.value):
             raise ValueError("logits: no temperature was found for them, since all were equal")
         return np.asarray(softmax(given / self.value))
 
@@ -141,4 +141,4 @@ def temperature(
     value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
     scaled = scale(ranked, _correct(values, right), drawn, whole(bins, "bins", MOST_DRAWS))
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
-    return Temperature(None if np.isnan(value) else value, *map(over_splits, after))
+    return Temperature(value, *map(over_splits, after))
