@@ -11,11 +11,14 @@ from types import SimpleNamespace as Names
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from scipy import stats
 
 import vouch
-from vouch.library.sets import _responses
+from vouch.library.arrays import groups_of
+from vouch.library.sets import _noise, _responses
 from vouch.metrics.config import Config
 from vouch.metrics.protocols.clean import clean
 
@@ -119,7 +122,7 @@ def choose(original: Any) -> Any:
         (lambda: vouch.prediction_sets(LOGITS[:, 0], ANSWERS), "2 dimension"),
         (lambda: vouch.prediction_sets([[-np.inf, 1.0]] * 4, [1] * 4), "put it last"),
         (lambda: vouch.calibration_error([1.2], [1]), "row 0 is 1.2"),
-        (lambda: vouch.compare([1, 0], [1]), "1 rows, but there are 2"),
+        (lambda: vouch.compare([1, 0], [1]), "correct_b: 1 rows, but correct_a has 2"),
         (lambda: vouch.compare([], []), "correct_a is empty"),
         (lambda: vouch.rank_without_labels({"a": [[1.0]]}), "at least 2"),
         (lambda: vouch.rank_without_labels({"a": [[0.5, 0.1]], "b": [[0.5, 0.5]]}), "sums to 0.6"),
@@ -155,13 +158,16 @@ def choose(original: Any) -> Any:
         (lambda: vouch.answering([0.5], [1], max_risk=1), "max_risk is 1"),
         (lambda: vouch.answering([0.5, 0.4], [1]), "confidence: give 1 numbers"),
         (lambda: vouch.sampled_sets([["a"]], [["C"]]), r"correct: row 0 is \['C'\]; give True or False"),
-        (lambda: vouch.sampled_sets([["a"]], [[1, 0]]), "answers: give 2 texts for each of 1 rows"),
-        (lambda: vouch.sampled_sets(["ab"], [[1, 0]]), "answers: give 2 texts for each of 1 rows"),
+        (lambda: vouch.sampled_sets([["a"]], [[1, 0]]), "answers: row 0 has 1 texts, correct 2"),
+        (lambda: vouch.sampled_sets(["ab"], [[1, 0]]), "answers: row 0 is the text 'ab'; give a list"),
         (lambda: vouch.sampled_sets([["a"]] * 9, [[1]] * 9, splits=0), "splits is 0; it must lie"),
         (lambda: vouch.image_information([[1, 0]], [[1, 0]], alpha=np.inf), "alpha is inf"),
         (lambda: vouch.image_information([[1, 0]], [[1, -np.inf]]), "without: row 0 has not the options"),
-        (lambda: vouch.corrupt(np.zeros((8, 8, 3), np.uint8), "blur", 2.5), "blur 2.5: give one of"),  # type: ignore[arg-type]
-        (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), r"picture: uint8 \(0, 0, 3\)"),
+        (
+            lambda: vouch.corrupt(np.zeros((8, 8, 3), np.uint8), "blur", 2.5),
+            "severity is 2.5; give a whole number",
+        ),  # type: ignore[arg-type]
+        (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), "picture is empty"),
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, allowed=-0.1), "allowed is -0.1"),
         (lambda: vouch.rank_without_labels({"a": [[1.0]], "b": [[1.0]]}, alpha=2), "alpha is 2"),
         (lambda: vouch.answering([0.5], [1], max_risk="0.1"), "max_risk is '0.1'; give a number"),  # type: ignore[arg-type]
@@ -170,7 +176,10 @@ def choose(original: Any) -> Any:
         (lambda: vouch.power(1.5), "questions is 1.5; give a whole number"),  # type: ignore[arg-type]
         (lambda: vouch.compare([1, 0], [1, 0], resamples=0), "resamples is 0; it must lie between 1 and"),
         (lambda: vouch.calibration_error([0.5], [1], bins=2.5), "bins is 2.5; give a whole number"),  # type: ignore[arg-type]
-        (lambda: vouch.regressions([1, 0], [1, 0]), r"before: give the answers by name .* {'a': \[1, 0\]}"),  # type: ignore[arg-type]
+        (
+            lambda: vouch.regressions([1, 0], [1, 0]),
+            r"before is \[1, 0\]; .* by name of the model, as {'a': \[1, 0\]}",
+        ),  # type: ignore[arg-type]
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, look=0), "look is 0"),
         (
             lambda: vouch.calibration_error(MASKED, [1, 1]),
@@ -189,6 +198,227 @@ def choose(original: Any) -> Any:
 def test_bad_input_is_named(call: Any, words: str) -> None:
     with pytest.raises((ValueError, AttributeError), match=words):
         call()
+
+
+P = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+RIGHT = (LOGITS.argmax(axis=1) == ANSWERS).astype(float)
+FEW = slice(24)
+SIDES = {"a": P[FEW], "b": P[FEW][::-1]}
+SAID = {"samples": [["a", "b"], ["c", "d"]], "same": None, "alpha": 1.0}
+WHO: dict[str, Any] = {"groups": GROUPS[FEW], "seed": 0}
+HALVES: dict[str, Any] = {"calibration": 0.5, "splits": 2} | WHO
+SOUND: list[tuple[str, dict[str, Any]]] = [
+    ("answering", {"confidence": P[FEW, 0], "correct": RIGHT[FEW], "max_risk": 0.2, "confidence_level": 0.9} | WHO),
+    ("calibration_error", {"probabilities": P[FEW], "correct": RIGHT[FEW], "bins": 5, "equal_mass": True} | WHO),
+    ("compare", {"correct_a": RIGHT[FEW], "correct_b": RIGHT[FEW], "resamples": 9} | WHO),
+    ("corrupt", {"picture": np.zeros((8, 8, 3), np.uint8), "kind": "blur", "severity": 1}),
+    ("coverage", {"sets": P[FEW] > 0.3, "answers": ANSWERS[FEW], "groups": GROUPS[FEW]}),
+    ("image_information", {"logits": LOGITS[FEW], "without": LOGITS[FEW], "answers": ANSWERS[FEW], "alpha": 1} | WHO),
+    ("power", {"questions": 9, "wanted": 0.05, "discordant": 0.2, "design": 1, "significance": 0.05, "claims": 1}),
+    ("prediction_powered", {"decided": RIGHT[FEW], "judged": P[FEW, 0], "groups": GROUPS[FEW]}),
+    (
+        "prediction_sets",
+        {"logits": LOGITS[FEW], "answers": ANSWERS[FEW], "alpha": 0.1, "score": "raps", "penalties": (0.1, 2, 0.2)}
+        | {"ids": list(range(24))}
+        | HALVES,
+    ),
+    ("rank_without_labels", {"probabilities": SIDES, "proxy": SIDES, "proxy_answers": ANSWERS[FEW], "alpha": 0.1} | WHO),
+    ("read_answer", {"text": "B", "options": ["x", "y"], "marks": ["A", "B"], "question": ""}),
+    ("regressions", {"before": {"a": RIGHT[FEW]}, "after": {"a": RIGHT[FEW]}, "groups": GROUPS[FEW]}
+        | {"false_alarms": 0.1, "look": 1, "allowed": 0}),
+    ("results", {"folder": "nowhere"}),
+    ("robustness", dict.fromkeys(("original", "varied", "answers", "flipped_answers"), ANSWERS[FEW])
+        | {"options": 4, "certainty": P[FEW, 0], "groups": GROUPS[FEW]}),
+    ("sampled_sets", {"answers": [["a", "b"]] * 24, "correct": [[True, False]] * 24, "alpha": 0.2} | HALVES),
+    ("semantic_entropy", SAID | {"loglikelihoods": [[0, -1], [0, -2]]}),
+    ("semantic_entropy", SAID | {"noisy": [["a"], ["b"]]}),
+    ("temperature", {"logits": LOGITS[FEW], "answers": ANSWERS[FEW], "bins": 5} | HALVES),
+    (
+        "weighted_sets",
+        {"logits": LOGITS[FEW], "answers": ANSWERS[FEW], "features": P[FEW], "new_logits": LOGITS[FEW]}
+        | {"new_features": P[FEW], "alpha": 0.1},
+    ),
+]  # fmt: skip
+DAYS = np.arange(96).reshape(24, 4).astype("datetime64[D]")
+UNSOUND: list[Any] = [
+    *(
+        np.nan,
+        np.inf,
+        None,
+        "text\nof two lines",
+        b"x",
+        10**400,
+        10**5000,
+        -1,
+        True,
+        object(),
+        1j,
+        len,
+        pd.NA,
+    ),
+    *([], [[[1]]], [[1], [1, 2]], {"a": {"b": 1}}, {1: [1]}, {"x", "y"}, [1, "1", None] * 8, [10**400] * 24),
+    *([np.nan] * 24, [None] * 24, ["x"] * 24, [[None, 1, 0, 0]] * 24, np.full((24, 4), -np.inf), [1] * 25),
+    *(
+        pd.Series(["a", pd.NA] * 12, dtype="string"),
+        pd.Series([[1, 2]] * 24),
+        pd.DataFrame({"a": ["x"] * 24}),
+    ),
+    *(
+        DAYS,
+        DAYS[:, 0],
+        pd.Series(pd.date_range("2020", periods=24)),
+        np.zeros(24, "i4,i4"),
+        np.ones((23, 4)) / 4,
+    ),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("name", "arguments"), SOUND, ids=[name for name, _ in SOUND])
+def test_every_bad_argument_is_named_in_one_line(name: str, arguments: dict[str, Any]) -> None:
+    """Each argument in turn is each unsound value, all others as they should be; about 3,500 calls."""
+    call = getattr(vouch, name)
+    if name != "results":
+        call(**arguments)
+    refused = 0
+    for argument in arguments:
+        for value in UNSOUND:
+            try:
+                call(**arguments | {argument: value})
+            except (ValueError, FileNotFoundError) as error:
+                told, refused = str(error), refused + 1
+                assert argument in told and "\n" not in told and len(told) < 300, (argument, told)
+    assert refused >= (len(UNSOUND) - 8) * len(arguments)
+
+
+@pytest.mark.parametrize(
+    ("groups", "as_good_as"),
+    [
+        (["a", np.nan, "nan"], None),
+        (["a", None, "b"], None),
+        (["1", 1, "1"], [0, 1, 0]),
+        ([True, 1, "True"], [0, 1, 2]),
+        ([2**53, 2**53 + 1, 0.5], [0, 1, 2]),
+        ([10**30, 10**30 + 1, 10**30], [0, 1, 0]),
+        ([2**63, -1, 2**63], [0, 1, 0]),
+        ([1, 1.0, np.int64(1)], [0, 0, 0]),
+        (pd.Series(["x", "y", "x"], dtype="string"), [0, 1, 0]),
+        (pd.Series([1, pd.NA, 2], dtype="Int64"), None),
+        (pd.Categorical(["x", "y", "x"]), [0, 1, 0]),
+        (pd.Series(pd.to_datetime(["2020", None, "2020"])), None),
+        (np.array(["2020", "2021", "2020"], "datetime64[Y]"), [0, 1, 0]),
+        ([("a", 1), ("a", 2), ("a", 1)], None),
+    ],
+)
+def test_groups_are_what_was_given(groups: Any, as_good_as: list[int] | None) -> None:
+    """Nothing is merged by a common type, and a missing one is refused."""
+    if as_good_as is None:
+        with pytest.raises(ValueError, match=r"^groups: row \d "):
+            vouch.compare([1, 0, 1], [0, 0, 1], groups=groups)
+    else:
+        numbers = groups_of(groups, 3)
+        assert (numbers[:, None] == numbers).tolist() == np.equal.outer(as_good_as, as_good_as).tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: vouch.rank_without_labels({"a": [[1.5, -0.5]], "b": [[0.5, 0.5]]}), "of a: row 0 .* outside 0 to 1"),
+        (lambda: vouch.rank_without_labels({"a": [[1, np.nan]], "b": [[0.5, 0.5]]}), "of b: row 0 .* other options"),
+        (lambda: vouch.rank_without_labels({"a": [[0.5, 0.5]], 1: [[0.5, 0.5]]}), "probabilities: the name 1"),
+        (lambda: vouch.sampled_sets([["a", "a"]] * 4, [[1, 0]] * 4), "correct: row 0 has 'a' both right and wrong"),
+        (lambda: vouch.read_answer("A", ["x", "y"], marks=["A", "A"]), "marks: 'A' stands twice"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, ids=["q"] * 600), "ids: row 1 has the name of row 0"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(np.nan, 2, 0.2)), "penalties: raps is nan"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(0.1, 1.5, 0.2)), "k_reg is 1.5; give a whole"),  # type: ignore[arg-type]
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(1,)), "penalties is .1,.; give three"),  # type: ignore[arg-type]
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(-5, 2, 0.2)), "raps is -5; it must lie"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, seed=[[1]]), r"seed is \[\[1\]\]; give a number"),  # type: ignore[arg-type]
+        (lambda: vouch.compare([1, 0], [1, 0], seed=-1), "seed is -1"),
+        (lambda: vouch.answering([0.5, np.inf], [1, 1]), "confidence: row 1 is inf; give finite"),
+        (lambda: vouch.calibration_error([[0.9, -5.0]], [1]), "probabilities: row 0 has numbers outside"),
+        (lambda: vouch.weighted_sets(LOGITS, ANSWERS, 1e200 * LOGITS, LOGITS, LOGITS), "features: row 0 .* scale"),
+        (lambda: vouch.weighted_sets(LOGITS, ANSWERS, P, LOGITS, P[:, :2]), "new_features: 2 columns, features 4"),
+        (lambda: vouch.temperature(np.zeros((20, 3)), [0] * 20).scale([[1, 2, 3]]), "no temperature was found"),
+        (lambda: vouch.semantic_entropy([["a", "b"]], same=lambda a: True), "^same: .* give a function"),  # type: ignore[arg-type, misc]
+    ],
+)  # fmt: skip
+def test_what_would_go_wrong_in_silence_is_refused(call: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_people_may_be_missing_in_a_column_of_pandas() -> None:
+    judged = [1, 0] * 4
+    found = vouch.prediction_powered(pd.Series([1, None, 0, 1, None, 1, 0, 0], dtype="Int64"), judged)
+    assert (
+        found == vouch.prediction_powered([1, np.nan, 0, 1, np.nan, 1, 0, 0], judged) and found.decided == 6
+    )
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "margin", "aps_randomised", "raps", "saps", "aps_crossing"])
+def test_a_question_has_the_same_set_alone_and_among_others(score: str) -> None:
+    found = vouch.prediction_sets(LOGITS, ANSWERS, score=score, splits=2, alpha=0.2)
+    new = np.random.default_rng(8).normal(size=(400, 4))
+    together = found.of(new)
+    assert (np.vstack([found.of(row[None]) for row in new]) == together).all()
+    assert (found.of(new[::-1])[::-1] == together).all()
+    wider = np.column_stack([new, np.full(400, -np.inf)])
+    assert (found.of(wider)[:, :4] == together).all()
+    assert (found.of(LOGITS) == found.sets).all()
+    names = [f"q{row}" for row in range(400)]
+    named = found.of(new, ids=names)
+    assert (np.vstack([found.of(new[i : i + 1], ids=names[i : i + 1]) for i in range(400)]) == named).all()
+
+
+def test_random_terms_are_uniform_and_hang_on_the_seed() -> None:
+    logits = np.random.default_rng(9).normal(size=(4000, 3))
+    draws = [_noise(logits, 0, None), _noise(logits, 1, None), _noise(logits, 0, list(map(str, range(4000))))]
+    for draw in draws:
+        assert stats.kstest(draw, "uniform").pvalue > 0.01
+    assert abs(np.corrcoef(draws)[np.triu_indices(3, 1)]).max() < 0.06
+    assert _noise(np.array([[0.0, 1.0]]), 0, None) == _noise(np.array([[-0.0, 1.0, -np.inf]]), 0, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: vouch.prediction_sets(LOGITS[:9], ANSWERS[:9], alpha=1 - 0.9).threshold,
+         lambda: vouch.prediction_sets(LOGITS[:9], ANSWERS[:9], alpha=0.1).threshold),
+        (lambda: vouch.prediction_sets(LOGITS[:100], ANSWERS[:100], calibration=0.29),
+         lambda: vouch.prediction_sets(LOGITS[:100], ANSWERS[:100], calibration=0.29 + 1e-15)),
+        (lambda: vouch.sampled_sets([["a", "b"]] * 40, [[True, False]] * 40, alpha=1 - 0.8),
+         lambda: vouch.sampled_sets([["a", "b"]] * 40, [[True, False]] * 40, alpha=0.2)),
+        (lambda: vouch.power(100, wanted=0.1 + 0.2, discordant=0.3).needed,
+         lambda: vouch.power(100, wanted=0.3, discordant=0.3).needed),
+        (lambda: vouch.calibration_error([0.58], [1], bins=50).counts.argmax(), lambda: 29),
+        (lambda: vouch.calibration_error([0.7 - 0.41], [1], bins=100).counts.argmax(), lambda: 29),
+        (lambda: vouch.regressions({"a": [1] * 80 + [0] * 20}, {"a": [1] * 70 + [0] * 30}, allowed=0.1).alarms,
+         lambda: ()),
+    ],
+)  # fmt: skip
+def test_rounding_of_what_a_user_computes_decides_nothing(one: Any, other: Any) -> None:
+    assert one() == other()
+
+
+@pytest.mark.parametrize("rows", [2, 5, 30, 300])
+@pytest.mark.parametrize("right", [[1], [0], [1, 0], [0.5]])
+def test_where_nothing_differs_a_difference_is_bounded(rows: int, right: list[float]) -> None:
+    correct = (right * rows)[:rows]
+    found = vouch.compare(correct, correct)
+    bound = stats.binomtest(0, rows).proportion_ci().high  # Clopper and Pearson
+    assert tuple(found.difference) == pytest.approx((0, -bound, bound)) and found.p == 1
+    assert found.minimum_detectable_effect is not None and found.minimum_detectable_effect > bound
+    copies = vouch.compare(correct * 3, correct * 3, groups=list(range(rows)) * 3)
+    assert copies.difference == found.difference, "copies carry no information"
+
+
+@pytest.mark.parametrize("logits", [np.zeros((200, 4)), np.full((200, 2), 7.5), np.zeros((20, 1))])
+def test_a_temperature_that_nothing_tells_is_undefined(logits: np.ndarray) -> None:
+    found = vouch.temperature(logits, np.zeros(len(logits), dtype=int))
+    assert np.isnan(found.value) and found.ece_before.value == found.ece_after.value
+    told = vouch.temperature(np.vstack([logits, logits + np.eye(1, logits.shape[1])]), [0] * 2 * len(logits))
+    assert np.isnan(told.value) if logits.shape[1] == 1 else told.value == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ LOGITS, BLIND = RNG.normal(size=(2, 400, 4)) * [[[2.0]], [[1.0]]]
 
 
 def test_image_information_follows_its_definition_row_by_row() -> None:
-    found = image_information(softmax(LOGITS, axis=1), softmax(BLIND, axis=1), alpha=0.5)
+    found = image_information(log_softmax(LOGITS, axis=1), log_softmax(BLIND, axis=1), alpha=0.5)
     for row, (one, other) in enumerate(zip(LOGITS, BLIND, strict=True)):
         p, q, best = softmax(one), softmax(other), int(one.argmax())
         information = shannon(q) - shannon(p)
@@ -107,12 +107,11 @@ def test_what_words_alone_say_is_corrected_where_they_mislead() -> None:
         join(*tables(each, name), "here")[0] for each, name in zip(sides, ("original", "blank"), strict=True)
     ]
     figures = by_name(picture_figures(*blocks, config()))
-    p, q = softmax(evidence + prior, axis=1), softmax(prior, axis=1)
-    right = p.argmax(axis=1) == answers
-    slots = equal_slots(image_information(p, q).corrected, 15)
-    gaps = [
-        abs((right - image_information(p, q).corrected)[slots == slot].sum()) for slot in np.unique(slots)
-    ]
+    logs = log_softmax(evidence + prior, axis=1), log_softmax(prior, axis=1)
+    right = logs[0].argmax(axis=1) == answers
+    corrected = image_information(*logs).corrected
+    slots = equal_slots(corrected, 15)
+    gaps = [abs((right - corrected)[slots == slot].sum()) for slot in np.unique(slots)]
     assert figures["", "ece_corrected"].value == pytest.approx(sum(gaps) / n)
     assert figures["", "image_gain"].value == pytest.approx(found.gain.value)
     assert figures["", "image_information"].value == pytest.approx(found.information.value)

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from functools import cache
 
 import numpy as np
@@ -12,10 +13,11 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
+from vouch.metrics.calibration.probabilities import sureness
 from vouch.metrics.config import Raps, Saps, Settings
 from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
-from vouch.metrics.conformal.scores import Penalties
+from vouch.metrics.conformal.scores import Penalties, score_values
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.protocols import HEADLINE, Figure
@@ -44,7 +46,94 @@ def test_scores_by_hand(name: str, expected: list[float]) -> None:
     base = replace(simulate(0, 1, 4), logits=logits, noise=np.array([0.5]))
     ranked = rank(base)
     assert ranked.letters[0, [0, 3]].tolist() == [1, 2]
-    assert FORMULAS[name](ranked, SETTINGS.penalties)[0] == pytest.approx(expected)
+    order = FORMULAS[name].order(ranked, SETTINGS.penalties)[0]
+    assert score_values(name, order, SETTINGS.penalties) == pytest.approx(expected)
+
+
+def exactly(name: str, logits: list[float], u: float, penalties: Penalties) -> list[Decimal]:
+    """The scores of a row's letters in the digits of the context."""
+    weights = [Decimal(each).exp() for each in logits]
+    p = [weight / sum(weights) for weight in weights]
+    found = []
+    for k, own in enumerate(p):
+        others, place = p[:k] + p[k + 1 :], 1 + sum(each > own for each in p)
+        before, tied = sum((x for x in p if x > own), Decimal(0)), sum(x for x in p if x == own)
+        randomised = before + Decimal(u) * tied
+        if name == "saps":
+            step = Decimal(penalties.saps)
+            found.append(Decimal(u) * own if place == 1 else max(p) + (place - 2 + Decimal(u)) * step)
+            continue
+        extra = Decimal(penalties.raps) * max(place - penalties.k_reg, 0)
+        found.append(
+            {
+                "lac": 1 - own,
+                "aps": 1 - sum((x for x in p if x < own), Decimal(0)),
+                "aps_crossing": before,
+                "aps_randomised": randomised,
+                "margin": max(others, default=Decimal(0)) - own,
+                "raps": randomised + extra,
+            }[name]
+        )
+    return found
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize(
+    ("scale", "penalties"),
+    [
+        (0.1, Penalties()),
+        (5, Penalties(raps=0, saps=0)),
+        (20, Penalties()),
+        (60, Penalties()),
+        (60, Penalties(raps=0.01, k_reg=4, saps=0)),
+        (60, Penalties(raps=1000, k_reg=0, saps=1e-3)),
+        (300, Penalties(raps=0)),
+    ],
+)
+def test_order_holds_where_probabilities_vanish(name: str, scale: float, penalties: Penalties) -> None:
+    """At every rank of the threshold the sets are those of exact arithmetic."""
+    rng, rows = np.random.default_rng(5), 30 if scale < 100 else 8
+    logits = scale * rng.normal(size=(rows, 5))
+    logits[::7, 1] = logits[::7, 2]
+    noise = rng.random(rows)
+    answer = np.take_along_axis(
+        np.argsort(-logits, axis=1), rng.choice(5, (rows, 1), p=[0.4, 0.2, 0.2, 0.1, 0.1]), 1
+    )
+    with localcontext(prec=60 + int(5 * scale)):
+        exact = [exactly(name, row.tolist(), u, penalties) for row, u in zip(logits, noise, strict=True)]
+        of_answers = sorted(row[int(k)] for row, (k,) in zip(exact, answer, strict=True))
+        wanted = [[[s <= q for s in row] for row in exact] for q in of_answers]
+    right = answer == np.arange(5)
+    base = replace(simulate(0, rows, 5), logits=logits, answers=right, noise=noise)
+    ranked = rank(base)
+    order = FORMULAS[name].order(ranked, penalties)
+    limits = np.sort(np.where(ranked.answers, order, np.inf).min(axis=1))
+    found = np.zeros((rows, 5), dtype=bool)
+    for limit, sets in zip(limits, wanted, strict=True):
+        np.put_along_axis(found, ranked.letters.astype(int), order <= limit, axis=1)
+        assert found.tolist() == sets
+
+
+@pytest.mark.parametrize("scale", [1, 60, 400])
+def test_confidence_is_ordered_where_it_rounds_to_one(scale: float) -> None:
+    """The surer a row the larger its sureness, in exact arithmetic, so AUROC has no ties."""
+    rng = np.random.default_rng(2)
+    logits = scale * rng.normal(size=(40, 4))
+    with localcontext(prec=60 + 5 * scale):
+        weights = [sorted(Decimal(each).exp() for each in row) for row in logits.tolist()]
+        exact = [float(-(sum(row[:-1]) / sum(row)).ln()) for row in weights]
+    found = sureness(logits)
+    assert found == pytest.approx(np.array(exact), rel=1e-12)
+    order = np.argsort(found)
+    rows = replace(simulate(0, 40, 4), logits=logits, answers=np.eye(4, dtype=bool)[logits.argmax(axis=1)])
+    rows.answers[order[:9]] = np.eye(4, dtype=bool)[logits.argmin(axis=1)][order[:9]]
+    figures = values(clean(rows, config(splits=2)).figures)
+    assert figures["", "auroc"] == 1, "the nine least sure are the wrong ones"
+    gaps = np.sort(logits, axis=1)
+    nll = np.where(np.isin(np.arange(40), order[:9]), gaps[:, -1] - gaps[:, 0], 0) + np.log1p(
+        np.exp(gaps[:, :-1] - gaps[:, -1:]).sum(axis=1)
+    )
+    assert figures["", "nll"] == pytest.approx(nll.mean()), "beyond 708 nats, too"
 
 
 def test_every_score_is_tested_here() -> None:

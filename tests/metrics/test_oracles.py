@@ -15,6 +15,8 @@ from tests.metrics.simulated import config, simulate, values
 from vouch.metrics.calibration.temperature import fit
 from vouch.metrics.config import Raps, Settings
 from vouch.metrics.conformal.membership import SetMembership, set_membership
+from vouch.metrics.conformal.ranked import Ranked
+from vouch.metrics.conformal.scores import Penalties, score_values
 from vouch.metrics.conformal.set_figures import Calibrations, Rows, rows_of
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.protocols.clean import clean
@@ -22,6 +24,7 @@ from vouch.metrics.responses import Responses
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*dataset has less labels")
 HALF = 500
+PENALTIES = Penalties()
 ROWS = simulate(11, 2 * HALF, step=1e-9, dtype=np.float64)
 P = special.softmax(ROWS.logits, axis=1)
 LABELS = ROWS.answers.argmax(axis=1)
@@ -49,7 +52,7 @@ def test_lac_is_mapies(alpha: float) -> None:
     threshold, sets, _ = mapie(LACConformityScore(), alpha)
     calibrations = of(ROWS, Settings())
     found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["lac"]
-    assert found.limits == pytest.approx(threshold, abs=1e-12)
+    assert score_values("lac", found.limits, PENALTIES) == pytest.approx(threshold, abs=1e-12)
     code = found.membership.settled[HALF:]
     empty = (code & 1).astype(bool)  # MAPIE leaves them so
     assert np.where(empty, 0, code >> 2).tolist() == sets.sum(axis=1).tolist()
@@ -63,13 +66,17 @@ def test_randomised_aps_has_mapies_threshold(alpha: float) -> None:
     noise = np.r_[1 - np.random.RandomState(0).uniform(size=HALF), np.zeros(HALF)]
     calibrations = of(replace(ROWS, noise=noise), Settings(), "aps_randomised")
     found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["aps_randomised"]
-    assert found.limits == pytest.approx(threshold, abs=1e-12)
+    assert score_values("aps", found.limits, PENALTIES) == pytest.approx(threshold, abs=1e-12)
 
 
 def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
-    """Sets of all rows with a given threshold."""
+    """Sets of all rows with a given threshold of the scores themselves."""
     limits, alike = {score: np.array([[threshold]])}, np.zeros(2 * HALF, dtype=int)
-    return set_membership(rows.ranked, {score: rows.scores[score]}, limits, alike)[score]
+
+    def values_of(ranked: Ranked) -> np.ndarray:
+        return score_values(score, rows.scores[score](ranked), rows.penalties)
+
+    return set_membership(rows.ranked, {score: values_of}, limits, alike)[score]
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])

@@ -38,6 +38,8 @@ def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
 def test_the_exact_rank_has_no_rounding_error() -> None:
     assert [exact_rank(n, 0.1) for n in (0, 8, 9, 19, 99, 100)] == [1, 9, 9, 18, 90, 91]
     assert exact_rank(99, 0.05) == 95
+    assert [exact_rank(n, 1 - 0.9) for n in (0, 8, 9, 19, 99, 100)] == [1, 9, 9, 18, 90, 91]
+    assert exact_rank(9, 0.3 - 0.2) == exact_rank(9, 0.1 + 1e-16) == exact_rank(9, 0.1) == 9
     # In floating point (1 - 0.9) * 10 is 0.9999999999999998 and 100 * (1 - 0.93) is 6.999999999999995.
     assert exact_rank(99, 0.93) == 7
     assert exact_rank(9, 0.9) == 1
@@ -166,3 +168,18 @@ def test_resampling_draws_whole_groups() -> None:
 
 def test_a_centred_interval_stays_within_bounds() -> None:
     assert centred(0.01, np.linspace(0.0, 1.0, RESAMPLES)) == pytest.approx((0.0, 0.485))
+
+
+@pytest.mark.parametrize("bins", [1, 2, 3, 7, 10, 15, 50, 100, 1000])
+def test_an_edge_belongs_to_the_bin_above_however_it_was_computed(bins: int) -> None:
+    edges = np.arange(bins) / bins
+    wanted = list(range(bins))
+    for computed in (
+        edges,
+        1 - (1 - edges),
+        0.3 + edges - 0.3,
+        np.array([float(f"{e:.15g}") for e in edges]),
+    ):
+        assert equal_slots(np.clip(computed, 0, 1), bins).tolist() == wanted
+    assert equal_slots(np.array([0.0, 1.0]), bins).tolist() == [0, bins - 1]
+    assert equal_slots(edges[1:] - 1e-9, bins).tolist() == wanted[:-1]

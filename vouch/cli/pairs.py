@@ -156,7 +156,9 @@ def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float
     units = np.rint(GRAIN * gaps.to_numpy()[known])
     sums = np.bincount(codes, units, len(groups)).astype(float)[:, None]
     numbers = np.bincount(codes, minlength=len(groups)).astype(float)[:, None]
-    low, high = (float(bound[0] / GRAIN) for bound in intervals(sums, numbers, config.seed, config.resamples))
+    largest = GRAIN * max(1, both.loc[known, [column, f"{column}_b"]].to_numpy().max() - 1)
+    ends = intervals(sums, numbers, config.seed, config.resamples, largest)
+    low, high = (float(bound[0] / GRAIN) for bound in ends)
     bounds = {"low": None, "high": None} if math.isnan(low) else {"low": low, "high": high}
     return {"difference": float(means(sums, numbers)[0] / GRAIN), **bounds}
 

@@ -1,5 +1,9 @@
-"""Arrays as callers have them, checked and made those of vouch.metrics."""
+"""What callers give, checked and made what vouch.metrics takes: the only place where arguments are judged.
 
+Whatever does not fit raises ValueError, one line that names the argument and, where there is one, the row.
+"""
+
+from collections.abc import Mapping, Sequence, Sized
 from numbers import Real
 from typing import Any
 
@@ -10,20 +14,45 @@ from vouch.metrics.conformal.splits import Splits, group_splits
 
 MOST = 26
 MOST_DRAWS = 100_000
+MOST_FEATURE = 1e100
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+def shown(value: Any) -> str:
+    """A value as an error shows it, on one line."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:
+        text = f"{type(value).__name__} of too many digits"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _missing(value: Any) -> bool:
+    """None, NaN, NaT, and NA of pandas, which cannot be compared."""
+    return value is None or type(value).__name__ == "NAType" or (not _many(value) and bool(value != value))
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, Sized) and not isinstance(value, str | bytes)
+
+
 def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
     """A numpy array of one of these dimensions; torch tensors, on a GPU and with gradients, too."""
     unmasked(values, name)
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    if values is None or isinstance(values, str | bytes | Mapping | set | frozenset):
+        raise ValueError(f"{name} is {shown(values)}; give a list or an array")
     try:
+        if hasattr(values, "detach"):
+            values = values.detach().cpu()
+            values = values.float() if str(values.dtype) == "torch.bfloat16" else values
         found = np.asarray(values)
-    except ValueError:
+    except (ValueError, TypeError, OverflowError) as error:
+        if "inhomogeneous" not in str(error):
+            raise ValueError(
+                f"{name}: no array of {type(values).__name__}; give a list or an array"
+            ) from None
         fill = FILL.get(name, "NaN")
         raise ValueError(f"{name}: rows differ in length; fill with {fill} at the end") from None
     if found.ndim not in dimensions:
@@ -42,44 +71,63 @@ def unmasked(values: Any, name: str) -> None:
             raise ValueError(f"{name}: row {row} is masked; leave the row out or fill it")
 
 
-def numeric(values: Any, name: str, *dimensions: int, remedy: str = "give numbers") -> NDArray[Any]:
-    """The same of numbers or truth values, not of texts."""
+def numeric(
+    values: Any, name: str, *dimensions: int, remedy: str = "give numbers", missing: bool = False
+) -> NDArray[Any]:
+    """The same of numbers or truth values, not of texts or dates. missing: whether NA of pandas is NaN."""
     found = plain(values, name, *dimensions)
     if found.dtype.kind in "biuf":
         return found
-    for row, each in enumerate(found.tolist()):
-        if not all(isinstance(value, int | float) for value in np.ravel(np.array(each, dtype=object))):
-            raise ValueError(f"{name}: row {row} is {each!r}; {remedy}")
+    if missing:
+        found = np.frompyfunc(lambda each: np.nan if _missing(each) else each, 1, 1)(found)
+    dates = found.dtype.kind in "mM"
+    for row, each in enumerate(found if dates else found.tolist()):
+        if dates or not all(map(_is_number, [each] if found.ndim == 1 else each)):
+            raise ValueError(f"{name}: row {row} is {shown(each)}; {remedy}")
     return found.astype(np.float64)
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, Real | np.bool_) and bool(float(value) or True)
+    except OverflowError:
+        return False
+
+
 def finite(values: Any, name: str) -> Floats:
-    """[n, d] float64 without NaN or infinity."""
+    """[n, d] float64 without NaN or infinity, or what overflows when it is squared."""
     found = numeric(values, name, 2).astype(np.float64)
     bad = ~np.isfinite(found).all(axis=1)
     if bad.any():
         raise ValueError(f"{name}: row {int(bad.argmax())} has NaN or infinity; leave the row out or fill it")
+    large = (np.abs(found) > MOST_FEATURE).any(axis=1)
+    if large.any():
+        raise ValueError(f"{name}: row {int(large.argmax())} has a number above {MOST_FEATURE:g}; scale them")
     return found
 
 
 def mask_of(values: Any, name: str) -> NDArray[np.bool_]:
     """[n, k] bool, from truth values or 0 and 1."""
     found = numeric(values, name, 2, remedy="give True or False")
+    if not found.shape[1]:
+        raise ValueError(f"{name}: shape {found.shape}; give True or False for each option")
     wrong = ~((found == 0) | (found == 1)).all(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"{name}: row {row} is {found[row].tolist()}; give True or False for each option")
+        raise ValueError(
+            f"{name}: row {row} is {shown(found[row].tolist())}; give True or False for each option"
+        )
     return found.astype(bool)
 
 
-def choices_of(values: Any, name: str, options: Any) -> Ints:
-    """[n] indices below the number of options, one for all or [n]."""
+def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
+    """[n] indices below the number of options, one for all or [n], as many as the argument `of` has."""
     sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
     found = numeric(values, name, 1, remedy=remedy)
     if found.dtype == bool:
         raise ValueError(f"{name}: row 0 is {found[0]}; {name} are indices, not whether right: {remedy}")
-    if sizes.ndim and len(found) != len(sizes):
-        raise ValueError(f"{name}: {len(found)} rows, but there are {len(sizes)} elsewhere")
+    if sizes.ndim:
+        rows_fit(found, name, len(sizes), of)
     wrong = ~((found >= 0) & (found < sizes) & (found == np.floor(found)))
     if wrong.any():
         row = int(wrong.argmax())
@@ -96,6 +144,9 @@ def logits_of(values: Any, name: str = "logits") -> Floats:
     bad = np.isnan(found).any(axis=1) | np.isposinf(found).any(axis=1) | np.isneginf(found).all(axis=1)
     if bad.any():
         raise ValueError(f"{name}: row {int(bad.argmax())} has NaN, +inf or no finite number")
+    far = (np.abs(np.where(np.isfinite(found), found, 0)) > MOST_FEATURE).any(axis=1)
+    if far.any():
+        raise ValueError(f"{name}: row {int(far.argmax())} has a number beyond {MOST_FEATURE:g}; scale them")
     gaps = np.diff(np.isfinite(found).astype(np.int8), axis=1) > 0
     if gaps.any():
         raise ValueError(
@@ -104,80 +155,184 @@ def logits_of(values: Any, name: str = "logits") -> Floats:
     return found
 
 
-def answers_of(values: Any, logits: Floats) -> NDArray[np.bool_]:
-    """[n, k] which options are right, from indices [n] or a mask [n, k]."""
-    found = plain(values, "answers", 1, 2)
+def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "logits") -> NDArray[np.bool_]:
+    """[n, k] which options are right, from indices [n] or a mask [n, k]. of: the argument of the logits."""
+    found = plain(values, name, 1, 2)
     if found.ndim == 1:
-        found = choices_of(found, "answers", logits.shape[1])[:, None] == np.arange(logits.shape[1])
+        found = choices_of(found, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
     else:
-        found = mask_of(found, "answers")
+        found = mask_of(found, name)
     if found.shape != logits.shape:
-        raise ValueError(f"answers: shape {found.shape}, logits {logits.shape}; they must fit")
+        raise ValueError(f"{name}: shape {found.shape}, {of} {logits.shape}; they must fit")
     lost = ~(found & np.isfinite(logits)).any(axis=1)
     if lost.any():
-        raise ValueError(f"answers: row {int(lost.argmax())} has no right option among those with a logit")
+        raise ValueError(f"{name}: row {int(lost.argmax())} has no right option among those with a logit")
     return found
 
 
-def shares_of(values: Any, name: str, rows: int | None = None) -> Floats:
-    """[n] numbers in 0 ... 1, such as whether an answer is right."""
+def shares_of(values: Any, name: str, rows: int | None = None, of: str = "") -> Floats:
+    """[n] numbers in 0 ... 1, such as whether an answer is right. rows: how many the argument `of` has."""
     found = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
     wrong = ~((found >= 0) & (found <= 1))
     if wrong.any():
         raise ValueError(f"{name}: row {int(wrong.argmax())} is {found[wrong.argmax()]}, not in 0 to 1")
-    if rows is not None and len(found) != rows:
-        raise ValueError(f"{name}: {len(found)} rows, but there are {rows} elsewhere")
+    if rows is not None:
+        rows_fit(found, name, rows, of)
     return found
+
+
+def rows_fit(found: Sized, name: str, rows: int, of: str = "") -> None:
+    """Refuses another number of rows than the argument `of` has."""
+    if len(found) != rows:
+        there = f"{of} has {rows}" if of else f"there are {rows} elsewhere"
+        raise ValueError(f"{name}: {len(found)} rows, but {there}")
+
+
+def labels_of(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
+    """[n] texts, numbers or dates as kind and value: 1 and "1" differ, and no number is rounded."""
+    if isinstance(values, list | tuple):  # numpy would make one kind of several
+        unmasked(values, name)
+        given: Any = values
+    else:
+        found = plain(values, name, 1)
+        given = found if found.dtype.kind in "mM" else found.tolist()
+    labels = []
+    for row, value in enumerate(given):
+        if _many(value):
+            raise ValueError(f"{name}: row {row} is {shown(value)}; give one text or number")
+        if _missing(value):
+            raise ValueError(f"{name}: row {row} has no {name[:-1]} (NaN or None); give it one of its own")
+        kind = "number" if isinstance(value, Real) and not isinstance(value, bool) else type(value).__name__
+        labels.append((kind, value))
+    rows_fit(labels, name, rows)
+    return labels
 
 
 def groups_of(values: ArrayLike | None, rows: int) -> Ints:
     """[n] numbers of the groups; each row by itself where None is given."""
     if values is None:
         return np.arange(rows)
-    given = plain(values, "groups", 1)
-    missing = np.array([each is None or each != each for each in given.tolist()])
-    if missing.any():
-        raise ValueError(
-            f"groups: row {int(missing.argmax())} has no group (NaN or None); give it one of its own"
-        )
-    found = np.unique(given, return_inverse=True)[1]
-    if len(found) != rows:
-        raise ValueError(f"groups: {len(found)} rows, but there are {rows} elsewhere")
-    return np.asarray(found, dtype=np.int64)
+    if not isinstance(values, list | tuple):
+        given = plain(values, "groups", 1)
+        if given.dtype.kind in "biuU" or (given.dtype.kind == "f" and not np.isnan(given).any()):
+            rows_fit(given, "groups", rows)
+            return np.asarray(np.unique(given, return_inverse=True)[1], dtype=np.int64)
+    labels = labels_of(values, "groups", rows)
+    try:
+        number = {label: place for place, label in enumerate(sorted(set(labels)))}
+    except TypeError:
+        raise ValueError(f"groups: {shown(labels[0][1])} cannot be sorted; give texts or numbers") from None
+    return np.array([number[label] for label in labels], dtype=np.int64)
+
+
+def names_of(values: Any, name: str, rows: int) -> list[str]:
+    """[n] names, each once."""
+    found, first = [str(value) for _, value in labels_of(values, name, rows)], dict[str, int]()
+    for row, each in enumerate(found):
+        if first.setdefault(each, row) != row:
+            raise ValueError(f"{name}: row {row} has the name of row {first[each]}; give each its own")
+    return found
+
+
+def mapping_of(values: Any, name: str, example: str) -> dict[str, Any]:
+    """By name."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{name} is {shown(values)}; give what is by name of the model, as {example}")
+    wrong = [each for each in values if not isinstance(each, str)]
+    if wrong:
+        raise ValueError(f"{name}: the name {shown(wrong[0])} is no text")
+    return dict(values)
+
+
+def text_of(value: Any, name: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is {shown(value)}; give a text")
+    return value
+
+
+def _listed(values: Any, name: str, needed: str) -> list[Any]:
+    found = values.tolist() if hasattr(values, "tolist") else values  # arrays, and columns of pandas
+    if isinstance(found, str):
+        raise ValueError(f"{name}: the one text {shown(values)}; give {needed}")
+    if not isinstance(found, Sequence) or isinstance(found, bytes):
+        raise ValueError(f"{name} is {shown(values)}; give {needed}")
+    return list(found)
+
+
+def texts_of(values: Any, name: str, least: int = 0) -> list[str]:
+    """A list of texts."""
+    found = _listed(values, name, "a list of texts")
+    for row, each in enumerate(found):
+        if not isinstance(each, str):
+            raise ValueError(f"{name}: row {row} is {shown(each)}; give a text")
+    if len(found) < least:
+        raise ValueError(f"{name}: {len(found)} texts; give at least {least}")
+    return found
+
+
+def rows_of_texts(values: Any, name: str, rows: int | None = None, of: str = "") -> list[list[str]]:
+    """[n] lists of texts, of other lengths. rows: how many the argument `of` has."""
+    found = _listed(values, name, "a list of texts for each question")
+    for row, texts in enumerate(found):
+        if isinstance(texts, str):
+            raise ValueError(
+                f"{name}: row {row} is the text {shown(texts)}; give a list of texts per question"
+            )
+    if not found:
+        raise ValueError(f"{name} is empty")
+    if rows is not None:
+        rows_fit(found, name, rows, of)
+    return [texts_of(texts, f"{name}: row {row}") for row, texts in enumerate(found)]
 
 
 def number(value: float, name: str) -> float:
     """A number, not a text or a truth value."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r:.40}; give a number")
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {shown(value)}; give a number")
     return value
 
 
 def share(value: float, name: str) -> float:
     """A number between 0 and 1, both left out."""
     if not 0 < number(value, name) < 1:
-        raise ValueError(f"{name} is {value}; it must lie between 0 and 1")
-    return value
+        raise ValueError(f"{name} is {shown(value)}; it must lie between 0 and 1")
+    return float(value)
 
 
 def within(value: float, name: str, low: float, high: float) -> float:
     """A number between these, both included."""
     if not low <= number(value, name) <= high:
-        raise ValueError(f"{name} is {value!s:.40}; it must lie between {low:g} and {high:g}")
-    return value
+        raise ValueError(f"{name} is {shown(value)}; it must lie between {low:g} and {high:g}")
+    return float(value)
 
 
-def whole(value: float, name: str, high: float) -> int:
-    """A whole number from 1 on."""
-    if within(value, name, 1, high) != int(value):
-        raise ValueError(f"{name} is {value}; give a whole number")
-    return int(value)
+def whole(value: float, name: str, high: float, low: int = 1) -> int:
+    """A whole number, to twelve digits: 0.1 * 30 is 3."""
+    found = within(value, name, low, high)
+    if abs(found - round(found)) > 1e-12 * abs(found):
+        raise ValueError(f"{name} is {shown(value)}; give a whole number")
+    return round(found)
+
+
+def seed_of(value: int, name: str = "seed") -> int:
+    """A whole number that every generator takes."""
+    return whole(value, name, 2**32 - 1, low=0)
+
+
+def flag(value: bool, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {shown(value)}; give True or False")
+    return bool(value)
 
 
 def halves(groups: Ints, calibration: float, splits: int, seed: int) -> Splits:
     """Random splits of whole groups [n], with rows on both sides."""
     count = whole(splits, "splits", MOST_DRAWS)
-    drawn = group_splits(groups, share(calibration, "calibration"), seed, count)
+    drawn = group_splits(groups, share(calibration, "calibration"), seed_of(seed), count)
     if drawn.sizes.max() == len(groups) or not drawn.sizes.min():
-        raise ValueError(f"{len(np.unique(groups))} group(s) cannot be split into two parts")
+        raise ValueError(
+            f"groups: {len(np.unique(groups))} of the rows cannot be split into two parts; give more"
+        )
     return drawn

@@ -9,19 +9,22 @@ from numpy.typing import ArrayLike, NDArray
 from vouch.library.arrays import (
     MOST_DRAWS,
     answers_of,
+    flag,
     groups_of,
     halves,
     logits_of,
     numeric,
+    seed_of,
     shares_of,
     whole,
 )
 from vouch.library.figure import Estimate, Result, over_splits
-from vouch.library.sets import _correct, _ranked
+from vouch.library.sets import _correct, _responses
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import ece, mce
 from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.calibration.temperature import fit, logs, scale
+from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.intervals import centred
 from vouch.metrics.responses import Array
 
@@ -61,12 +64,18 @@ def calibration_error(
     0.1
     """
     given = numeric(probabilities, "probabilities", 1, 2)
-    confidence = shares_of(given if given.ndim == 1 else given.max(axis=1), "probabilities")
-    right = shares_of(correct, "correct", len(confidence))
-    bins = whole(bins, "bins", MOST_DRAWS)
-    slots = mass_slots(confidence, bins) if equal_mass else equal_slots(confidence, bins)
+    if given.ndim == 2:
+        wrong = ~((given >= 0) & (given <= 1)).all(axis=1) | (given.shape[1] == 0)
+        if wrong.any():
+            raise ValueError(f"probabilities: row {int(wrong.argmax())} has numbers outside 0 to 1, or none")
+        given = given.max(axis=1)
+    confidence = shares_of(given, "probabilities")
+    right = shares_of(correct, "correct", len(confidence), "probabilities")
+    bins, start = whole(bins, "bins", MOST_DRAWS), seed_of(seed)
+    by_mass = flag(equal_mass, "equal_mass")
+    slots = mass_slots(confidence, bins) if by_mass else equal_slots(confidence, bins)
     found = tally(slots, bins, confidence, right)
-    draws = resampled_bins(slots, bins, confidence, right, groups_of(groups, len(right)), seed)
+    draws = resampled_bins(slots, bins, confidence, right, groups_of(groups, len(right)), start)
     with np.errstate(invalid="ignore"):
         means = found.confidence / found.count, found.correct / found.count
     return CalibrationError(
@@ -86,8 +95,9 @@ def _estimate(formula: Any, found: Bins, draws: Bins) -> Estimate:
 
 @dataclass(frozen=True, repr=False)
 class Temperature(Result):
-    """value: T, fitted on all rows. ece_before, ece_after, nll_after (nats): on the test halves of the
-    splits, with T fitted on the other halves.
+    """value: T, fitted on all rows; NaN where each has equal logits or one option, for every T is as good.
+    ece_before, ece_after, nll_after (nats): on the test halves of the splits, with T fitted on the other
+    halves.
     """
 
     value: float
@@ -96,8 +106,11 @@ class Temperature(Result):
     nll_after: Estimate
 
     def scale(self, logits: Any) -> Array:
-        """softmax(logits / T) [n, k]."""
-        return np.asarray(softmax(logits_of(logits) / self.value))
+        """softmax(logits / T) [n, k]. Raises ValueError where T is NaN."""
+        given = logits_of(logits)
+        if np.isnan(self.value):
+            raise ValueError("logits: no temperature was found for them, since all were equal")
+        return np.asarray(softmax(given / self.value))
 
 
 def temperature(
@@ -123,8 +136,8 @@ def temperature(
     """
     values = logits_of(logits)
     right = answers_of(answers, values)
-    ranked = _ranked(values, right, seed)
     drawn = halves(groups_of(groups, len(values)), calibration, splits, seed)
+    ranked = rank(_responses(values, right, np.arange(len(values)), 0))
     value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
     scaled = scale(ranked, _correct(values, right), drawn, whole(bins, "bins", MOST_DRAWS))
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)

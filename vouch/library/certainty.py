@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, unmasked, within
+from vouch.library.arrays import (
+    answers_of,
+    groups_of,
+    logits_of,
+    numeric,
+    rows_fit,
+    rows_of_texts,
+    seed_of,
+    shown,
+    unmasked,
+    within,
+)
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct
 from vouch.metrics.calibration.certainty import ALPHA, clustered_entropy, vision_amplified_entropy
-from vouch.metrics.calibration.certainty import image_information as of_probabilities
-from vouch.metrics.calibration.probabilities import softmax
+from vouch.metrics.calibration.certainty import image_information as of_logs
+from vouch.metrics.calibration.probabilities import log_softmax, sureness
 from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
 from vouch.metrics.intervals import signed_interval
 from vouch.metrics.text.wording import plain as normalised
@@ -66,14 +77,15 @@ def image_information(
     others = (np.isfinite(sides[0]) != np.isfinite(sides[1])).any(axis=1)
     if others.any():
         raise ValueError(f"without: row {int(others.argmax())} has not the options of logits")
-    within(alpha, "alpha", 0, 100)
-    p, q = map(softmax, sides)
-    found, numbers = of_probabilities(p, q, alpha), groups_of(groups, len(p))
+    alpha = within(alpha, "alpha", 0, 100)
+    start = seed_of(seed)
+    found = of_logs(log_softmax(sides[0]), log_softmax(sides[1]), alpha)
+    numbers = groups_of(groups, len(sides[0]))
     aurocs: dict[str, Estimate] = {}
     if answers is not None:
         right = _correct(sides[0], answers_of(answers, sides[0]))
-        estimates = {CONFIDENCE: p.max(axis=1), "corrected": found.corrected, "vauq": -found.uncertainty}
-        for each in uncertainty_figures(estimates, right, numbers, seed):
+        estimates = {CONFIDENCE: sureness(sides[0]), "corrected": found.corrected, "vauq": -found.uncertainty}
+        for each in uncertainty_figures(estimates, right, numbers, start):
             if each.metric == "uncertainty_gain" or each.score == CONFIDENCE:
                 aurocs[each.score] = Estimate(each.value, each.low, each.high)
     gain, information = (
@@ -81,7 +93,7 @@ def image_information(
         for values in (found.gain, found.information)
     )
     plain, corrected, vauq = (aurocs.get(name) for name in (CONFIDENCE, "corrected", "vauq"))
-    means = (len(p), gain, information, plain, corrected, vauq)
+    means = (len(sides[0]), gain, information, plain, corrected, vauq)
     return ImageInformation(*means, found.gain, found.information, found.uncertainty, found.corrected)
 
 
@@ -103,35 +115,57 @@ def semantic_entropy(
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
     [0.562]
     """
-    if noisy is not None and (loglikelihoods is not None or len(noisy) != len(samples)):
-        raise ValueError("noisy: give it for every question, and no loglikelihoods")
-    for name, rows_of_texts in (("samples", samples), ("noisy", noisy or [])):
-        lone = [row for row, texts in enumerate(rows_of_texts) if isinstance(texts, str)]
-        if lone:
-            text = rows_of_texts[lone[0]]
-            raise ValueError(f"{name}: row {lone[0]} is the text {text!r}; give a list of texts per question")
-    if loglikelihoods is not None and len(loglikelihoods) != len(samples):
-        raise ValueError(f"loglikelihoods: {len(loglikelihoods)} rows, samples {len(samples)}; they must fit")
-    unmasked(loglikelihoods, "loglikelihoods")
-    found = np.full(len(samples), np.nan)
-    for row, texts in enumerate(samples):
-        others = list(noisy[row]) if noisy is not None else []
-        clusters = _clusters([*texts, *others], same)
-        if noisy is not None:
-            rows, own = np.zeros(len(clusters), dtype=np.int64), len(texts)
-            clean, disturbed = (rows[:own], clusters[:own]), (rows[own:], clusters[own:])
-            found[row] = vision_amplified_entropy(clean, disturbed, 1, alpha)[0]
-        else:
-            weights = None
-            if loglikelihoods is not None and len(texts) > 1:
-                logs = np.asarray(loglikelihoods[row], dtype=np.float64)
-                if logs.shape != (len(texts),):
-                    raise ValueError(f"loglikelihoods: row {row} has {logs.size}, samples {len(texts)}")
-                if not np.isfinite(logs).all():
-                    raise ValueError(f"loglikelihoods: row {row} has NaN or infinity; give finite numbers")
-                weights = np.exp(logs - logs.max())
-            found[row] = clustered_entropy(np.zeros_like(clusters), clusters, 1, weights)[0]
+    every = rows_of_texts(samples, "samples")
+    alpha = within(alpha, "alpha", 0, 100)
+    if same is not None and not callable(same):
+        raise ValueError(f"same is {shown(same)}; give a function of two texts")
+    if noisy is not None:
+        if loglikelihoods is not None:
+            raise ValueError("noisy: give it without loglikelihoods, or these alone")
+        others = rows_of_texts(noisy, "noisy", len(every), "samples")
+        pairs = zip(every, others, strict=True)
+        return np.array([_amplified(texts, disturbed, same, alpha) for texts, disturbed in pairs])
+    weights = _weights(loglikelihoods, every) if loglikelihoods is not None else [None] * len(every)
+    found = np.full(len(every), np.nan)
+    for row, texts in enumerate(every):
+        clusters = _clusters(texts, same)
+        found[row] = clustered_entropy(np.zeros_like(clusters), clusters, 1, weights[row])[0]
     return found
+
+
+def _amplified(
+    texts: Sequence[str], disturbed: Sequence[str], same: Callable[[str, str], bool] | None, alpha: float
+) -> float:
+    clusters = _clusters([*texts, *disturbed], same)
+    rows, own = np.zeros(len(clusters), dtype=np.int64), len(texts)
+    clean, noisy = (rows[:own], clusters[:own]), (rows[own:], clusters[own:])
+    return float(vision_amplified_entropy(clean, noisy, 1, alpha)[0])
+
+
+def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[Floats]:
+    """By question the likelihoods of its samples, but for a factor."""
+    unmasked(loglikelihoods, "loglikelihoods")
+    rows = loglikelihoods.tolist() if isinstance(loglikelihoods, np.ndarray) else loglikelihoods
+    if not isinstance(rows, list | tuple):
+        raise ValueError(f"loglikelihoods is {shown(loglikelihoods)}; give numbers for each question")
+    rows_fit(rows, "loglikelihoods", len(samples), "samples")
+    found = []
+    for row, (given, texts) in enumerate(zip(rows, samples, strict=True)):
+        where = f"loglikelihoods: row {row}"
+        logs = numeric(given, where, 1).astype(np.float64) if len(texts) else np.zeros(0)
+        if len(logs) != len(texts):
+            raise ValueError(f"{where} has {logs.size}, samples {len(texts)}")
+        if not np.isfinite(logs).all():
+            raise ValueError(f"{where} has NaN or infinity; give finite numbers")
+        found.append(np.exp(logs - logs.max(initial=-np.inf)))
+    return found
+
+
+def _same(same: Callable[[str, str], bool], text: str, first: str) -> bool:
+    try:
+        return bool(same(text, first) and same(first, text))
+    except TypeError as error:
+        raise ValueError(f"same: {error}; give a function of two texts") from error
 
 
 def _clusters(texts: Sequence[str], same: Callable[[str, str], bool] | None) -> NDArray[np.int64]:
@@ -141,7 +175,7 @@ def _clusters(texts: Sequence[str], same: Callable[[str, str], bool] | None) -> 
         alike = (
             number
             for number, first in enumerate(firsts)
-            if text == first or (same and same(text, first) and same(first, text))
+            if text == first or (same and _same(same, text, first))
         )
         number = next(alike, len(firsts))
         if number == len(firsts):

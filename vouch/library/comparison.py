@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import MOST_DRAWS, groups_of, number, share, shares_of, whole, within
+from vouch.library.arrays import MOST_DRAWS, groups_of, mapping_of, seed_of, share, shares_of, whole, within
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.comparison.resampling import (
     finds,
@@ -55,13 +55,14 @@ def compare(
     0.375
     """
     first = shares_of(correct_a, "correct_a")
-    second = shares_of(correct_b, "correct_b", len(first))
+    second = shares_of(correct_b, "correct_b", len(first), "correct_a")
     numbers, draws = groups_of(groups, len(first)), whole(resamples, "resamples", MOST_DRAWS)
+    start = seed_of(seed)
     gaps = np.round(first - second, 12)  # .3 - .1 is no further from .2 than .2 is
     sums = np.bincount(numbers, gaps)[:, None].astype(np.float64)
     counts = np.bincount(numbers).astype(np.float64)[:, None]
     mean = gaps.mean(keepdims=True)
-    low, high = (some(end[0]) for end in intervals(sums, counts, seed, draws, -1, 1))
+    low, high = (some(end[0]) for end in intervals(sums, counts, start, draws, -1, 1))
     p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
     return Comparison(
         len(first),
@@ -103,12 +104,11 @@ def power(
     >>> found
     Power(finds=0.03962, wanted=0.05, needed=628)
     """
-    share(discordant, "discordant")
-    for name, value in (("wanted", wanted), ("significance", significance)):
-        within(value, name, LEAST_SHARE, 1)
-    within(design, "design", 1, MOST)
+    discordant, wanted = share(discordant, "discordant"), within(wanted, "wanted", LEAST_SHARE, 1)
+    significance = within(significance, "significance", LEAST_SHARE, 1)
+    design = within(design, "design", 1, MOST)
     questions, claims = whole(questions, "questions", MOST), whole(claims, "claims", MOST)
-    if wanted > discordant:
+    if wanted > discordant * (1 + 1e-12):
         raise ValueError(
             f"wanted is {wanted}, above discordant, {discordant}: no difference is larger; lower it"
         )
@@ -154,22 +154,21 @@ def regressions(
     >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
     ('a',)
     """
-    for side, given in (("before", before), ("after", after)):
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{side}: give the answers by name of the model, as {{'a': [1, 0]}}")
+    before, after = (
+        mapping_of(given, side, "{'a': [1, 0]}") for side, given in (("before", before), ("after", after))
+    )
     if before.keys() != after.keys() or not before:
         raise ValueError("before and after need the same names, at least one")
     look = whole(look, "look", MOST)
-    if not 0 <= number(allowed, "allowed") < 1:
-        raise ValueError(f"allowed is {allowed}; it must be at least 0 and below 1")
+    allowed = within(allowed, "allowed", 0, 1 - 1e-12)
     p, drop = [], {}
     for name in before:
         first = shares_of(before[name], f"before[{name!r}]") >= 1
-        second = shares_of(after[name], f"after[{name!r}]", len(first)) >= 1
+        second = shares_of(after[name], f"after[{name!r}]", len(first), "before") >= 1
         sums = np.bincount(groups_of(groups, len(first)), second.astype(int) - first.astype(int))
         p.append(sign_flip_p(sums.astype(np.int64)))
         drop[name] = float(first.mean() - second.mean())
     level = share(false_alarms, "false_alarms") * 6 / (np.pi * look) ** 2
     corrected = {name: float(each or 0) for name, each in zip(before, holm(list(p)), strict=True)}
-    alarms = tuple(name for name, each in corrected.items() if each <= level and drop[name] > allowed)
+    alarms = tuple(name for name, each in corrected.items() if each <= level and drop[name] > allowed + 1e-12)
     return Regressions(alarms, corrected, drop, level)

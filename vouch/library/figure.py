@@ -64,7 +64,8 @@ class Result:
         return pd.DataFrame(list(rows.values()), index=list(rows), columns=columns).rename_axis("name")
 
     def _numbers(self) -> dict[str, Any]:
-        every = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        shown = (field.name for field in fields(self) if field.name[0] != "_")  # type: ignore[arg-type]
+        every = {name: getattr(self, name) for name in shown}
         return {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in every.items()

@@ -46,7 +46,7 @@ def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = 
     (0.64, 0.59, True)
     """
     verdicts = shares_of(judged, "judged")
-    given = numeric(decided, "decided", 1, remedy="give 1, 0 or NaN").astype(np.float64)
+    given = numeric(decided, "decided", 1, remedy="give 1, 0 or NaN", missing=True).astype(np.float64)
     known = ~np.isnan(given)
     if len(given) != len(verdicts) or not known.any():
         raise ValueError(f"decided: give {len(verdicts)} numbers, as many as in judged, and some not NaN")

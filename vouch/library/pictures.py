@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.library.arrays import unmasked
+from vouch.library.arrays import plain, shown, whole
 from vouch.library.figure import needs
 
 
@@ -23,12 +23,10 @@ def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
 
     from vouch.images.operations import LEVELLED, LEVELS
 
-    unmasked(picture, "picture")
-    values = np.asarray(picture)
+    values = plain(picture, "picture", 1, 2, 3)
     if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
         raise ValueError(f"picture: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
-    if kind not in LEVELLED or severity not in range(1, LEVELS + 1):
-        raise ValueError(
-            f"{kind} {severity}: give one of {', '.join(LEVELLED)} and a severity of 1, 2, ... 5"
-        )
-    return np.asarray(LEVELLED[kind][1](Image.fromarray(values), int(severity) - 1))
+    if not isinstance(kind, str) or kind not in LEVELLED:
+        raise ValueError(f"kind is {shown(kind)}; give one of {', '.join(LEVELLED)}")
+    level = whole(severity, "severity", LEVELS)
+    return np.asarray(LEVELLED[kind][1](Image.fromarray(values), level - 1))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from vouch.library.arrays import Ints, answers_of, groups_of, numeric, share
+from vouch.library.arrays import Ints, answers_of, groups_of, mapping_of, numeric, seed_of, share
 from vouch.library.figure import needs
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import percentiles
@@ -76,12 +76,12 @@ def rank_without_labels(
     >>> rank_without_labels({"a": unsure, "b": sure}).ranks["confidence"]
     {'a': 2, 'b': 1}
     """
-    if len(probabilities) < 2:
-        raise ValueError(f"{len(probabilities)} model(s); at least 2 are needed")
-    level, task = share(alpha, "alpha"), _task(probabilities, None)
+    level, task, start = share(alpha, "alpha"), _task(probabilities, "probabilities", None), seed_of(seed)
+    if len(task.models) < 2:
+        raise ValueError(f"probabilities: {len(task.models)} model(s); at least 2 are needed")
     if (proxy is None) != (proxy_answers is None):
         raise ValueError("proxy and proxy_answers belong together; give both or neither")
-    known = _task(proxy, proxy_answers) if proxy is not None else None
+    known = _task(proxy, "proxy", proxy_answers) if proxy is not None else None
     if known and known.models != task.models:
         raise ValueError(f"proxy has the models {', '.join(known.models)}, not {', '.join(task.models)}")
     numbers = groups_of(groups, task.performance.shape[1])
@@ -90,7 +90,7 @@ def rank_without_labels(
         found = _values(ranker, task, known, level)
         if found is None:
             continue
-        drawn = _drawn_ranks(found, numbers, seed)
+        drawn = _drawn_ranks(found, numbers, start)
         means = found.mean(axis=1)
         values[name] = dict(zip(task.models, means.tolist(), strict=True))
         order = rankdata(-means.round(12), method="min").astype(int).tolist()
@@ -115,23 +115,27 @@ def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Arr
     return ranker.per_proxy(task, proxy, alpha) if ranker.per_proxy and proxy else None
 
 
-def _task(probabilities: Mapping[str, Any], answers: Any) -> Task:
-    models = tuple(sorted(probabilities))
-    arrays = [numeric(probabilities[model], f"probabilities of {model}", 2).astype(float) for model in models]
+def _task(probabilities: Any, name: str, answers: Any) -> Task:
+    given = mapping_of(probabilities, name, "{'a': [[0.9, 0.1]]}")
+    models = tuple(sorted(given))
+    arrays = [numeric(given[model], f"{name} of {model}", 2).astype(float) for model in models]
     shapes = {array.shape for array in arrays}
-    if len(shapes) > 1:
-        raise ValueError(f"probabilities have different shapes: {', '.join(map(str, sorted(shapes)))}")
+    if len(shapes) != 1:
+        raise ValueError(f"{name} has different shapes: {', '.join(map(str, sorted(shapes)))}")
     every = np.stack(arrays)
-    sums = np.nansum(every, axis=2)
-    if not np.allclose(sums, 1, atol=1e-3):
-        model, row = np.argwhere(~np.isclose(sums, 1, atol=1e-3))[0]
-        raise ValueError(
-            f"probabilities of {models[model]}: row {row} sums to {sums[model, row]:.4g}, not to 1"
-        )
+    sums, missing = np.nansum(every, axis=2), np.isnan(every)
+    for wrong, what in (
+        ((every < 0) | (every > 1), "has a number outside 0 to 1"),
+        (~np.isclose(sums, 1, atol=1e-3)[..., None], "sums to {:.4g}, not to 1"),
+        (missing != missing[:1], f"has other options than that of {models[0]}"),
+    ):
+        if wrong.any():
+            model, row = np.argwhere(wrong.any(axis=2))[0]
+            raise ValueError(f"{name} of {models[model]}: row {row} {what.format(sums[model, row])}")
     right = np.zeros(every.shape[1:], dtype=bool)
     performance = np.zeros(every.shape[:2])
     if answers is not None:
-        right = answers_of(answers, np.where(np.isnan(every[0]), -np.inf, 0.0))
+        right = answers_of(answers, np.where(missing[0], -np.inf, 0.0), "proxy_answers")
         tops = every == np.nanmax(every, axis=2, keepdims=True)
         performance = (tops & right).sum(axis=2) / tops.sum(axis=2)
     groups = np.arange(every.shape[1])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
+from vouch.library.arrays import text_of, texts_of
 from vouch.library.figure import Result
 from vouch.metrics.text.parsers.marks import NONE, OPTION, Choices
 from vouch.metrics.text.parsers.reader import read
@@ -32,11 +33,14 @@ def read_answer(
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')
     """
-    if isinstance(options, str):
-        raise ValueError(f"options: the one text {options!r}; give a list of texts")
-    shown = tuple(marks) if marks is not None else tuple(ascii_uppercase[: len(options)])
-    if not options or len(shown) != len(options):
-        raise ValueError(f"{len(options)} options and {len(shown)} marks; give as many of each, at least 1")
-    found = read(text, Choices(shown, tuple(options), question))
+    texts = texts_of(options, "options", least=1)
+    shown = texts_of(marks, "marks") if marks is not None else list(ascii_uppercase[: len(texts)])
+    if len(shown) != len(texts):
+        raise ValueError(f"marks: {len(shown)} of them for {len(texts)} options; give as many of each")
+    twice = [mark for place, mark in enumerate(shown) if mark.strip() and mark in shown[:place]]
+    if twice:
+        raise ValueError(f"marks: {twice[0]!r} stands twice; give each option its own")
+    said, asked = text_of(text, "text"), text_of(question, "question")
+    found = read(said, Choices(tuple(shown), tuple(texts), asked))
     option = found.places[0] if found.verdict == OPTION else None
     return ReadAnswer(option, "unread" if found.verdict == NONE else found.verdict, found.kind, found.span)

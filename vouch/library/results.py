@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vouch.library.arrays import shown
 from vouch.library.figure import needs
 
 if TYPE_CHECKING:
@@ -21,8 +22,15 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
     needs("results", "pandas", "pandas")
     import pandas as pd
 
+    if not isinstance(folder, str | Path):
+        raise ValueError(f"folder is {shown(folder)}; give a path")
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-    tables = sorted(path for path in (Path(folder) / "tables").glob("*.*") if path.suffix in readers)
+    try:
+        tables = sorted(path for path in (Path(folder) / "tables").glob("*.*") if path.suffix in readers)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"folder is {shown(folder)}: {error}"[:200]) from None
     if not tables:
-        raise FileNotFoundError(f"{folder} has no tables/*.csv; run `dvc repro` or `dvc pull` first")
+        raise FileNotFoundError(
+            f"folder {str(folder)!r} has no tables/*.csv; run `dvc repro` or `dvc pull` first"
+        )
     return {path.stem: readers[path.suffix](path) for path in tables}

@@ -1,14 +1,26 @@
 """What a change of the prompt does to answers (Schmalfuss et al. 2025, PARC)."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import Floats, choices_of, groups_of, plain, shares_of, unmasked
+from vouch.library.arrays import (
+    Floats,
+    choices_of,
+    groups_of,
+    numeric,
+    plain,
+    rows_fit,
+    shares_of,
+    whole,
+)
 from vouch.library.figure import Estimate, Result, mean_of
 from vouch.metrics.robustness.metrics import calibrated, reliability
+
+MOST_OPTIONS = 1_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,11 +62,11 @@ def robustness(
     """
     sizes = _sizes(options, len(plain(original, "original", 1)))
     first, second, right = (
-        choices_of(values, name, sizes)
+        choices_of(values, name, sizes, "original")
         for values, name in ((original, "original"), (varied, "varied"), (answers, "answers"))
     )
     flips = flipped_answers is not None
-    then = choices_of(flipped_answers, "flipped_answers", sizes) if flips else right
+    then = choices_of(flipped_answers, "flipped_answers", sizes, "original") if flips else right
     numbers = groups_of(groups, len(first))
     guess = 1 / sizes
     agrees = (first != second) if flips else (first == second)
@@ -64,18 +76,19 @@ def robustness(
     random = 1 - guess if flips else guess
     found = None
     if certainty is not None:
-        sure = shares_of(certainty, "certainty", len(first)).mean(keepdims=True)
+        sure = shares_of(certainty, "certainty", len(first), "original").mean(keepdims=True)
         found = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
     consistency = float(calibrated(np.array([same.value]), random.mean(keepdims=True))[0])
     return Robustness(len(first), plainly, varied_right, same, consistency, found)
 
 
 def _sizes(options: int | ArrayLike, rows: int) -> Floats:
-    unmasked(options, "options")
-    counts = np.asarray(options, dtype=float)
-    if counts.shape not in ((), (rows,)):
-        raise ValueError(f"options: shape {counts.shape}; give one number or one for each of {rows} rows")
-    sizes = np.broadcast_to(counts, (rows,))
-    if not ((sizes >= 2) & (sizes == np.floor(sizes)) & np.isfinite(sizes)).all():
-        raise ValueError("options: every question needs a whole number, at least 2")
-    return sizes
+    if isinstance(options, Real):
+        return np.full(rows, float(whole(options, "options", MOST_OPTIONS, low=2)))
+    counts = numeric(options, "options", 1, remedy="give whole numbers").astype(np.float64)
+    rows_fit(counts, "options", rows, "original")
+    wrong = ~((counts >= 2) & (counts <= MOST_OPTIONS) & (counts == np.floor(counts)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"options: row {row} is {counts[row]:g}; give a whole number, at least 2")
+    return counts

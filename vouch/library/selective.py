@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import Floats, Ints, groups_of, halves, mask_of, numeric, share, shares_of
+from vouch.library.arrays import (
+    Floats,
+    Ints,
+    groups_of,
+    halves,
+    mask_of,
+    numeric,
+    rows_of_texts,
+    seed_of,
+    share,
+    shares_of,
+    shown,
+)
 from vouch.library.figure import Estimate, Result, mean_of, over_splits
 from vouch.metrics.conformal import sampled, selective
 from vouch.metrics.responses import Array
@@ -60,12 +72,12 @@ def answering(
     >>> round(found.answered.value, 1), found.errors / (found.answered.value * found.questions) < 0.05
     (0.4, True)
     """
-    rows = _rows(confidence, correct, groups)
+    rows, start = _rows(confidence, correct, groups), seed_of(seed)
     risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
-    found = selective.alone(*rows, risk, level, seed)
+    found = selective.alone(*rows, risk, level, start)
     answered = Estimate(found.answered, *found.interval)
-    abstained = selective.abstention(*rows, risk, seed)
-    curve = vars(selective.curve(*rows, level, seed)).values()
+    abstained = selective.abstention(*rows, risk, start)
+    curve = vars(selective.curve(*rows, level, start)).values()
     proof = found.errors, len(found.answers)
     return Answering(risk, level, found.threshold, answered, *proof, *abstained, *curve)
 
@@ -73,8 +85,11 @@ def answering(
 def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
     right = shares_of(correct, "correct")
     sure = numeric(confidence, "confidence", 1).astype(np.float64)
-    if len(sure) != len(right) or np.isnan(sure).any():
+    if len(sure) != len(right):
         raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
+    if not np.isfinite(sure).all():
+        row = int((~np.isfinite(sure)).argmax())
+        raise ValueError(f"confidence: row {row} is {sure[row]}; give finite numbers")
     return sure, right, groups_of(groups, len(right))
 
 
@@ -108,14 +123,22 @@ def sampled_sets(
     1 (1 to 1)
     """
     right = mask_of(correct, "correct")
-    same = len(answers) == len(right) and all(len(row) == right.shape[1] > 0 for row in answers)
-    if not same or any(isinstance(row, str) for row in answers):
-        raise ValueError(f"answers: give {right.shape[1]} texts for each of {len(right)} rows, as in correct")
-    drawn = sampled.numbered(answers, right)
-    numbers = groups_of(groups, len(answers))
+    texts = rows_of_texts(answers, "answers", len(right), "correct")
+    for row, (said, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
+        if len(said) != len(verdicts):
+            raise ValueError(f"answers: row {row} has {len(said)} texts, correct {len(verdicts)}")
+        judged: dict[str, bool] = {}
+        for text, verdict in zip(said, verdicts, strict=True):
+            if judged.setdefault(text, verdict) != verdict:
+                raise ValueError(
+                    f"correct: row {row} has {shown(text)} both right and wrong; give it one verdict"
+                )
+    drawn = sampled.numbered(texts, right)
+    numbers = groups_of(groups, len(texts))
     parts = halves(numbers, calibration, splits, seed)
     never = np.asarray(~drawn.right.any(axis=1))
-    found = sampled.sampled_sets(drawn, parts, share(alpha, "alpha") / 2, alpha / 2)
+    level = share(alpha, "alpha") / 2
+    found = sampled.sampled_sets(drawn, parts, level, level)
     unreached = mean_of(never, numbers)
     if found is None:
         return SampledSets(unreached, None, None, None)

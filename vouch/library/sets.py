@@ -1,20 +1,33 @@
 """Conformal prediction sets from logits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, halves, logits_of, mask_of, share
+from vouch.library.arrays import (
+    answers_of,
+    groups_of,
+    halves,
+    logits_of,
+    mask_of,
+    names_of,
+    seed_of,
+    share,
+    shown,
+    whole,
+    within,
+)
 from vouch.library.figure import Estimate, Result, mean_of, over_splits
 from vouch.metrics.conformal.metrics import OF_SETS
 from vouch.metrics.conformal.ranked import Ranked, rank
-from vouch.metrics.conformal.scores import SCORES, Penalties
+from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, score_values
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.thresholds import quantile
 from vouch.metrics.protocols import MARGINAL
-from vouch.metrics.responses import NO_ROLE, Array, Responses
+from vouch.metrics.responses import NO_ROLE, Array, Responses, uniform
 
 OVER_SPLITS = ("coverage", "set_size", "singleton_rate", "empty_rate")
 
@@ -30,7 +43,8 @@ class PredictionSets(Result):
     singleton_rate    share of sets with one option
     empty_rate        share of sets that were empty before they were filled
     accuracy          of the most probable option, ties shared
-    threshold         of the scores, from all n rows; inf where n is too small for alpha: every set is full
+    threshold         of the scores, from all n rows; inf where n is too small for alpha: every set is full.
+                      `of` also tells apart scores that round to the same number
     sets              [n, k] bool with that threshold
     row_size, row_coverage   [n] means over the splits in which the row tests; NaN where it never did
 
@@ -50,15 +64,18 @@ class PredictionSets(Result):
     row_size: Array = field(compare=False)
     row_coverage: Array = field(compare=False)
     penalties: Penalties = field(default=Penalties(), compare=False)
+    _limit: float = field(default=np.inf, compare=False)
 
-    def of(self, logits: Any, seed: int = 0) -> NDArray[np.bool_]:
+    def of(self, logits: Any, seed: int = 0, ids: ArrayLike | None = None) -> NDArray[np.bool_]:
         """Sets [m, k] of new questions with logits [m, k], by the threshold of all n rows.
 
-        seed: of the random term of the scores that have one (aps_randomised, raps, saps).
+        seed, ids: of the random term of the scores that have one, as for `prediction_sets`. A question has
+        the same set whether it comes alone or among others.
         """
         new = logits_of(logits)
-        nothing = np.isfinite(new)
-        return _sets(_ranked(new, nothing, seed), self.score, self.penalties, self.threshold)
+        names = names_of(ids, "ids", len(new)) if ids is not None else None
+        ranked = rank(_responses(new, np.isfinite(new), np.arange(len(new)), seed_of(seed), names))
+        return _sets(ranked, self.score, self.penalties, self._limit)
 
 
 def prediction_sets(
@@ -72,6 +89,7 @@ def prediction_sets(
     splits: int = 100,
     seed: int = 0,
     penalties: tuple[float, int, float] = Penalties(),
+    ids: ArrayLike | None = None,
 ) -> PredictionSets:
     """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
 
@@ -81,6 +99,8 @@ def prediction_sets(
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
     that calibrate. penalties: (raps, k_reg, saps). Empty sets are filled with the most probable options.
+    ids: [n] names of the questions. The random term of aps_randomised, raps and saps follows from the name
+    and the seed; without names from the row's logits, so that rows with equal logits share it.
 
     Raises ValueError with the row at fault.
 
@@ -94,27 +114,28 @@ def prediction_sets(
     """
     values = logits_of(logits)
     right = answers_of(answers, values)
-    if score not in SCORES:
-        raise ValueError(f"score {score!r} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target = share(alpha, "alpha")
-    responses = _responses(values, right, groups_of(groups, len(values)), seed)
+    if not isinstance(score, str) or score not in SCORES:
+        raise ValueError(f"score {shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
+    target, start, settings = share(alpha, "alpha"), seed_of(seed), _penalties(penalties)
+    names = names_of(ids, "ids", len(values)) if ids is not None else None
+    responses = _responses(values, right, groups_of(groups, len(values)), start, names)
     correct = _correct(values, right)
-    settings = Penalties(*penalties)
     rows = rows_of(responses, correct, [score], settings)
-    drawn = halves(responses.groups, calibration, splits, seed)
+    drawn = halves(responses.groups, calibration, splits, start)
     found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
     held, sizes, single, empty = (over_splits(OF_SETS[name](found.counts)) for name in OVER_SPLITS)
     size, covered = found.membership.row_means(drawn)
     tested = drawn.tests > 0
-    threshold = quantile(rows.answers[score], target)
+    limit = quantile(rows.answers[score], target)
     return PredictionSets(
         *(score, target, len(values), held, sizes, single, empty),
         mean_of(correct, responses.groups),
-        threshold,
-        _sets(rows.ranked, score, settings, threshold),
+        float(score_values(score, np.array(limit), settings)),
+        _sets(rows.ranked, score, settings, limit),
         np.where(tested, size, np.nan),
         np.where(tested, covered, np.nan),
         settings,
+        limit,
     )
 
 
@@ -128,12 +149,45 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     0.75 (0 to 1)
     """
     members = mask_of(sets, "sets")
-    right = answers_of(answers, np.zeros(members.shape))
+    right = answers_of(answers, np.zeros(members.shape), of="sets")
     held = np.asarray((members & right).any(axis=1))
     return mean_of(held, groups_of(groups, len(held)))
 
 
-def _responses(logits: Array, right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
+def _penalties(given: Any) -> Penalties:
+    numbers = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(numbers, list | tuple) or len(numbers) != len(Penalties._fields):
+        raise ValueError(f"penalties is {shown(given)}; give three numbers: raps, k_reg, saps")
+    raps, k_reg, saps = numbers
+    return Penalties(
+        within(raps, "penalties: raps", 0, MOST_PENALTY),
+        whole(k_reg, "penalties: k_reg", 1000, low=0),
+        within(saps, "penalties: saps", 0, MOST_PENALTY),
+    )
+
+
+def _noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
+    """[n] in 0 ... 1 without 1, of names and a seed, or of what stands in a row of logits."""
+    if names is not None:
+        return uniform([f"{seed} {name}" for name in names])
+    mixed = _mixed(np.full(len(logits), seed, dtype=np.uint64))
+    for column in (logits + 0.0).T:  # -0 is 0
+        bits = column.astype(np.float64).view(np.uint64)
+        mixed = np.where(np.isfinite(column), _mixed(mixed ^ bits), mixed)
+    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A step of SplitMix64 (Steele, Lea and Flood 2014)."""
+    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(numbers ^ (numbers >> np.uint64(31)))
+
+
+def _responses(
+    logits: Array, right: NDArray[np.bool_], groups: Any, seed: int, names: Sequence[str] | None = None
+) -> Responses:
     options = np.isfinite(logits).sum(axis=1)
     rows = len(logits)
     return Responses(
@@ -144,13 +198,9 @@ def _responses(logits: Array, right: NDArray[np.bool_], groups: Any, seed: int) 
         options=options,
         groups=groups,
         categories=np.zeros(rows, dtype=np.int64),
-        noise=np.random.Generator(np.random.SFC64(seed)).random(rows),
+        noise=_noise(logits, seed, names),
         defective=np.zeros(rows, dtype=bool),
     )
-
-
-def _ranked(logits: Array, right: NDArray[np.bool_], seed: int) -> Ranked:
-    return rank(_responses(logits, right, np.arange(len(logits)), seed))
 
 
 def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
@@ -158,9 +208,9 @@ def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
 
 
-def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) -> NDArray[np.bool_]:
-    """[n, k] in the order of the options; empty sets are filled."""
-    kept = (SCORES[score](ranked, penalties) <= threshold) & ranked.present
+def _sets(ranked: Ranked, score: str, penalties: Penalties, limit: float) -> NDArray[np.bool_]:
+    """[n, k] in the order of the options; empty sets are filled. limit: by the order of the score."""
+    kept = (SCORES[score].order(ranked, penalties) <= limit) & ranked.present
     empty = np.flatnonzero(~kept.any(axis=1))
     kept[empty] = ranked.tops(empty)
     sets = np.zeros(kept.shape, dtype=bool)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.library.arrays import answers_of, finite, logits_of, share
+from vouch.library.arrays import answers_of, finite, logits_of, rows_fit, share
 from vouch.library.figure import Result
-from vouch.metrics.calibration.probabilities import softmax
+from vouch.metrics.calibration.probabilities import log_softmax
 from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
 from vouch.metrics.responses import Array
 
@@ -49,13 +49,19 @@ def weighted_sets(
     values, fresh = logits_of(logits), logits_of(new_logits, "new_logits")
     right = answers_of(answers, values)
     known, new = finite(features, "features"), finite(new_features, "new_features")
-    if (len(known), len(new)) != (len(values), len(fresh)) or known.shape[1] != new.shape[1]:
-        raise ValueError("features: give a row of as many numbers for each row of logits, new ones alike")
+    if fresh.shape[1] != values.shape[1]:
+        raise ValueError(f"new_logits: {fresh.shape[1]} options, logits {values.shape[1]}; they must fit")
+    rows_fit(known, "features", len(values), "logits")
+    rows_fit(new, "new_features", len(fresh), "new_logits")
+    if known.shape[1] != new.shape[1]:
+        raise ValueError(f"new_features: {new.shape[1]} columns, features {known.shape[1]}; they must fit")
     weights, of_new = density_ratio(known, new)
-    scores = 1 - np.where(right, softmax(values), 0).max(axis=1)
+    # In the order of 1 - p, which would round to 1 where p is tiny.
+    scores = -np.where(right, log_softmax(values), -np.inf).max(axis=1)
     limits = weighted_thresholds(scores, weights, of_new, share(alpha, "alpha"))
-    sets = (1 - softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
+    sets = (-log_softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
     empty = ~sets.any(axis=1)
     sets[empty] = fresh[empty] == fresh[empty].max(axis=1, keepdims=True)
     effective = weights.sum() ** 2 / (weights**2).sum()
-    return WeightedSets(float(effective), float(np.isinf(limits).mean()), limits, sets, weights)
+    thresholds = np.where(np.isinf(limits), np.inf, -np.expm1(-limits))
+    return WeightedSets(float(effective), float(np.isinf(limits).mean()), thresholds, sets, weights)

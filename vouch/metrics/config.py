@@ -14,7 +14,7 @@ from pydantic import (
     field_validator,
 )
 
-from vouch.metrics.conformal.scores import SCORES, Penalties
+from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties
 from vouch.metrics.conformal.thresholds import STRATA
 from vouch.metrics.protocols import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
@@ -28,7 +28,6 @@ Alpha = Annotated[
     Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
 ]
 DEFAULT_ANSWER = "exact_match"
-MOST_PENALTY = 1e6  # scores stay finite, and differences of probabilities still show
 
 
 class Raps(BaseModel):

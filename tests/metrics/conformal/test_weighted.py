@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
+import vouch
 from vouch.metrics.comparison.transfer import CALIBRATION, SPLITS, item_vectors, transfers
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.conformal.thresholds import exact_rank
@@ -48,6 +49,20 @@ def coverage(seed: int, weighted: bool, harder: float) -> float:
     scores, found = (np.abs(each) + 0.3 * random.random(400) for each in (x, new))
     ratio = [norm.pdf(each, 1) / norm.pdf(each) if weighted else np.ones(400) for each in (x, new)]
     return float((found + harder <= weighted_thresholds(scores, *ratio, ALPHA)).mean())
+
+
+@pytest.mark.parametrize("scale", [1, 20, 60, 300])
+def test_without_a_shift_the_sets_are_those_of_lac_where_probabilities_vanish(scale: float) -> None:
+    random = np.random.default_rng(4)
+    logits, same = scale * random.normal(size=(500, 5)), np.zeros((500, 1))
+    answers = np.argsort(-logits, axis=1)[
+        np.arange(500), random.choice(5, 500, p=[0.7, 0.15, 0.1, 0.03, 0.02])
+    ]
+    weighted = vouch.weighted_sets(logits, answers, same, logits, same)
+    plain = vouch.prediction_sets(logits, answers, splits=2)
+    assert (weighted.sets == plain.sets).all()
+    assert weighted.thresholds == pytest.approx(np.full(500, plain.threshold), abs=1e-12)
+    assert 0.9 <= vouch.coverage(plain.sets, answers).value < 0.92
 
 
 def test_weights_mend_a_shift_of_the_covariates_and_no_other() -> None:

@@ -53,6 +53,22 @@ def test_turned_before_weighing_is_not_the_absolute_value_of_turned_after():
     assert float(spearman(-nll, performance)) == pytest.approx(abs(float(spearman(nll, performance))))
 
 
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([1, 2, 3, np.nan], [1, 2, 3, 4]),
+        ([1, 2, 3, 4], [np.nan, 2, 3, 4]),
+        ([np.nan] * 3, [1, 2, 3]),
+        ([np.nan, np.nan, 3], [1, 2, 3]),
+        ([1, 1, 1, 1], [1, 2, 3, 4]),
+        ([1], [1]),
+    ],
+)
+def test_what_orders_nothing_or_is_unknown_is_nan(x, y):
+    first, second = np.array(x, dtype=float), np.array(y, dtype=float)
+    assert all(isnan(measure(first, second)) for measure in (spearman, weighted_tau))
+
+
 @pytest.mark.parametrize("count", [2, 3, 4, 6])
 def test_a_perfect_order_has_the_smallest_p(count):
     order = np.arange(count, dtype=float)

@@ -61,7 +61,7 @@ def test_texts_have_tokens_and_a_row_for_each_temperature() -> None:
 
 
 def test_a_metric_without_a_scale_is_performance_too() -> None:
-    (block,) = blocks([question("q0", "a red cat", "a red cat"), question("q1", "a blue dog", "a red cat")])
+    (block,) = blocks([question("q0", "a red cat", "a red cat"), question("q1", "a blue dog", "a dog")])
     settings = config(answers={"d": ["cider_d"]})
     rows, outcomes = score_texts("m", "d", block, settings)
     assert outcomes["clean_correct"].null_count == 2

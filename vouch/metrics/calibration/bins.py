@@ -77,7 +77,8 @@ def _torch_edges(bins: int) -> NDArray[np.float32]:
 
 def equal_slots(confidence: Floats, bins: int) -> Ints:
     """[n] slot of each confidence: 0 ... bins - 1, edges belong to the bin above, 1 to the last."""
-    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    # A number on an edge may have been rounded down, 0.29 of 100 bins to 28.999999999999996.
+    return np.minimum((confidence * bins * (1 + 1e-12)).astype(np.int64), bins - 1)
 
 
 def mass_slots(confidence: Floats, bins: int) -> Ints:

@@ -29,16 +29,17 @@ class ImageInformation(NamedTuple):
     corrected: Floats
 
 
-def image_information(p: Floats, q: Floats, alpha: float = ALPHA) -> ImageInformation:
-    """p, q: [n, k] probabilities of the options with and without the picture, 0 where there is none.
+def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> ImageInformation:
+    """log_p, log_q: [n, k] of the options with and without the picture, -inf where there is none.
 
     The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
     contrastive decoding does (Leng et al. 2024, arXiv 2311.16922).
     """
-    logs, blind = (np.log(np.maximum(each, LEAST)) for each in (p, q))
-    rows, chosen = np.arange(len(p)), p.argmax(axis=1)
+    logs, blind = (np.where(np.isneginf(each), np.log(LEAST), each) for each in (log_p, log_q))
+    p, q = np.exp(log_p), np.exp(log_q)
+    rows, chosen = np.arange(len(p)), log_p.argmax(axis=1)
     entropy, without = (-(each * of).sum(axis=1) for each, of in ((p, logs), (q, blind)))
-    contrast = np.where(p > 0, (1 + alpha) * logs - alpha * blind, -np.inf)
+    contrast = np.where(np.isfinite(log_p), (1 + alpha) * logs - alpha * blind, -np.inf)
     weights = np.exp(contrast - contrast.max(axis=1, keepdims=True))
     corrected = weights[rows, chosen] / weights.sum(axis=1)
     information = without - entropy

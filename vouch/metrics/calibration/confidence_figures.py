@@ -40,7 +40,12 @@ def confidence_figures(
     figures = []
     if splits.sizes.min() > 0 and splits.sizes.max() < len(groups):
         scaled = scale(rows.ranked, rows.correct, splits, config.bins)
-        figures = [split_figure(name, formula(scaled), len(groups)) for name, formula in OF_SCALED.items()]
+        found = {name: formula(scaled) for name, formula in OF_SCALED.items()}
+        figures = [
+            split_figure(name, values, len(groups))
+            for name, values in found.items()
+            if not np.isnan(values).any()
+        ]
     return figures + _resampled(probabilities, groups, config)
 
 
@@ -51,7 +56,7 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> 
     wide, mass, places = (
         equal_slots(confidence, bins),
         mass_slots(confidence, bins),
-        mass_slots(-confidence, surest),
+        mass_slots(-probabilities.sureness, surest),
     )
     ones, picked = np.ones(len(groups)), np.asarray(probabilities.picked)
     right = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
@@ -89,9 +94,9 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> 
 
 def _order(probabilities: Probabilities) -> Order:
     """Every block of equal confidence."""
-    confidence, block = np.unique(-probabilities.confidence, return_inverse=True)
+    levels, block = np.unique(-probabilities.sureness, return_inverse=True)
     counts, correct = (
-        np.bincount(block, values, minlength=len(confidence)).astype(np.float64)
+        np.bincount(block, values, minlength=len(levels)).astype(np.float64)
         for values in (None, probabilities.correct)
     )
     return Order(counts, correct)

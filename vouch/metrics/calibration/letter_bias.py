@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
+from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities, log_softmax
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.join import Block
@@ -32,7 +32,7 @@ from vouch.tables.prompts import CIRCULAR, LETTERS, ORIGINAL
 
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12
-"""Least probability, for letters that a server left out."""
+"""Probability of letters that a server left out."""
 
 
 def debiased(blocks: Mapping[str, Block]) -> tuple[str, Figure] | None:
@@ -51,7 +51,7 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
     names = sorted({name for block in blocks for name in block.items})
     group_of = {name: g for block in blocks for name, g in zip(block.items, block.groups, strict=True)}
     width = max(int(block.responses.roles.max(initial=0)) for block in blocks) + 1 - NONE_OF_ABOVE
-    mass, right = np.zeros((len(names), width)), np.zeros((len(names), width), dtype=bool)
+    mass, right = np.zeros((2, len(names), width)), np.zeros((len(names), width), dtype=bool)
     asked, own = np.zeros(len(names), dtype=int), np.zeros(len(names), dtype=int)
     for block in blocks:
         kept = ~block.responses.defective
@@ -59,7 +59,12 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
         item = np.searchsorted(names, np.asarray(block.items)[kept])
         row, letter = np.nonzero(probabilities.present)
         role = probabilities.roles[row, letter] - NONE_OF_ABOVE
-        np.add.at(mass, (item[row], role), probabilities.p[row, letter])
+        logs = log_softmax(probabilities.logits)
+        # Sums of p as whole numbers and what they lack or exceed, so that 1 - 1e-20 is no 1.
+        likely = (logs > np.log(0.5))[row, letter]
+        rest = np.exp(-probabilities.sureness)[row]
+        np.add.at(mass[0], (item[row], role), likely)
+        np.add.at(mass[1], (item[row], role), np.where(likely, -rest, probabilities.p[row, letter]))
         right[item[row], role] |= probabilities.answers[row, letter]
         asked += np.bincount(item, minlength=len(names))
         np.maximum.at(own, item, (probabilities.present & (probabilities.roles >= 0)).sum(axis=1))
@@ -67,11 +72,20 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
     whole &= asked > 0
     if not whole.any():
         return None
-    tops = mass[whole] == mass[whole].max(axis=1, keepdims=True)
+    tops = _largest(*mass[:, whole])
     correct = (tops & right[whole]).sum(axis=1) / tops.sum(axis=1)
     groups = np.asarray([group_of[name] for name in names])[whole]
     numbers = np.unique(groups, return_inverse=True)[1]
     return variation, mean_figure("accuracy_debiased", correct, numbers, CLEAN)
+
+
+def _largest(numbers: Floats, rests: Floats) -> Bools:
+    """[n, k] the largest of the sums of a whole number and a rest; of nearly equal ones the rests decide."""
+    total = numbers + rests
+    close = total > total.max(axis=1, keepdims=True) - 1e-12
+    most = np.where(close, numbers, -np.inf).max(axis=1, keepdims=True)
+    close &= numbers == most
+    return np.asarray(close & (rests == np.where(close, rests, -np.inf).max(axis=1, keepdims=True)))
 
 
 def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Figure] | None:
@@ -102,7 +116,8 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
 def _right(probabilities: Probabilities, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
     """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are right
     among those that test."""
-    logs = np.log(np.maximum(probabilities.p[chosen], FLOOR))
+    logs = log_softmax(probabilities.logits[chosen])
+    logs[np.isneginf(logs)] = np.log(FLOOR)
     logs[~probabilities.present[chosen]] = -np.inf
     first, group = np.unique(groups[chosen], return_index=True, return_inverse=True)[1:]
     priors = _priors(logs[:, native], group)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from vouch.metrics.calibration.bins import Bins
-from vouch.metrics.calibration.probabilities import Probabilities, entropy
+from vouch.metrics.calibration.probabilities import Probabilities, entropy, log_softmax
 from vouch.metrics.calibration.temperature import Scaled
 from vouch.metrics.responses import Array, Bools, Floats, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
@@ -73,9 +73,10 @@ def entropy_normalised(probabilities: Probabilities) -> Floats:
 
 
 def nll(probabilities: Probabilities) -> Floats:
-    """[n] -log of the probability on the answers; 708 nats, of the least float64, where that is 0."""
-    right = (probabilities.p * probabilities.answers).sum(axis=1)
-    return np.asarray(-np.log(np.clip(right, LEAST, 1)))
+    """[n] -log of the probability on the answers; 708 nats, of the least float64, where none is possible."""
+    logs = np.where(probabilities.answers, log_softmax(probabilities.logits), -np.inf)
+    right = np.logaddexp.reduce(np.sort(logs, axis=1), axis=1)
+    return np.asarray(np.where(np.isneginf(right), -np.log(LEAST), np.maximum(0.0 - right, 0.0)))
 
 
 def top2_gap(probabilities: Probabilities) -> Floats:

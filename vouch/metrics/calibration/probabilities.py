@@ -61,6 +61,11 @@ class Probabilities:
         """[n] the largest probability."""
         return np.asarray(self.p.max(axis=1))
 
+    @cached_property
+    def sureness(self) -> Floats:
+        """[n] minus the log of 1 - confidence: in the same order, also where the confidence rounds to 1."""
+        return sureness(self.logits)
+
     def share(self, letters: Bools) -> Floats | Bools:
         """[n] share of the prediction that falls on the marked letters [n, k], or whether it does."""
         fallen = self.picked * letters
@@ -141,6 +146,39 @@ def softmax(logits: Floats) -> Floats:
         part /= part.sum(axis=1, keepdims=True)
         weights[piece] = part
     return weights
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """[n, k] float64, log of the softmax of each row; -inf where there is no letter.
+
+    Summed from the smallest up, so that the order of the options cannot move a bit, and without the largest,
+    so that the log of a probability just below 1 is no 0.
+    """
+    gaps = _gaps(logits)
+    return np.asarray(gaps - np.log1p(_sums(np.exp(np.sort(gaps, axis=1)[:, :-1])))[:, None])
+
+
+def sureness(logits: Floats) -> Floats:
+    """[n] -log of 1 - p of the most probable letter; the largest float64 where it is the only one."""
+    most = np.finfo(np.float64).max
+    others = np.sort(_gaps(logits), axis=1)[:, :-1]
+    second = others.max(axis=1, initial=-most)
+    with np.errstate(divide="ignore"):
+        rest = second + np.log(_sums(np.exp(others - second[:, None])))
+    return np.asarray(np.minimum(np.log1p(np.exp(rest)) - rest, most))
+
+
+def _gaps(logits: Floats) -> Floats:
+    found = logits.astype(np.float64)
+    return np.asarray(found - found.max(axis=1, keepdims=True))
+
+
+def _sums(columns: Floats) -> Floats:
+    """[n] of columns [n, k], from the first to the last."""
+    total = np.zeros(len(columns))
+    for column in columns.T:
+        total += column
+    return total
 
 
 def entropy(p: Floats) -> Floats:

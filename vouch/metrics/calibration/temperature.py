@@ -15,7 +15,8 @@ from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 COLDEST, HOTTEST = 0.05, 20.0
-"""Bounds of T, met where a calibration half is all right or all wrong."""
+"""Bounds of T, met where a calibration half is all right or all wrong. Where its rows have equal logits, or
+one option each, every T is as good: NaN."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
 ROWS = 1 << 16
 """Rows that are scaled at a time, of all splits together, so that memory stays flat."""
@@ -38,7 +39,8 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
     """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
     calibrating = splits.calibrating()
     logits, answer = logs(ranked)
-    found = fit(logits, answer, calibrating)
+    fitted = fit(logits, answer, calibrating)
+    found = np.where(np.isnan(fitted), 1.0, fitted)
     weights = np.exp(logits)
     confidence = weights.max(axis=1) / weights.sum(axis=1)
     slots = equal_slots(confidence, bins)
@@ -55,19 +57,24 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
         first, every, right = split * bins, len(temperature) * bins, correct[row]
         tallied.append(tally(first + equal_slots(sure, bins), every, sure, right))
         before.append(tally(first + slots[row], every, confidence[row], right))
-    return Scaled(found, np.array(nll), by_split(tallied, bins), by_split(before, bins))
+    return Scaled(fitted, np.array(nll), by_split(tallied, bins), by_split(before, bins))
 
 
 def logs(ranked: Ranked) -> tuple[Floats, Floats]:
-    """[n, k] log p, -inf where there is no letter; [n] that of the answer, the largest of several."""
-    found = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
+    """[n, k] log p, -inf where there is no letter; [n] that of the answer, the largest of several.
+
+    An impossible letter has what the least float64 gives, or less where another one has.
+    """
+    impossible = np.isneginf(ranked.log_p)
+    least = ranked.log_p.min(axis=1, where=~impossible, initial=np.log(np.finfo(np.float64).tiny))
+    found = np.where(impossible, least[:, None], ranked.log_p)
     found = np.where(ranked.present, found, -np.inf)
     return found, np.where(ranked.answers, found, -np.inf).max(axis=1)
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array:
     """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 where another split
-    has none within the bounds.
+    has none within the bounds. NaN where all T are alike.
 
     logits [n, k], -inf where there is no letter; answer [n]: the answer's (the largest of several).
     Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each
@@ -84,7 +91,8 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array
         above[~(means > 0).any(axis=1)] = NODES - 1
         above = np.maximum(above, 1)
         low, high = float(grid[above.min() - 1]), float(grid[above.max()])
-    return np.asarray(1 / _roots(grid, means, above))
+    told = logits.max(axis=1) > np.where(np.isneginf(logits), np.inf, logits).min(axis=1)
+    return np.where((weights * told).any(axis=1), 1 / _roots(grid, means, above), np.nan)
 
 
 def _roots(grid: Floats, means: Floats, above: Ints) -> Array:

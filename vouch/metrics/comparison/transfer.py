@@ -26,7 +26,8 @@ Vectors = Mapping[str, Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class _Answers:
-    """Of one model, dataset and output, n rows. scores [n]: LAC of the answer, NaN for texts. p: by row."""
+    """Of one model, dataset and output, n rows. scores [n]: minus p of the answer, in the order of LAC's
+    1 - p, which would round to 1 where p is tiny; NaN for texts. p: by row."""
 
     items: list[str]
     groups: list[str]
@@ -97,7 +98,7 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
     found = {}
     for place, part in frame.groupby(names[:3], sort=True):
         pairs = zip(part["probabilities"], part["answers"], strict=True)
-        scores = [np.nan if p is None or isinstance(p, float) else 1 - max(p[a] for a in right)
+        scores = [np.nan if p is None or isinstance(p, float) else -max(p[a] for a in right)
                   for p, right in pairs]  # fmt: skip
         output, model, dataset = place
         found[str(output), str(model), str(dataset)] = _Answers(
@@ -140,7 +141,7 @@ def _sets(
             return {}
         own = weights[0][calibrates]
         limits = weighted_thresholds(first.scores[calibrates], own, weights[1][tests], alpha)
-        size = ((1 - p[tests] <= limits[:, None]) & (p[tests] >= 0)).sum(axis=1)
+        size = ((-p[tests] <= limits[:, None]) & (p[tests] >= 0)).sum(axis=1)
         covered = second.scores[tests] <= limits
         effective = own.sum() ** 2 / (own**2).sum()
         found.append((covered.mean(), size.mean(), np.isinf(limits).mean(), effective))

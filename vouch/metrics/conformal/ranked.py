@@ -2,6 +2,7 @@
 order.
 
 Everything here is the same for letters of equal probability, so no number depends on how ties were sorted.
+Masses are logarithms: a probability of 1e-400 has its place, and so has one that falls short of 1 by as much.
 """
 
 from dataclasses import dataclass, fields
@@ -15,6 +16,8 @@ from vouch.metrics.responses import Array, Bools, Floats, Ints, Responses
 
 ANSWER = 32
 """A mark that is carried through the sort: the letter's place in its prompt, plus this for an answer."""
+FAR = -600.0
+"""Logits that lie further below the largest one are added up as logarithms; their exponentials vanish."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,55 @@ class Ranked:
         return Ranked(**{f.name: np.asfortranarray(getattr(self, f.name)[rows]) for f in fields(self)})
 
     @cached_property
-    def p(self) -> Floats:
-        """[n, k] float64, softmax of each row; 0 where no letter is left. Summed from the smallest up."""
-        weights = self.logits.astype(np.float64)
-        weights -= weights[:, :1].copy()
-        np.exp(weights[:, 1:], out=weights[:, 1:])
-        weights[:, 0] = 1
-        total = np.zeros(len(weights))
-        for column in weights.T[::-1]:
-            total += column
-        weights /= total[:, None]
-        return weights
+    def gaps(self) -> Floats:
+        """[n, k] float64, logits minus the largest of the row; -inf where no letter is left."""
+        gaps = self.logits.astype(np.float64)
+        gaps -= gaps[:, :1].copy()
+        return gaps
+
+    @cached_property
+    def _from(self) -> Floats:
+        """[n, k] log of the sum of exp(gaps) of this letter and all after it, from the smallest up."""
+        sums = np.exp(self.gaps)
+        for rank in range(sums.shape[1] - 2, 0, -1):
+            sums[:, rank] += sums[:, rank + 1]
+        with np.errstate(divide="ignore"):
+            np.log(sums[:, 1:], out=sums[:, 1:])
+        far = np.flatnonzero((self.gaps < FAR).any(axis=1))
+        if len(far):
+            backwards = np.logaddexp.accumulate(self.gaps[far, :0:-1], axis=1)
+            sums[far, 1:] = backwards[:, ::-1]
+        sums[:, 0] = np.log1p(np.exp(sums[:, 1])) if sums.shape[1] > 1 else 0.0
+        return sums
+
+    @cached_property
+    def log_p(self) -> Floats:
+        """[n, k] log of the softmax; -inf where no letter is left."""
+        return np.asarray(self.gaps - self._from[:, :1])
+
+    @cached_property
+    def log_beside(self) -> Floats:
+        """[n, 1] log of 1 - p of the most probable letter."""
+        if self.gaps.shape[1] == 1:
+            return np.full((len(self), 1), -np.inf)
+        return np.asarray(self._from[:, 1:2] - self._from[:, :1])
+
+    @cached_property
+    def log_from(self) -> Floats:
+        """[n, k] log of the sum of all p no larger than this one; 0 for the most probable letters."""
+        mass = self._from - self._from[:, :1]
+        for rank in range(1, mass.shape[1]):
+            np.copyto(mass[:, rank], mass[:, rank - 1], where=self._same[:, rank - 1])
+        return mass
+
+    @cached_property
+    def log_below(self) -> Floats:
+        """[n, k] log of the sum of all p smaller than this one; -inf for the least probable letters."""
+        mass: Floats = np.full_like(self._from, -np.inf)
+        for rank in range(mass.shape[1] - 2, -1, -1):
+            after = self._from[:, rank + 1] - self._from[:, 0]
+            mass[:, rank] = np.where(self._same[:, rank], mass[:, rank + 1], after)
+        return mass
 
     @property
     def answers(self) -> Bools:
@@ -73,44 +114,18 @@ class Ranked:
 
     def tops(self, rows: Ints) -> Bools:
         """[r, k] the letters with the largest probability, of some rows."""
-        p = self.p[rows]
-        return np.asarray(p == p[:, :1]) & self.present[rows]
+        return np.asarray(self.gaps[rows] == 0) & self.present[rows]
 
     @cached_property
     def _same(self) -> Bools:
         """[n, k - 1] whether a letter is as probable as the next one."""
-        return np.asarray(self.p[:, :-1] == self.p[:, 1:])
-
-    @cached_property
-    def _running(self) -> Floats:
-        total = self.p.copy(order="F")
-        for rank in range(1, total.shape[1]):
-            total[:, rank] += total[:, rank - 1]
-        return total
-
-    @cached_property
-    def upto(self) -> Floats:
-        """[n, k] sum of all p at least as large as this one; exactly 1 for the least probable letter."""
-        mass = self._running / self._running[:, -1:]
-        if self._same.any():
-            for rank in range(mass.shape[1] - 2, -1, -1):
-                np.copyto(mass[:, rank], mass[:, rank + 1], where=self._same[:, rank])
-        return mass
-
-    @cached_property
-    def before(self) -> Floats:
-        """[n, k] sum of all p larger than this one."""
-        mass = np.zeros_like(self._running)
-        for rank in range(1, mass.shape[1]):
-            previous = self._running[:, rank - 1] / self._running[:, -1]
-            mass[:, rank] = np.where(self._same[:, rank - 1], mass[:, rank - 1], previous)
-        return mass
+        return np.asarray(self.gaps[:, :-1] == self.gaps[:, 1:])
 
     @cached_property
     def place(self) -> Array:
         """[n, k] 1 + how many letters are more probable."""
-        places = np.ones(self.p.shape, order="F")
-        for rank in range(1, self.p.shape[1]):
+        places: Array = np.ones(self.gaps.shape)
+        for rank in range(1, places.shape[1]):
             places[:, rank] = np.where(self._same[:, rank - 1], places[:, rank - 1], rank + 1)
         return places
 

@@ -9,7 +9,7 @@ import numpy as np
 from vouch.metrics.conformal.membership import Scores, SetMembership, answer_scores, set_membership
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.conformal.ranked import Ranked, rank
-from vouch.metrics.conformal.scores import Penalties, with_penalties
+from vouch.metrics.conformal.scores import Penalties, score_values, with_penalties
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.conformal.thresholds import STRATA, Strata, thresholds
 from vouch.metrics.intervals import SHARES
@@ -28,13 +28,15 @@ Drawn = tuple[str, str, str, float, Array]
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a protocol: ranked, categories [n], correct [n], scores and answer scores [n] by name."""
+    """The rows of a protocol: ranked, categories [n], correct [n]; by name of the score its order and that of
+    the answers [n], as in vouch.metrics.conformal.scores, with the penalties."""
 
     ranked: Ranked
     categories: Ints
     correct: Floats | Bools
     scores: dict[str, Scores]
     answers: dict[str, Array]
+    penalties: Penalties
 
     def strata(self, kind: str) -> Strata:
         """The strata of a kind of calibration."""
@@ -43,7 +45,8 @@ class Rows:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Sets of one score: thresholds [splits, strata], the set membership of all rows, and their counts."""
+    """Sets of one score: thresholds [splits, strata] by its order, the set membership of all rows, and their
+    counts."""
 
     limits: Array
     membership: SetMembership
@@ -56,7 +59,8 @@ def rows_of(
     """Rows from responses; correct [n]: share of each row's prediction that is correct; scores: names."""
     ranked = rank(responses)
     formulas: dict[str, Scores] = {name: with_penalties(name, penalties) for name in scores}
-    return Rows(ranked, responses.categories, correct, formulas, answer_scores(ranked, formulas))
+    answers = answer_scores(ranked, formulas)
+    return Rows(ranked, responses.categories, correct, formulas, answers, penalties)
 
 
 class Calibrations:
@@ -98,7 +102,8 @@ def set_figures(
             continue
         for alpha in config.alphas:
             found = calibrations.of(strata, alpha)
-            drawn += [(score, metric, kind, alpha, each) for score, metric, each in _values(found, kind)]
+            values = _values(found, kind, rows.penalties)
+            drawn += [(score, metric, kind, alpha, each) for score, metric, each in values]
             if kind == MARGINAL and alpha == config.main_alpha:
                 main = {score: each.membership for score, each in found.items()}
     for share in config.shares:
@@ -111,7 +116,9 @@ def set_figures(
     return _figures(drawn, len(rows.ranked)), main
 
 
-def _values(found: dict[str, Calibrated], kind: str) -> Iterator[tuple[str, str, Array]]:
+def _values(
+    found: dict[str, Calibrated], kind: str, penalties: Penalties
+) -> Iterator[tuple[str, str, Array]]:
     """score, metric, [splits]: every metric of the sets of all scores, and their thresholds."""
     for metric, formula in OF_SETS.items():
         of_score = {score: formula(each.counts) for score, each in found.items()}
@@ -122,7 +129,8 @@ def _values(found: dict[str, Calibrated], kind: str) -> Iterator[tuple[str, str,
     yield "", "infinite_threshold_rate", np.isinf(found[HEADLINE[0]].limits).mean(axis=1)
     if kind == MARGINAL:
         limits = {score: each.limits[:, 0] for score, each in found.items()}
-        yield from ((score, "threshold", each) for score, each in limits.items())
+        for score, each in limits.items():
+            yield score, "threshold", score_values(score, each, penalties)
         if "margin" in limits:
             yield "margin", "negative_threshold_rate", (limits["margin"] < 0).astype(np.float64)
 

@@ -12,6 +12,7 @@ import numpy as np
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import set_membership
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts, unfilled_coverage
+from vouch.metrics.conformal.scores import score_values
 from vouch.metrics.conformal.set_figures import Rows, rows_of
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.conformal.thresholds import thresholds
@@ -19,6 +20,9 @@ from vouch.metrics.intervals import percentiles
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import MARGINAL, Figure, split_figure
 from vouch.metrics.responses import Ints, Responses
+
+SLACK = 1e-9
+"""Of the ends of an interval, which are rounded."""
 
 
 def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
@@ -64,12 +68,13 @@ def _of_score(
     alike = np.zeros(rows, dtype=np.int64)
     found = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
     counts = SetCounts(found.counts(testing), one, one)
+    drawn = score_values(score, limits, first.penalties)
     values = {
         "shift_coverage": unfilled_coverage(counts),
         "shift_set_size": OF_SETS["set_size"](counts),
-        "threshold_drift": limits[:, 1] - limits[:, 0],
+        "threshold_drift": drawn[:, 1] - drawn[:, 0],
     }
     figures = [split_figure(name, each, rows, score, MARGINAL, alpha) for name, each in values.items()]
     low, high = percentiles(values["shift_coverage"])
-    broken = float(not low <= 1 - alpha <= high)
+    broken = float(not low - SLACK <= 1 - alpha <= high + SLACK)
     return [*figures, Figure(score, "shift_broken", broken, rows, calibration=MARGINAL, alpha=alpha)]

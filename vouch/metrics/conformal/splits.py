@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,13 @@ from vouch.metrics.responses import Array, Bools, Ints
 
 BYTES = 1 << 13
 """Of each split at a time, so that they stay in the processor's cache."""
+DIGITS = 12
+"""That count of a number somebody worked out, such as 1 - 0.9; the rest is rounding."""
+
+
+def meant(number: float) -> Fraction:
+    """The number that was meant by one in floating point."""
+    return Fraction(f"{number:.{DIGITS}g}")
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
     """
     numbers = np.unique(groups, return_inverse=True)[1]
     total = int(numbers.max(initial=-1)) + 1
-    chosen = math.floor(calibration * total)
+    chosen = math.floor(meant(calibration) * total)
     source = np.random.SFC64(seed)
 
     def drawn() -> Iterator[Bools]:

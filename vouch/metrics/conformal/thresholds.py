@@ -10,14 +10,13 @@ A stratum with too few calibration rows has an infinite threshold: its sets hold
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.conformal.ranked import Ranked
-from vouch.metrics.conformal.splits import Splits
+from vouch.metrics.conformal.splits import Splits, meant
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 
@@ -114,7 +113,7 @@ def quantile(scores: Floats, alpha: float) -> float:
 def exact_rank(count: int, alpha: float) -> int:
     """ceil((n+1)(1-alpha)) without rounding error: the 1-based rank of the conformal threshold.
 
-    Larger than `count` where n is too small for the target; the threshold is +inf then
-    (Vovk et al. 2005; Angelopoulos and Bates 2023, section 1).
+    1 - 0.9 as alpha means 0.1. Larger than `count` where n is too small for the target; the threshold is +inf
+    then (Vovk et al. 2005; Angelopoulos and Bates 2023, section 1).
     """
-    return math.ceil((count + 1) * (1 - Fraction(str(alpha))))
+    return math.ceil((count + 1) * (1 - meant(alpha)))

@@ -47,7 +47,7 @@ def clean(responses: Responses, config: Config) -> Protocol:
         if values is not None:
             figures.append(mean_figure(name, values, rows.groups, CLEAN))
     figures += confidence_figures(probabilities, ranked, rows.groups, splits, config)
-    figures += selective_figures(probabilities.confidence, probabilities.correct, rows.groups, config.seed)
+    figures += selective_figures(probabilities.sureness, probabilities.correct, rows.groups, config.seed)
     of_sets, found = set_figures(ranked, rows.groups, splits, config)
     return Protocol(figures + of_sets, _columns(probabilities, found, splits, ~responses.defective))
 

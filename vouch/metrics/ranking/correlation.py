@@ -1,7 +1,7 @@
 """How well one number orders models as another one does: the only place where correlations are computed.
 
 Both arguments hold one number per model in the last axis, [..., models], and higher is better in both.
-NaN where all numbers of one side are equal.
+NaN where all numbers of one side are equal, or one is NaN.
 """
 
 import math
@@ -42,7 +42,8 @@ def weighted_tau(x: Array, y: Array) -> Array:
         both, alone_x, alone_y = ((weights * pairs).sum(axis=-1) for pairs in (agreed, of_x, of_y))
         with np.errstate(invalid="ignore"):
             taus.append(both / (np.sqrt(alone_x) * np.sqrt(alone_y)))
-    return np.asarray(np.clip((taus[0] + taus[1]) / 2, -1, 1))
+    unknown = (np.isnan(x) | np.isnan(y)).any(axis=-1)
+    return np.where(unknown, np.nan, np.clip((taus[0] + taus[1]) / 2, -1, 1))
 
 
 def _signs(values: Array) -> NDArray[np.int8]:

@@ -77,11 +77,11 @@ def sizes(task: Task, proxy: Task, alpha: float) -> Array:
     p = task.label_free[PROBABILITIES]
     found = np.full(p.shape[:2], np.nan)
     right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
-    scores = 1 - np.fmax.reduce(right, axis=2, initial=np.nan)
+    scores = -np.fmax.reduce(right, axis=2, initial=np.nan)  # 1 - p would round to 1 where p is tiny
     for model, own in enumerate(scores):
         threshold = quantile(own[~np.isnan(own)], alpha)
         answered = ~np.isnan(p[model]).all(axis=1)
-        found[model, answered] = np.maximum((1 - p[model, answered] <= threshold).sum(axis=1), 1)
+        found[model, answered] = np.maximum((-p[model, answered] <= threshold).sum(axis=1), 1)
     return found
 
 

@@ -41,10 +41,15 @@ class Task:
 
     @property
     def certainty(self) -> Array:
-        """[m, n] how sure the model is: minus NLL of the least probable token, or largest probability."""
+        """[m, n] how sure the model is: minus NLL of the least probable token, or the log-odds of the most
+        probable option, whose probability may round to 1."""
         if NLL in self.label_free:
             return -self.label_free[NLL]
-        return highest(self.label_free[PROBABILITIES])
+        given = self.label_free[PROBABILITIES]
+        p = np.sort(np.nan_to_num(given), axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.log(p[:, :, -1]) - np.log(p[:, :, :-1].sum(axis=2))
+        return np.where(np.isnan(given).all(axis=2), np.nan, odds)
 
 
 def highest(probabilities: Array) -> Array:

@@ -39,7 +39,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     plain, part = blocks[ORIGINAL], parts[ORIGINAL]
     probabilities = clean_probabilities(plain.responses)
     found: Estimates = {
-        CONFIDENCE: np.asarray(probabilities.confidence, dtype=np.float64),
+        CONFIDENCE: probabilities.sureness,
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
     }

@@ -8,7 +8,7 @@ import numpy as np
 from vouch.metrics.calibration.bins import Bins, equal_slots, resampled_bins, tally
 from vouch.metrics.calibration.certainty import ImageInformation, image_information
 from vouch.metrics.calibration.metrics import ece
-from vouch.metrics.calibration.probabilities import clean_probabilities
+from vouch.metrics.calibration.probabilities import clean_probabilities, log_softmax
 from vouch.metrics.config import Config
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
@@ -52,7 +52,7 @@ def paired(plain: Block, other: Block) -> Paired | None:
     without = clean_probabilities(other.responses.take(others))
     return Paired(
         rows,
-        image_information(with_it.p[:, :width], without.p[:, :width]),
+        image_information(log_softmax(with_it.logits)[:, :width], log_softmax(without.logits)[:, :width]),
         np.asarray(with_it.confidence, dtype=np.float64),
         np.asarray(with_it.correct, dtype=np.float64),
         np.asarray(without.correct, dtype=np.float64),

@@ -2,7 +2,8 @@
 
 Cosine of clipped TF-IDF vectors of 1- to 4-grams, times a Gaussian of the difference in length (sigma 6),
 mean over the references and the sizes, times 10: between 0 and 10. A gram's rarity is counted over the
-references of all the rows that are scored together. Words: lower case, without punctuation. Length: the
+references of all the rows that are scored together; NaN where none is rarer than another, as of one
+picture. Words: lower case, without punctuation. Length: the
 number of pairs of words, as in the code of pycocoevalcap.
 """
 
@@ -10,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import numpy as np
 
@@ -22,11 +24,13 @@ Grams = Counter[tuple[str, ...]]
 
 
 def scores(texts: Sequence[str], references: References) -> list[float]:
-    """[n] in 0 ... 10."""
+    """[n] in 0 ... 10; NaN for all where no gram of the references is missing from those of some row."""
     known = [[_grams(words(one)) for one in each] for each in references]
     seen: Grams = Counter()
     for each in known:
         seen.update(gram for gram in set().union(*each))
+    if all(rows == len(known) for rows in seen.values()):
+        return [math.nan] * len(known)
     total = math.log(max(len(known), 1))
     pairs = zip(texts, known, strict=True)
     return [_score(_grams(words(text)), each, seen, total) for text, each in pairs]
@@ -34,7 +38,7 @@ def scores(texts: Sequence[str], references: References) -> list[float]:
 
 def words(text: str) -> list[str]:
     """Words of a caption."""
-    return re.findall(r"\w+(?:['’]\w+)?", text.lower())
+    return re.findall(r"\w+(?:['’]\w+)?", normalize("NFC", text.lower()))
 
 
 def _grams(tokens: list[str]) -> Grams:

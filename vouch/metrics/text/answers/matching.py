@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from unicodedata import normalize
 
 from rapidfuzz.distance import Levenshtein
 
@@ -22,15 +23,15 @@ _PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
 def anls(text: str, reference: str) -> float:
-    """1 - Levenshtein distance / length of the longer text, in lower case with single spaces; 0 below 0.5."""
-    first, second = (" ".join(each.lower().split()) for each in (text, reference))
+    """1 - Levenshtein distance / length of the longer text, 0 where that distance is half the length or more
+    (Biten et al. 2019). In lower case with single spaces; composed and decomposed accents are the same."""
+    first, second = (" ".join(normalize("NFC", each.lower()).split()) for each in (text, reference))
     longer = max(len(first), len(second))
     if longer == 0:
         return 1.0
-    # Beyond the cutoff the similarity is below the threshold; it bounds the work on a long text.
+    # Beyond the cutoff the distance is too large; it bounds the work on a long text.
     distance = Levenshtein.distance(first, second, score_cutoff=int(ANLS_THRESHOLD * longer))
-    similarity = 1 - distance / longer
-    return similarity if similarity >= ANLS_THRESHOLD else 0.0
+    return 1 - distance / longer if distance < ANLS_THRESHOLD * longer else 0.0
 
 
 def exact_match(text: str, reference: str) -> float:
@@ -41,7 +42,8 @@ def exact_match(text: str, reference: str) -> float:
 
 def lower_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
-    return float(text.strip().lower() == reference.strip().lower())
+    first, second = (normalize("NFC", each.strip().lower()) for each in (text, reference))
+    return float(first == second)
 
 
 def ocr_contains(text: str, reference: str) -> float:
