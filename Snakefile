@@ -1,5 +1,5 @@
 # The same DAG as dvc.yaml, for clusters. No rule is written here: vouch/pipeline/dag.py reads dvc.yaml, and a
-# stage is run when its contents say so (vouch/pipeline/stamps.py), as `dvc repro` would.
+# stage is run when its contents say so (vouch/pipeline/state.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
 #   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
 #   snakemake --software-deployment-method apptainer --config image=IMAGE     every stage in a container
@@ -11,7 +11,7 @@ sys.path.insert(0, workflow.basedir)
 from vouch.params.start import start_snakemake
 from vouch.pipeline import runners
 from vouch.pipeline.dag import is_folder
-from vouch.pipeline.stamps import stamp_path
+from vouch.pipeline.state import stamp_path
 
 # workflow.dryrun is not known yet
 PIPELINE, RESOURCES = start_snakemake(config, workflow.is_main_process, workflow.output_settings.dryrun)

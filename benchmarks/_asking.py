@@ -15,8 +15,8 @@ from PIL import Image
 
 from benchmarks._llava import AFTER, Shape, sentence
 from vouch.models.requests.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
-from vouch.models.requests.keys import PACK_PROMPTS
-from vouch.tables.prompts import LETTERS
+from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.tables.asked import LETTERS
 
 PICTURE = (640, 480)
 SUFFIX = (60, 100)  # tokens after the picture

@@ -9,7 +9,7 @@ from benchmarks._asking import option_tokens, suffix_tokens
 from benchmarks._clock import seconds
 from benchmarks._llava import Shape
 from vouch.models.requests.engine import Question
-from vouch.models.requests.keys import PACK_PROMPTS
+from vouch.models.requests.packs import PACK_PROMPTS
 
 BYTES = 2  # of a weight in bfloat16
 

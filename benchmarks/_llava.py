@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from vouch.models.loading.model_loading import LoadedModel, head_in_float32
+from vouch.models.loading.loading import LoadedModel, head_in_float32
 
 PATCH = 14
 CONTEXT = 4096  # most tokens of a prompt

@@ -19,10 +19,9 @@ import pyarrow as pa
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT, process
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
+from vouch.tables.results import OUTCOMES, outcomes_path
 
 DATASET = "simulated"
 MODELS, ITEM_COUNT, FEWER, VARIATIONS = 26, 100_000, 8_000, 12

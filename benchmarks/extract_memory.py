@@ -18,11 +18,11 @@ from PIL import Image
 
 from benchmarks._figure import figure
 from tests.models.tiny import save_llava, sentence
-from vouch.models.decoder.shared_prefix import SharedPrefix, shared_prefix
-from vouch.models.loading.model_loading import load_model
+from vouch.models.decoder.row_engine import SharedPrefix, shared_prefix
+from vouch.models.loading.loading import load_model
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Pack, Question
-from vouch.tables.prompts import LETTERS
+from vouch.tables.asked import LETTERS
 
 SIDE, MARKS = 64, "ABCDEF"
 MANY, FEW = 4000, 500

@@ -13,9 +13,9 @@ import numpy as np
 from PIL import Image, ImageFilter, ImageOps
 
 from benchmarks._figure import figure
+from vouch.images.opening import render
 from vouch.images.operations import BLUR, BLUR_SIDE, LIGHT, QUALITY
-from vouch.images.pictures import render
-from vouch.tables.images import FORMATS
+from vouch.tables.asked import FORMATS
 
 SIZE, PICTURES, ROUNDS = (640, 480), 24, 5
 STEPS = ["", "blur", "brighten", "jpeg", "rotate"]

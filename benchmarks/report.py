@@ -21,16 +21,13 @@ from benchmarks._figure import figure
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report import figures, plugins
 from vouch.report.config import Config
-from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.drawing import RenderCache
-from vouch.report.evidence import Evidence
+from vouch.report.evidence import Evidence, load
 from vouch.report.figures import of_dataset
-from vouch.report.headline import metrics_json
-from vouch.report.load import load
 from vouch.report.sections import papers
 from vouch.report.sections.papers import figure_specs
-from vouch.report.site import site
-from vouch.report.write import draw, write_site
+from vouch.report.site import draw, site, write_site
+from vouch.report.table_files import TABLES, csv_text, metrics_json
 
 MODELS, DATASETS, VARIATIONS = 26, 14, 12
 NAMES = ["lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "vr_b_3", "vr_l", "vr_r", "vs_s", "option_order", "blank"]

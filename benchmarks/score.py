@@ -22,15 +22,14 @@ from tests.metrics import released
 from tests.metrics.given import Given
 from tests.metrics.reference_loop import aps_sets, lac_sets, score_rows
 from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
-from vouch.metrics.calibration.probabilities import authors_probabilities, softmax
+from vouch.metrics.calibration.calibration import authors_probabilities, softmax
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
-from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.conformal.figures import Calibrations, rows_of
+from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.join import Block, join
-from vouch.metrics.protocols.clean import clean
-from vouch.metrics.protocols.faithful import faithful
+from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 

@@ -25,10 +25,8 @@ from benchmarks._figure import figure
 from benchmarks._stage import ROOT, process, project, small_profile, stage
 from stages.vary import main as vary
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.pipeline.run import Run
+from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 
 NAME = "large"
 LEVELS = [f"{name}_{level}" for name in ("vr_b", "vr_l", "jpeg") for level in range(1, 6)]

@@ -21,14 +21,12 @@ from typing import Any
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session
+from vouch.models.requests.dataset_requests import DatasetRequests, Questions, Session
 from vouch.models.requests.engine import Answered, Engine, Pack
-from vouch.models.requests.keys import KeyedPack
-from vouch.models.requests.stream import Questions
+from vouch.models.requests.packs import KeyedPack
 from vouch.pipeline.yaml12 import load
-from vouch.tables.images import ImageStore, images_path
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import prompts_path
+from vouch.tables.answered import pin_path, read_pin
+from vouch.tables.asked import ImageStore, images_path, prompts_path
 
 
 class Watched:

@@ -17,16 +17,22 @@ from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.files import replacing_folder
-from vouch.pipeline.stage import Run
-from vouch.report.items import packing
+from vouch.pipeline.run import Run
+from vouch.report.items import pages
+from vouch.report.items.answers import write_models
 from vouch.report.items.config import Config, config_of
-from vouch.report.items.models import write_models
-from vouch.report.items.pages import ROWS, briefs, items_a_page, of_items, pages, recipes
-from vouch.report.items.questions import Questions, read_questions
+from vouch.report.items.pages import (
+    ROWS,
+    Questions,
+    briefs,
+    item_pages,
+    items_a_page,
+    of_items,
+    read_questions,
+    recipes,
+)
 from vouch.report.items.sheets import Sheets
-from vouch.tables.images import ImageStore, images_path
-from vouch.tables.items import items_path
-from vouch.tables.prompts import prompts_path
+from vouch.tables.asked import ImageStore, images_path, items_path, prompts_path
 
 REPORTS = Path("reports/items")
 SUFFIX = ".letters.parquet"
@@ -54,14 +60,15 @@ def write_pages(
 ) -> None:
     """Joins items, prompts and the parts of `count` models, one page after the other."""
     tiles = sheets.tiles if sheets else {}
-    found = pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
+    found = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
     with ExitStack() as stack:
         paths = [folder / f"{number}.part" for number in range(count)]
         parts = [stack.enter_context(path.open(encoding="utf-8")) for path in paths]
         for number, (items, prompts) in enumerate(found):
             models = ",".join(part.readline().rstrip("\n") for part in parts)
-            page = f'{{"items":{packing.text(items)},"prompts":{packing.text(prompts)},"models":[{models}]}}'
-            packing.write(folder, dataset, f"page-{number:04d}", page)
+            shown, asked = pages.script_text(items), pages.script_text(prompts)
+            page = f'{{"items":{shown},"prompts":{asked},"models":[{models}]}}'
+            pages.write_script(folder, dataset, f"page-{number:04d}", page)
     for path in paths:
         path.unlink()
 
@@ -76,10 +83,10 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
         rightly, leads = write_models(folder, dataset, models, questions, size)
         write_pages(folder, dataset, questions, size, len(models), sheets)
         for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
-            packing.write(folder, dataset, f"rows-{number:03d}", packing.text(rows))
+            pages.write_script(folder, dataset, f"rows-{number:03d}", pages.script_text(rows))
         columns, ids = of_items(items_path(dataset))
-        packing.write(folder, dataset, "columns", packing.text(columns | rightly))
-        packing.write(folder, dataset, "ids", packing.text(ids))
+        pages.write_script(folder, dataset, "columns", pages.script_text(columns | rightly))
+        pages.write_script(folder, dataset, "ids", pages.script_text(ids))
         index = {
             "dataset": dataset,
             "items": questions.items,
@@ -91,7 +98,7 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
             "variations": questions.variations,
             "pictures": sheets and {"sheets": sheets.sheets, "left_out": sheets.left_out},
         }
-        packing.write(folder, dataset, "index", packing.text(index))
+        pages.write_script(folder, dataset, "index", pages.script_text(index))
     if run and sheets:
         run.note("picture_bytes", sheets.bytes)
         run.note("pictures_left_out", sheets.left_out)

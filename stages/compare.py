@@ -5,48 +5,55 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vouch.metrics.comparison.config import Config
-from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.dimensions import dimensions
-from vouch.metrics.comparison.leaderboard import leaderboard
-from vouch.metrics.comparison.published import reproduced
+from vouch.metrics.comparison.differences import differences, variations
+from vouch.metrics.comparison.leaderboard import (
+    Config,
+    Place,
+    comparable,
+    dimensions,
+    leaderboard,
+    reproduced,
+    unranked_in,
+)
 from vouch.metrics.comparison.transfer import item_vectors, transfers
-from vouch.metrics.comparison.variations import variations
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
-from vouch.metrics.ranking.ranking import rankings
-from vouch.metrics.ranking.tasks import with_similarity
+from vouch.metrics.ranking.ranking import rankings, with_similarity
 from vouch.metrics.responses import Array
-from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
-from vouch.tables.compared import (
+from vouch.pipeline.run import Run
+from vouch.tables.asked import ITEMS, items_path
+from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
     DIMENSIONS,
     DIMENSIONS_PATH,
-    LEADERBOARD,
-    LEADERBOARD_PATH,
-    REPRODUCED,
-    REPRODUCED_PATH,
-    VARIATIONS,
-    VARIATIONS_PATH,
-)
-from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
-from vouch.tables.embeddings import (
+    DISTANCES,
+    DISTANCES_PATH,
     EMBEDDED,
     EMBEDDINGS,
+    LABEL_FREE,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    METRICS,
+    OUTCOMES,
+    PUBLISHED,
+    RANKED,
+    RANKED_PATH,
+    RANKINGS,
+    RANKINGS_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
     TEXT_SIMILARITY,
     TEXT_SIMILARITY_PATH,
+    TRANSFER,
+    TRANSFER_PATH,
+    TRENDS,
+    TRENDS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
     embeddings_path,
 )
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.label_free import LABEL_FREE
-from vouch.tables.metrics import METRICS
-from vouch.tables.outcomes import OUTCOMES
-from vouch.tables.published import PUBLISHED
-from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from vouch.tables.table import Table
-from vouch.tables.transfer import TRANSFER, TRANSFER_PATH
 
 OF_ITEMS = ("id", "category", "images", "question")
 COMPARED = (

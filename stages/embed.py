@@ -17,8 +17,9 @@ from vouch.models.encoders.config import Pictures, Texts
 from vouch.models.encoders.similarity import similarities
 from vouch.models.encoders.vectors import encoder_of, picture_rows, question_rows
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
-from vouch.tables.embeddings import (
+from vouch.pipeline.run import Run
+from vouch.tables.answered import read_pin
+from vouch.tables.results import (
     EMBEDDINGS,
     IMAGES,
     QUESTIONS,
@@ -26,7 +27,6 @@ from vouch.tables.embeddings import (
     TEXT_SIMILARITY_PATH,
     embeddings_path,
 )
-from vouch.tables.pins import read_pin
 
 
 def main(run: Run) -> None:

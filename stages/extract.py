@@ -10,8 +10,8 @@ from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
 from vouch.models.requests.responses import write
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
-from vouch.tables.pins import pin_path, read_pin
+from vouch.pipeline.run import Run
+from vouch.tables.answered import pin_path, read_pin
 
 
 def main(run: Run) -> None:

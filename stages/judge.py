@@ -23,18 +23,14 @@ from vouch.metrics.text.judge import (
     open_answers,
     undecided,
 )
-from vouch.metrics.text.parsers.marks import Choices
+from vouch.metrics.text.reader.spans import Choices
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
-from vouch.prompts.asking.cached import CachedModel
-from vouch.prompts.asking.engine import Reply, Text
+from vouch.pipeline.run import Run
+from vouch.prompts.asking.engine import CachedModel, Reply, Text
 from vouch.prompts.judge import choice, open_answer
 from vouch.prompts.judge.quoting import words
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import JUDGED, judged_path
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import TEXT
+from vouch.tables.answered import JUDGED, TEXT, judged_path, pin_path, read_pin
+from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
 
 SUFFIX = ".text.parquet"
 _LONGEST_REPLY = 120

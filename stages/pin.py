@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vouch.models.pins.pinning import LOCK, pinned
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
+from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load
-from vouch.tables.pins import pin_path, write_pin
+from vouch.tables.answered import pin_path, write_pin
 
 
 def main(run: Run) -> None:

@@ -8,18 +8,25 @@ Outputs  data/items, data/images, data/rejects, data/defects, data/published: NA
 import sys
 from contextlib import ExitStack
 
-from vouch.datasets.cleaning.defects import Findings
+from vouch.datasets.cleaning.cleaning import Findings
 from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
 from vouch.datasets.cleaning.second_pass import flagged, normalised
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
-from vouch.prompts.build.config import template_name
+from vouch.pipeline.run import Run
 from vouch.prompts.build.fit import Fit
 from vouch.prompts.build.template import read_template
-from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
-from vouch.tables.images import IMAGES, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.published import PUBLISHED, published_path
+from vouch.prompts.build.variation import template_name
+from vouch.tables.asked import (
+    DEFECTS,
+    IMAGES,
+    ITEMS,
+    REJECTS,
+    defects_path,
+    images_path,
+    items_path,
+    rejects_path,
+)
+from vouch.tables.results import PUBLISHED, published_path
 
 
 def main(run: Run) -> None:

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from vouch.metrics.config import Config as ScoreConfig
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
+from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.config import Config, Scoring
-from vouch.report.facts import facts
-from vouch.report.load import load
-from vouch.report.write import write
+from vouch.report.evidence import facts, load
+from vouch.report.site import write
 
 LOCK = Path("models.lock")
 SETUP = ("datasets", "extract", "models", "variations", "train")

@@ -10,18 +10,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vouch.params.start import run_stage
-from vouch.pipeline.stage import Run
-from vouch.prompts.asking.cached import CachedModel
-from vouch.prompts.asking.engine import Engine, Reply
-from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.decisions import check_known, decisions_path, read_decisions
+from vouch.pipeline.run import Run
+from vouch.prompts.asking.engine import CachedModel, Engine, Reply
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.instruction import Task
-from vouch.prompts.rewrites.table import clean_rows, cleaned, kinds_of, variation_rows
+from vouch.prompts.rewrites.table import (
+    Config,
+    check_known,
+    clean_rows,
+    cleaned,
+    decisions_path,
+    kinds_of,
+    read_decisions,
+    variation_rows,
+)
+from vouch.tables.answered import read_pin
+from vouch.tables.asked import BY_HAND, CLEAN, ITEMS, KINDS, REJECTED, REWRITES, items_path, rewrites_path
 from vouch.tables.decisions import are_there
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import read_pin
-from vouch.tables.rewrites import BY_HAND, CLEAN, KINDS, REJECTED, REWRITES, rewrites_path
 
 
 def read_questions(path: Path) -> dict[str, bool]:

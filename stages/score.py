@@ -16,17 +16,12 @@ from vouch.metrics.tables import UNANSWERED
 from vouch.metrics.text.judge import Verdicts
 from vouch.params.start import run_stage
 from vouch.pipeline.result_cache import ResultCache
-from vouch.pipeline.stage import Run
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import CORRECT, INCORRECT, JUDGED, judged_path
-from vouch.tables.judgements import judgements_path, read_judgements
-from vouch.tables.label_free import LABEL_FREE, label_free_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import LETTERS, PROMPTS, prompts_path
-from vouch.tables.responses import RESPONSES
-from vouch.tables.writing import Writer, packed, unpacked
+from vouch.pipeline.run import Run
+from vouch.tables.answered import CORRECT, INCORRECT, JUDGED, RESPONSES, judged_path, pin_path, read_pin
+from vouch.tables.asked import ITEMS, LETTERS, PROMPTS, items_path, prompts_path
+from vouch.tables.decisions import judgements_path, read_judgements
+from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES, label_free_path, metrics_path, outcomes_path
+from vouch.tables.table import Writer, packed, unpacked
 
 SCORED = Path(".vouch/scored")
 SUFFIX = ".letters.parquet"

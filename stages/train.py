@@ -8,7 +8,7 @@ from pathlib import Path
 from vouch.demo.training.config import Config
 from vouch.params.start import run_stage
 from vouch.pipeline.files import replacing_folder
-from vouch.pipeline.stage import Run
+from vouch.pipeline.run import Run
 
 TRAINED = Path("data/trained")
 

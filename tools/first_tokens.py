@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vouch.images import pictures
+from vouch.images import opening
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import (
     Decoding,
@@ -26,10 +26,8 @@ from vouch.models.requests.engine import (
     engine_file,
 )
 from vouch.pipeline.yaml12 import load
-from vouch.tables.images import ImageStore, images_path
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import LETTERS, ORIGINAL, PROMPTS, TEXT, prompts_path
-from vouch.tables.responses import LOW_MASS
+from vouch.tables.answered import LOW_MASS, pin_path, read_pin
+from vouch.tables.asked import LETTERS, ORIGINAL, PROMPTS, TEXT, ImageStore, images_path, prompts_path
 
 HEAD = "| prefix | letters | `(` | low mass | accuracy | says first |\n" + "|---" * 6 + "|\n"
 
@@ -81,7 +79,7 @@ def questions(dataset: str, count: int) -> Iterator[tuple[Question, Sequence[int
         if row["variation"] == ORIGINAL and LETTERS in row["outputs"] and not row["earlier"]
     )
     for _, row in zip(range(count), fitting, strict=False):
-        shown = tuple(pictures.render(recipe, images.read) for recipe in row["pictures"])
+        shown = tuple(opening.render(recipe, images.read) for recipe in row["pictures"])
         given = {"system": row["system"], "text": row["text"], "response": row["response"]}
         yield Question(row["id"], **given, marks=tuple(row["marks"]), pictures=shown), row["answers"]
 

@@ -9,14 +9,13 @@ import pyarrow as pa
 
 from tools.simulated import tables
 from vouch.models.decoder.self_check import known_mode
-from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.loading.loading import pinned_folder
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.digests import MEMORY, Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.freshness import RECEIPTS, read_receipt
 from vouch.pipeline.intact import Recorded, damaged
-from vouch.tables.pins import Pin, read_pin
+from vouch.pipeline.state import MEMORY, RECEIPTS, Digests, read_receipt
+from vouch.tables.answered import Pin, read_pin
 
 CACHE = Path(".dvc/cache/files/md5")
 NOTICED, HARMLESS, HARMFUL = "noticed", "harmless", "harmful"

@@ -25,7 +25,7 @@ from vouch.cli.counts import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.tables.prompts import prompts_path
+from vouch.tables.asked import prompts_path
 
 FOLDER = ROOT / "build/scale"
 VARIATIONS = ["original", "option_order", "lr_i", "lr_c", "lr_v", "ls_n", "vr_b_3", "vr_b_5", "vr_l", "vs_s"]

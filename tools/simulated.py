@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.pipeline.dag import is_folder
-from vouch.tables.pins import Pin, Source, folder_digests, write_pin
+from vouch.tables.answered import Pin, Source, folder_digests, write_pin
 from vouch.tables.table import Table
 
 

@@ -8,18 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vouch.library.calibration import calibration_error, temperature
-    from vouch.library.certainty import image_information, semantic_entropy
-    from vouch.library.comparison import compare, power, regressions
-    from vouch.library.judging import prediction_powered
+    from vouch.library.calibration import (
+        calibration_error,
+        image_information,
+        read_answer,
+        semantic_entropy,
+        temperature,
+    )
+    from vouch.library.comparison import compare, power, prediction_powered, regressions, robustness
     from vouch.library.pictures import corrupt
     from vouch.library.ranking import rank_without_labels
-    from vouch.library.reading import read_answer
     from vouch.library.results import results
-    from vouch.library.robustness import robustness
-    from vouch.library.selective import answering, sampled_sets
-    from vouch.library.sets import coverage, prediction_sets
-    from vouch.library.shift import weighted_sets
+    from vouch.library.sets import answering, coverage, prediction_sets, sampled_sets, weighted_sets
 
 _HOME = {
     "answering": "selective",

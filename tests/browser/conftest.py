@@ -13,14 +13,13 @@ from stages.browse import write as browse
 from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report.config import Config
-from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.drawing import RenderCache
+from vouch.report.evidence import load
 from vouch.report.figures import of_dataset
 from vouch.report.items.config import Config as Pictures
-from vouch.report.load import load
-from vouch.report.site import site
-from vouch.report.write import draw, write_site
-from vouch.tables.items import ITEMS, items_path
+from vouch.report.site import draw, site, write_site
+from vouch.report.table_files import TABLES, csv_text
+from vouch.tables.asked import ITEMS, items_path
 
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules/axe-core/axe.min.js"

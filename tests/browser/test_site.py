@@ -6,8 +6,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from tests.report.items.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
-from vouch.tables.items import ITEMS
-from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.asked import ITEMS
+from vouch.tables.results import OUTCOMES
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 ITEMS_PAGE = "pages/items.html"

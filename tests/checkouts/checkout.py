@@ -17,7 +17,7 @@ import yaml
 from dvc.repo import Repo
 
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.freshness import states
+from vouch.pipeline.state import states
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]

@@ -72,7 +72,7 @@ VARIATIONS = Edit(
 )
 EDITS = [
     Edit("nothing", lambda checkout: None, set(), set()),
-    Edit("a comment in runtime code", _comment("vouch/pipeline/stamps.py"), set(), set()),
+    Edit("a comment in runtime code", _comment("vouch/pipeline/state.py"), set(), set()),
     Edit("a comment in report code", _comment("stages/report.py"), {"report"}, {"report"}),
     Edit("a comment in the engine", _comment(ENGINE), REVISION.stale, REVISION.below),
     Edit("alpha", _set("score.alpha", 0.2), SCORE | {"compare", "report"}, SCORE | END),

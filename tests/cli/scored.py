@@ -10,20 +10,29 @@ from PIL import Image
 from stages.compare import main as compare
 from stages.score import main as score
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
-from vouch.tables.embeddings import (
+from vouch.pipeline.run import Run
+from vouch.tables.answered import (
+    LETTERS,
+    LIKELIHOOD,
+    TEXT,
+    Pin,
+    Source,
+    letters_path,
+    likelihood_path,
+    pin_path,
+    text_path,
+    write_pin,
+)
+from vouch.tables.asked import COMPLEMENT, IMAGES, ITEMS, KEPT, PROMPTS, images_path, items_path, prompts_path
+from vouch.tables.results import (
     EMBEDDED,
     EMBEDDINGS,
+    PUBLISHED,
     TEXT_SIMILARITY,
     TEXT_SIMILARITY_PATH,
     embeddings_path,
+    published_path,
 )
-from vouch.tables.images import IMAGES, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import Pin, Source, pin_path, write_pin
-from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
-from vouch.tables.published import PUBLISHED, published_path
-from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 ESCAPE = "\x1b[31mred\x1b]0;title\x07"
 HOSTILE = f"q\n{ESCAPE}\u202eevil"

@@ -19,20 +19,20 @@ from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
 from vouch.cli.item import close
 from vouch.cli.main import main
-from vouch.metrics.comparison.resampling import holm
+from vouch.metrics.comparison.differences import holm
 from vouch.report.numbers import minimum_detectable_effect
-from vouch.tables.compared import (
+from vouch.tables.asked import ITEMS, KEPT, items_path
+from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
     LEADERBOARD,
     LEADERBOARD_PATH,
+    METRICS,
+    OUTCOMES,
     VARIATIONS,
     VARIATIONS_PATH,
+    outcomes_path,
 )
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.metrics import METRICS
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.prompts import KEPT
 
 
 @pytest.fixture(autouse=True)
@@ -414,7 +414,7 @@ def test_results_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) ->
 
 
 def standing(model: str, metric: str) -> list[dict[str, Any]]:
-    from vouch.tables.compared import LEADERBOARD
+    from vouch.tables.results import LEADERBOARD
 
     return [
         row

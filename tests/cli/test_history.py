@@ -12,7 +12,7 @@ from dvc.repo import Repo
 from tests.cli.test_show import row
 from vouch.cli.history import history, leaderboard_at
 from vouch.pipeline.errors import UserError
-from vouch.tables.compared import LEADERBOARD
+from vouch.tables.results import LEADERBOARD
 
 DAG = """\
 stages:

@@ -11,21 +11,26 @@ from tests.cli.conftest import Vouch, lay_out
 from tests.cli.scored import ESCAPE, MARKS, build, stage
 from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
-from vouch.metrics.text.parsers.marks import Choices
+from vouch.metrics.text.reader.spans import Choices
 from vouch.pipeline.yaml12 import load as load_yaml
-from vouch.report.evidence import Evidence
-from vouch.report.headline import metrics_json
-from vouch.report.leaders import leaders
-from vouch.report.left_out import MARK, REMEDY, left_out
-from vouch.report.load import load
+from vouch.report.asides import MARK, REMEDY, left_out
+from vouch.report.claims import leaders
+from vouch.report.evidence import Evidence, load
 from vouch.report.sections import generated, letters, results, verdict
-from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import JUDGED, judged_path
-from vouch.tables.label_free import LABEL_FREE, label_free_path
-from vouch.tables.prompts import LETTERS
-from vouch.tables.prompts import TEXT as WORDS
-from vouch.tables.rankings import RANKED, RANKED_PATH
+from vouch.report.table_files import metrics_json
+from vouch.tables.answered import JUDGED, judged_path
+from vouch.tables.asked import ITEMS, LETTERS, items_path
+from vouch.tables.asked import TEXT as WORDS
+from vouch.tables.results import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    LABEL_FREE,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    RANKED,
+    RANKED_PATH,
+    label_free_path,
+)
 
 # tiny_a is right most often. Three of four of its prompts have little mass on letters, one has no known mass.
 MASS = {"tiny_a": [0.03, 0.02, 0.04, 0.9, None], "tiny_b": [0.99, 0.2, 0.97]}

@@ -17,7 +17,7 @@ from vouch.cli import main
 from vouch.cli.lock import locked
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import loads
-from vouch.tables.pins import pin_path, read_pin
+from vouch.tables.answered import pin_path, read_pin
 
 FIRST, SECOND = "1" * 40, "2" * 20 + "e" + "2" * 19  # both are numbers to YAML where they stand bare
 WEIGHTS = {"one": np.zeros((400, 400), np.float32), "two": np.ones((3,), np.float32)}

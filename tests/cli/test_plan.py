@@ -11,24 +11,21 @@ import pytest
 from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
-from vouch.cli.counts import Count, Items, count_prompts, estimate
-from vouch.cli.model_costs import cost, gpu_hours
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import finds
+from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
+from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.metrics.comparison.differences import differences, finds
 from vouch.models.pins.config import LockEntry, Prices
 from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.keys import PACK_PROMPTS
+from vouch.models.requests.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.digests import Digests
-from vouch.pipeline.freshness import present, write_receipt
+from vouch.pipeline.state import Digests, present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.variation import Item
 from vouch.report.numbers import SIGNIFICANCE
-from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH
-from vouch.tables.pins import Reasoning
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
+from vouch.tables.answered import Reasoning
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
+from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 GREEDY = Config(batch=4, bucket=8, threads=1)
 TEN = Items(10, here=True)

@@ -13,10 +13,10 @@ from dvc.repo import Repo
 
 from tests.models.project import ROOT
 from vouch.cli.history import leaderboard_at
-from vouch.cli.leaderboard import cells, compared, headline, named, small
+from vouch.cli.show import cells, compared, headline, named, small
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
+from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.table import Table
 
 LINE = {"dataset": "d", "variation": "original", "output": "letters", "model": "m", "category": "all"}

@@ -19,7 +19,7 @@ from tests.cli.conftest import Vouch, enter
 from vouch.cli.main import main
 from vouch.cli.watch import Record, Seen, Watch, arguments, duration, line, screen, speed
 from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.live import RUNNING
+from vouch.pipeline.run import RUNNING
 
 TRAIN = [sys.executable, "-m", "stages.train", "tiny_a"]
 WATCH = [sys.executable, "-m", "vouch.cli.main", "watch"]

@@ -9,8 +9,7 @@ from tools.simulated import write
 from vouch.models.decoder.self_check import keep_mode
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, is_folder, read_dag
-from vouch.pipeline.digests import Digests
-from vouch.pipeline.freshness import present, write_receipt
+from vouch.pipeline.state import Digests, present, write_receipt
 
 CHECKOUT = Path(__file__).parents[2]
 ROWS = 5

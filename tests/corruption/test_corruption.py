@@ -8,8 +8,8 @@ from tests.corruption.made import make
 from tools.flip_judges import HARMFUL, HARMLESS, NOTICED
 from tools.flips import flipped, sweep
 from vouch.cli.main import main
-from vouch.datasets.fetch.store import STORE, Found, StoredFile, digest_of, is_whole
-from vouch.pipeline import stage as running
+from vouch.datasets.fetch.download import STORE, Found, StoredFile, digest_of, is_whole
+from vouch.pipeline import run as running
 from vouch.pipeline.dag import Dag
 from vouch.pipeline.errors import UserError
 

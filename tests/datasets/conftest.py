@@ -12,11 +12,18 @@ from PIL import Image
 
 from stages.prepare import main
 from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
-from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
-from vouch.tables.images import IMAGES, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.published import PUBLISHED, published_path
+from vouch.pipeline.run import Run
+from vouch.tables.asked import (
+    DEFECTS,
+    IMAGES,
+    ITEMS,
+    REJECTS,
+    defects_path,
+    images_path,
+    items_path,
+    rejects_path,
+)
+from vouch.tables.results import PUBLISHED, published_path
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "reference"
 TEMPLATES = Path(__file__).resolve().parents[2] / "vouch/prompts/templates"

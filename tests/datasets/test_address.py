@@ -10,8 +10,8 @@ from urllib.request import Request
 import pytest
 
 from tests.datasets.loopback_files import Files, serving_files
-from vouch.datasets.fetch.address import _Elsewhere
-from vouch.datasets.fetch.locate import fetch, is_here, locate
+from vouch.datasets.fetch.download import _Elsewhere
+from vouch.datasets.fetch.hub import fetch, is_here, locate
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.pipeline.errors import UserError
 

@@ -12,7 +12,7 @@ from tests.datasets.loaders.test_table import COLUMNS, write
 from tests.datasets.loaders.test_table import ROWS as WHOLE
 from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
-from vouch.images.pictures import decode
+from vouch.images.opening import decode
 from vouch.pipeline.errors import UserError
 
 

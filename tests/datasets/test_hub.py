@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
-from vouch.datasets.fetch.hub import same_repositories
-from vouch.datasets.fetch.locate import fetch, is_here, locate
+from vouch.datasets.fetch.hub import fetch, is_here, locate, same_repositories
 from vouch.datasets.fetch.origin import REMOTE, Origin
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.forms import count_rows, rows
 from vouch.pipeline.errors import UserError
 
 COMMIT, NEXT = "0123456789abcdef0123456789abcdef01234567", "1" * 40

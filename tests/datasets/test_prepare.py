@@ -9,7 +9,7 @@ import pytest
 from stages.prepare import main
 from vouch.datasets.cleaning.cleaning import default_group
 from vouch.pipeline.errors import UserError
-from vouch.tables.defects import DROPPED
+from vouch.tables.asked import DROPPED
 
 GOOD = {"id": "good", "question": "Fine?", "options": ["yes", "no"], "answer": 0, "image": "one.png"}
 

@@ -10,12 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.datasets.loaders.built import IMAGE
-from vouch.datasets.fetch.card import choose, match
+from vouch.datasets.fetch.hub import choose, match
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.files import File, Source
-from vouch.datasets.read.row import Row
-from vouch.datasets.read.rows import count_rows, rows
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import File, Row, Source, Tree
+from vouch.datasets.read.forms import count_rows, rows
 from vouch.pipeline.errors import UserError
 
 HERE = File("t.parquet", None)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouch.datasets.read import records
+from vouch.datasets.read import json_rows
 from vouch.pipeline.errors import UserError
 
 
@@ -21,8 +21,8 @@ def test_rows_and_header(tmp_path: Path) -> None:
     path = written(
         tmp_path / "a.json", '\ufeff {"version": "2", "data": [{"a": 1}, 2.5, "]"], "split": {"x": []}} \n'
     )
-    assert list(records.rows(path)) == [{"a": 1}, 2.5, "]"]
-    assert records.header(path) == {"version": "2", "split": {"x": []}}
+    assert list(json_rows.rows(path)) == [{"a": 1}, 2.5, "]"]
+    assert json_rows.header(path) == {"version": "2", "split": {"x": []}}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_rows_and_header(tmp_path: Path) -> None:
 )
 def test_forms(tmp_path: Path, text: str, rows: list[object], header: dict[str, object]) -> None:
     path = written(tmp_path / "a.json", text)
-    assert (list(records.rows(path)), records.header(path)) == (rows, header)
+    assert (list(json_rows.rows(path)), json_rows.header(path)) == (rows, header)
 
 
 @settings(max_examples=30, deadline=None)
@@ -53,9 +53,9 @@ def test_wherever_a_part_ends(tmp_path_factory, rows: list[object], chunk: int, 
     path = tmp_path_factory.mktemp("records") / "a.json"
     path.write_bytes(text.encode("utf-8", "replace"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "_CHUNK", chunk)
-        assert list(records.rows(path)) == json.loads(path.read_text("utf-8"))["data"]
-        assert records.header(path) == {"version": 12}
+        patch.setattr(json_rows, "_CHUNK", chunk)
+        assert list(json_rows.rows(path)) == json.loads(path.read_text("utf-8"))["data"]
+        assert json_rows.header(path) == {"version": 12}
 
 
 def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +68,9 @@ def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
             self.reads += 1
             return super().read(size)
 
-    monkeypatch.setattr(records, "_CHUNK", 8)
+    monkeypatch.setattr(json_rows, "_CHUNK", 8)
     file = Counted(json.dumps("x" * 8000))
-    assert records._Reader(file).value() == "x" * 8000
+    assert json_rows._Reader(file).value() == "x" * 8000
     assert file.reads <= 13
 
 
@@ -95,10 +95,10 @@ def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_damaged_files(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(UserError, match=reason) as caught:
-        list(records.rows(written(tmp_path / "a.json", text)))
+        list(json_rows.rows(written(tmp_path / "a.json", text)))
     assert "a.json" in str(caught.value) and "\n" not in str(caught.value)
     (tmp_path / "b.json").write_bytes(b'["\xff"]')
     with pytest.raises(UserError, match="not JSON"):
-        list(records.rows(tmp_path / "b.json"))
+        list(json_rows.rows(tmp_path / "b.json"))
     with pytest.raises(UserError, match="cannot be read"):
-        list(records.rows(tmp_path / "none.json"))
+        list(json_rows.rows(tmp_path / "none.json"))

@@ -4,7 +4,7 @@ import io
 
 from PIL import Image
 
-from vouch.tables.images import FORMATS
+from vouch.tables.asked import FORMATS
 
 
 def picture(kind: str, mode: str = "RGB") -> bytes:

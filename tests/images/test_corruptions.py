@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from tests.images.bars import drawn
-from vouch.images import corruptions, lettering
+from vouch.images import corruptions, operations
+from vouch.images.opening import pixel_digest
 from vouch.images.operations import apply
-from vouch.images.pictures import pixel_digest
 from vouch.pipeline.errors import UserError
 
 LEVELS = range(5)
@@ -160,8 +160,8 @@ def test_more_is_lost_with_every_level(kind: str) -> None:
 
 def test_words_are_painted_on_the_same_sheet_whatever_they_say() -> None:
     looks = {}
-    for look in range(lettering.LOOKS):
-        one, other = (lettering.write(drawn(), text, look) for text in ("red triangle", "two"))
+    for look in range(operations.LOOKS):
+        one, other = (operations.paint_words(drawn(), text, look) for text in ("red triangle", "two"))
         before = values(drawn())
         changed = [(values(image) != before).any(axis=2) for image in (one, other)]
         box = [np.argwhere(mask) for mask in changed]
@@ -170,12 +170,15 @@ def test_words_are_painted_on_the_same_sheet_whatever_they_say() -> None:
         ).all()
         assert one.tobytes() != other.tobytes() and 0.1 < changed[0].mean() < 0.45
         looks[look] = pixel_digest([one])
-    assert len(set(looks.values())) == lettering.LOOKS == 108
-    assert lettering.write(drawn(), "two", 3).tobytes() == lettering.write(drawn(), "two", 3 + 108).tobytes()
+    assert len(set(looks.values())) == operations.LOOKS == 108
+    assert (
+        operations.paint_words(drawn(), "two", 3).tobytes()
+        == operations.paint_words(drawn(), "two", 3 + 108).tobytes()
+    )
 
 
 def test_what_cannot_be_painted_is_refused() -> None:
-    assert not any(map(lettering.paintable, ("", " ", "größer", "红色", "a\nb")))
+    assert not any(map(operations.paintable, ("", " ", "größer", "红色", "a\nb")))
     for said in ("write", "write:x:two", "write:3:", "write:3:红"):
         with pytest.raises(UserError, match="names no look and text"):
             apply([drawn()], said, 0, 1)

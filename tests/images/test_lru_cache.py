@@ -9,8 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from vouch.images.lru_cache import ROOM, LruCache
-from vouch.images.processed_pictures import ProcessedPictures
+from vouch.images.opening import ROOM, LruCache, ProcessedPictures
 
 
 def test_threads_that_want_the_same_wait_for_one(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from tests.datasets.bad_sources import chunk, png
 from tests.images.bars import drawn
 from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
-from vouch.images import pictures
-from vouch.images.hashing import look
-from vouch.images.pictures import decode, pixel_digest, render
+from vouch.images import opening
+from vouch.images.copies import look
+from vouch.images.opening import decode, pixel_digest, render
 from vouch.pipeline.errors import UserError
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
@@ -188,7 +188,7 @@ def test_strips_have_the_pixels_of_the_whole(mode: str, monkeypatch: pytest.Monk
         image.putalpha(Image.effect_noise((31, 20), 90))
     data = encoded(image, **({"transparency": 7} if mode == "P" else {}))
     whole, looked, digest = decode(data), examine(data), pixel_digest([decode(data)])
-    monkeypatch.setattr(pictures, "_STRIP", 31 * 3)
+    monkeypatch.setattr(opening, "_STRIP", 31 * 3)
     assert decode(data).tobytes() == whole.tobytes()
     assert examine(data) == looked and pixel_digest([decode(data)]) == digest
 

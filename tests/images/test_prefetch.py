@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from vouch.images.prefetch import ROOM, prefetch
+from vouch.images.opening import ROOM, prefetch
 
 
 def test_results_come_in_order_and_items_are_drawn_by_the_caller_a_little_ahead() -> None:

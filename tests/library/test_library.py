@@ -20,7 +20,7 @@ import vouch
 from vouch.library.arrays import groups_of
 from vouch.library.sets import _noise, _responses
 from vouch.metrics.config import Config
-from vouch.metrics.protocols.clean import clean
+from vouch.metrics.protocols import clean
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(7)
@@ -511,7 +511,7 @@ def test_results_print_what_matters(found: Any, words: str) -> None:
 def test_a_missing_package_is_named(
     module: str, call: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vouch.library.figure.find_spec", lambda name: None if name == module else name)
+    monkeypatch.setattr("vouch.library.results.find_spec", lambda name: None if name == module else name)
     with pytest.raises(ModuleNotFoundError, match=words):
         call()
 

@@ -10,8 +10,7 @@ import pytest
 
 from tests.metrics.simulated import SHARED
 from vouch.metrics.join import Block, join
-from vouch.tables.items import ITEMS
-from vouch.tables.prompts import PROMPTS
+from vouch.tables.asked import ITEMS, PROMPTS
 
 needs_released = pytest.mark.skipif(
     not SHARED.is_dir(), reason="needs ../shared/reference/vlm-uncertainty-bench"

@@ -10,14 +10,12 @@ import pyarrow as pa
 import pytest
 
 from vouch.metrics.config import Config
-from vouch.metrics.protocols import Figure
+from vouch.metrics.intervals import Figure
 from vouch.metrics.responses import Responses
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
-from vouch.tables.items import ITEMS
-from vouch.tables.pins import Pin, Source, pin_path, write_pin
-from vouch.tables.prompts import PROMPTS
-from vouch.tables.responses import LETTERS
+from vouch.pipeline.run import Run
+from vouch.tables.answered import LETTERS, Pin, Source, pin_path, write_pin
+from vouch.tables.asked import ITEMS, PROMPTS
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared/reference/vlm-uncertainty-bench"

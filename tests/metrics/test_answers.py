@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vouch
-from vouch.metrics.ranking.scores import agreement
+from vouch.metrics.ranking.label_free import agreement
 from vouch.metrics.registry import is_share
-from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.answers.matching import anls
-from vouch.metrics.text.answers.vqa_score import normal
+from vouch.metrics.text.answers import ANSWERS, anls, normal
 
 
 def score(name: str, text: str, *references: str) -> float:

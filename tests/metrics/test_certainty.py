@@ -16,21 +16,17 @@ from scipy.stats import entropy as shannon
 
 import vouch
 from tests.metrics.simulated import by_name, config, simulate, tables
-from vouch.metrics.calibration.bins import equal_slots
-from vouch.metrics.calibration.certainty import image_information
-from vouch.metrics.calibration.uncertainty import uncertainty_figures
+from vouch.metrics.calibration.calibration import equal_slots
+from vouch.metrics.calibration.certainty import image_information, uncertainty_figures
 from vouch.metrics.intervals import about
 from vouch.metrics.join import Block, join
-from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.robustness.image_information import picture_figures
+from vouch.metrics.robustness.compared import Compared, picture_figures, typographic_figures
 from vouch.metrics.robustness.predictions import PromptIndex
-from vouch.metrics.robustness.typographic import typographic_figures
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
-from vouch.tables.items import ITEMS
-from vouch.tables.prompts import PROMPTS, painted_option
-from vouch.tables.responses import TEXT
+from vouch.tables.answered import TEXT
+from vouch.tables.asked import ITEMS, PROMPTS, painted_option
 
 RNG = np.random.default_rng(3)
 LOGITS, BLIND = RNG.normal(size=(2, 400, 4)) * [[[2.0]], [[1.0]]]

@@ -13,15 +13,14 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
-from vouch.metrics.calibration.probabilities import sureness
+from vouch.metrics.calibration.calibration import sureness
 from vouch.metrics.config import Raps, Saps, Settings
-from vouch.metrics.conformal.ranked import rank
+from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
-from vouch.metrics.conformal.scores import Penalties, score_values
-from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.protocols import HEADLINE, Figure
-from vouch.metrics.protocols.clean import clean
+from vouch.metrics.conformal.scores import Penalties, rank, score_values
+from vouch.metrics.conformal.sets import group_splits
+from vouch.metrics.intervals import HEADLINE, Figure
+from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Responses, uniform
 
 SCORES = ["lac", "aps", "margin", "raps", "saps", "aps_randomised", "aps_crossing"]

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from tests.metrics.reference_loop import network_argsort, score_rows
 from tests.metrics.released import block, needs_released
 from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
-from vouch.metrics.calibration.probabilities import authors_probabilities
+from vouch.metrics.calibration.calibration import authors_probabilities
 from vouch.metrics.conformal.authors import AUTHORS
-from vouch.metrics.conformal.ordering import descending
-from vouch.metrics.protocols.clean import clean
-from vouch.metrics.protocols.faithful import faithful
+from vouch.metrics.conformal.scores import descending
+from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Responses
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
 
 
 def network(p: np.ndarray) -> np.ndarray:

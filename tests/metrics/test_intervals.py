@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vouch.metrics.calibration.bins import Bins, tally
-from vouch.metrics.calibration.metrics import Order, aurc, auroc, ece, selective_accuracy
+from vouch.metrics.calibration.calibration import Bins, tally
+from vouch.metrics.calibration.figures import Order, aurc, auroc, ece, selective_accuracy
 from vouch.metrics.intervals import centred, group_sums, mean_interval, resampled
 
 LEVEL = 0.9

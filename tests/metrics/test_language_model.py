@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.simulated import SHARED
-from vouch.metrics.calibration.probabilities import authors_probabilities
+from vouch.metrics.calibration.calibration import authors_probabilities
 from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Responses
 

@@ -7,12 +7,11 @@ import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import CONFIG, simulate, tables
-from vouch.metrics.join import Block, join
-from vouch.metrics.likelihood import likelihood_blocks
+from vouch.metrics.join import Block, join, likelihood_blocks
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
-from vouch.tables.responses import LIKELIHOOD
+from vouch.tables.answered import LIKELIHOOD
 
 
 def rows_of(responses: Responses, lengths: np.ndarray | None = None) -> list[dict[str, Any]]:

@@ -12,14 +12,12 @@ from sklearn import metrics as sk
 
 from tests.metrics.given import Given
 from tests.metrics.simulated import config, simulate, values
-from vouch.metrics.calibration.temperature import fit
+from vouch.metrics.calibration.calibration import fit
 from vouch.metrics.config import Raps, Settings
-from vouch.metrics.conformal.membership import SetMembership, set_membership
-from vouch.metrics.conformal.ranked import Ranked
-from vouch.metrics.conformal.scores import Penalties, score_values
-from vouch.metrics.conformal.set_figures import Calibrations, Rows, rows_of
-from vouch.metrics.conformal.splits import Splits, group_splits
-from vouch.metrics.protocols.clean import clean
+from vouch.metrics.conformal.figures import Calibrations, Rows, rows_of
+from vouch.metrics.conformal.scores import Penalties, Ranked, score_values
+from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits, set_membership
+from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Responses
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*dataset has less labels")

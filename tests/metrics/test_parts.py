@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.metrics.simulated import ROOT
-from vouch.metrics.calibration.bins import Bins, equal_slots, tally, torchmetrics_slots
-from vouch.metrics.calibration.metrics import (
+from vouch.metrics.calibration.calibration import Bins, equal_slots, tally, torchmetrics_slots
+from vouch.metrics.calibration.figures import (
     OF_BINS,
     OF_LETTERS,
     OF_MASS,
@@ -16,13 +16,12 @@ from vouch.metrics.calibration.metrics import (
     mce,
 )
 from vouch.metrics.conformal.authors import authors_split, authors_threshold
-from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.conformal.thresholds import exact_rank
+from vouch.metrics.conformal.figures import OF_SETS, SetCounts
+from vouch.metrics.conformal.sets import exact_rank, group_splits
 from vouch.metrics.intervals import RESAMPLES, centred, mean_interval, resampled
-from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
+from vouch.metrics.ranking.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.registry import find, metrics, named
-from vouch.metrics.robustness.metrics import OF_MEANS, OF_TESTS, OF_TURNS
+from vouch.metrics.robustness.prompts import OF_MEANS, OF_TESTS, OF_TURNS
 from vouch.metrics.text.answers import ANSWERS
 
 

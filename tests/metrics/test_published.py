@@ -8,13 +8,12 @@ import pytest
 from tests.metrics.reference_loop import network_argsort
 from tests.metrics.released import block, models, needs_released, published
 from tests.metrics.simulated import config, labels_of, values
-from vouch.metrics.calibration.probabilities import softmax
-from vouch.metrics.comparison.published import NAMES
-from vouch.metrics.conformal.ordering import descending
-from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.protocols.clean import clean
-from vouch.metrics.protocols.faithful import faithful
+from vouch.metrics.calibration.calibration import softmax
+from vouch.metrics.comparison.leaderboard import NAMES
+from vouch.metrics.conformal.figures import Calibrations, rows_of
+from vouch.metrics.conformal.scores import descending
+from vouch.metrics.conformal.sets import group_splits
+from vouch.metrics.protocols import clean, faithful
 
 pytestmark = needs_released
 

@@ -17,12 +17,9 @@ from vouch.metrics.join import join
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.pins import Pin, Source, pin_path, write_pin
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import LETTERS, RESPONSES, letters_path
+from vouch.tables.answered import LETTERS, RESPONSES, Pin, Source, letters_path, pin_path, write_pin
+from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
+from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
 from vouch.tables.table import Table
 
 DATASETS = ("left", "right")

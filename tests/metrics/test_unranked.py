@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.unranked import comparable, unranked, unranked_in
-from vouch.tables.metrics import METRICS
+from vouch.metrics.comparison.leaderboard import comparable, unranked, unranked_in
+from vouch.tables.results import METRICS
 
 
 def row(value: float, **changes: Any) -> dict[str, Any]:

@@ -12,12 +12,11 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from tests.metrics.simulated import CONFIG, config, simulate, tables
 from tests.metrics.text.test_texts import OPTIONS, blocks, choice, scored
-from vouch.metrics.join import join
+from vouch.metrics.join import YES_NO, join, yes_no
 from vouch.metrics.registry import metrics
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
-from vouch.metrics.yes_no import YES_NO, yes_no
-from vouch.tables.prompts import PROMPTS
+from vouch.tables.asked import PROMPTS
 
 MATHVISTA = Path(__file__).parents[3] / "shared/reference/answers/mathvista.parquet"
 SAID = ["Yes", "No, it is not.", "(A)", "no", "B", "Yes.", "I see a dog", "(B)"]

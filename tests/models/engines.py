@@ -30,7 +30,7 @@ CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
 
 @cache
 def _kept(folder: Path, dtype: str, template: str | None) -> Any:
-    from vouch.models.loading.model_loading import load_model
+    from vouch.models.loading.loading import load_model
 
     return load_model(folder, dtype, template, CONFIG)
 
@@ -43,9 +43,9 @@ def shared(
     own: a model that the test may change.
     """
     from vouch.models.decoder.decoding import ends
-    from vouch.models.decoder.forward import Forward
+    from vouch.models.decoder.passes import Forward
     from vouch.models.decoder.preparing import Preparer
-    from vouch.models.decoder.shared_prefix import SharedPrefix
+    from vouch.models.decoder.row_engine import SharedPrefix
 
     loaded = (_kept.__wrapped__ if own else _kept)(folder, dtype, template)
     ready = Preparer.of(loaded, template)

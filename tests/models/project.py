@@ -17,9 +17,8 @@ import yaml
 from PIL import Image
 
 from tests.models.tiny import sentence
-from vouch.tables.images import IMAGES, images_path
-from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, prompts_path
-from vouch.tables.responses import RESPONSES
+from vouch.tables.answered import RESPONSES
+from vouch.tables.asked import IMAGES, LETTERS, OUTPUTS, PROMPTS, images_path, prompts_path
 
 ROOT = Path(__file__).parents[2]
 MODEL, DATASET = "tiny", "quiz"
@@ -72,7 +71,7 @@ class Project:
         import importlib
 
         from vouch.pipeline.dag import read_dag
-        from vouch.pipeline.stage import Run
+        from vouch.pipeline.run import Run
 
         self.save()
         dag = read_dag()

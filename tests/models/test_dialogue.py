@@ -6,8 +6,8 @@ import pytest
 
 from tests.models.engines import Plain
 from tests.models.project import Project, picture, prompt
-from vouch.images.pictures import decode
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.images.opening import decode
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 NOISE = picture(1)
 

@@ -14,14 +14,13 @@ from PIL import Image
 
 from tests.models.project import DATASET, MODEL, Project, letters_table, picture, prompt, quiz
 from tests.refusals import refused
-from vouch.images import pictures
+from vouch.images import opening
 from vouch.models.engines import transformers as engine
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import Session
 from vouch.pipeline.processor import TORCH, computed_on, fixed
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
-from vouch.tables.responses import RESPONSES
+from vouch.tables.answered import RESPONSES, pin_path, read_pin
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
 
@@ -57,7 +56,7 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
     assert counts(run) == (0, len(asking[LETTERS]) + len(asking[LIKELIHOOD]) + 3 * len(asking[TEXT]))
     assert run.measured["engine"].items() >= {"device": computed_on("cpu"), "mode": "trie", "rows": 4}.items()
     assert run.measured["engine"]["passes"]["trie"] > 0
-    revision = f"transformers/{engine.REVISION}.{pictures.REVISION}"
+    revision = f"transformers/{engine.REVISION}.{opening.REVISION}"
     for output in OUTPUTS:
         assert RESPONSES[output].table.read(RESPONSES[output].path(MODEL, DATASET)).num_rows == len(
             project.rows(output)
@@ -215,9 +214,9 @@ def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pyte
     monkeypatch.setattr(engine, "REVISION", engine.REVISION + 1)
     assert counts(project.extract()) == (0, 5)
     assert letters_table(project.letters()) == first
-    monkeypatch.setattr(pictures, "REVISION", pictures.REVISION + 1)
+    monkeypatch.setattr(opening, "REVISION", opening.REVISION + 1)
     assert counts(project.extract()) == (0, 5)
-    assert project.letters()[0]["engine"] == f"transformers/{engine.REVISION}.{pictures.REVISION}"
+    assert project.letters()[0]["engine"] == f"transformers/{engine.REVISION}.{opening.REVISION}"
 
 
 def test_settings_that_move_bits_are_part_of_the_key(project: Project) -> None:

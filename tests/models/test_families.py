@@ -9,11 +9,11 @@ from tests.models.families.family import LETTERS as LETTER_IDS
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import EOS, FAMILIES, WORDS
 from tests.refusals import refused
-from vouch.models.decoder.forward import Forward
-from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.passes import Forward
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.rows import Mode
 from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation
 TOKENS = 6

@@ -14,8 +14,8 @@ from vouch.models.requests.work_cache import FLUSH_ANSWERS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import local_record
-from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
-from vouch.tables.responses import RESPONSES
+from vouch.tables.answered import RESPONSES
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 
 def stored(project: Project) -> int:

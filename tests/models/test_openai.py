@@ -37,20 +37,16 @@ from vouch.models.requests.engine import (
     TextAnswer,
     engine_file,
 )
-from vouch.models.server.asking import ENOUGH
-from vouch.models.server.client import MAX_BODY, error_message, retry_after
+from vouch.models.server.client import MAX_BODY, OPENAI, Settings, error_message, read_settings, retry_after
 from vouch.models.server.completions import (
     completion,
     is_about_question,
     largest_allowed,
     text,
 )
-from vouch.models.server.engine import SILENT, ServerEngine
-from vouch.models.server.requests import data_url
-from vouch.models.server.settings import OPENAI, Settings, read_settings
+from vouch.models.server.engine import ENOUGH, SILENT, ServerEngine, data_url
 from vouch.pipeline.errors import UserError
-from vouch.tables.pins import Pin, Source
-from vouch.tables.responses import text_path
+from vouch.tables.answered import Pin, Source, text_path
 
 KEY = "sk-secret/of+the+test=0123456789"
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")

@@ -14,10 +14,10 @@ from PIL import Image
 from tests.models.chat.templates import TEMPLATES
 from tests.models.families.family import CONFIG, fresh
 from tests.models.families.table import FAMILIES, QUERIES
-from vouch.models.decoder.shared_prefix import shared_prefix
-from vouch.models.loading.model_loading import LoadedModel
+from vouch.models.decoder.row_engine import shared_prefix
+from vouch.models.loading.loading import LoadedModel
 from vouch.models.requests.engine import LetterAnswer, Pack, Question
-from vouch.tables.prompts import LETTERS
+from vouch.tables.asked import LETTERS
 
 SIDE = {"height": 56, "width": 56}
 

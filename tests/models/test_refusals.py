@@ -12,8 +12,8 @@ from tests.refusals import refused
 from vouch.models.engines import transformers
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
-from vouch.tables.pins import Pin
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.tables.answered import Pin
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 BROKEN = b"not a picture"
 

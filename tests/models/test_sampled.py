@@ -8,15 +8,20 @@ import pytest
 
 from tests.models.encoders.models import pin, save_bert
 from tests.models.project import DATASET, Project, quiz
-from vouch.metrics.ranking.tasks import tasks, with_similarity
+from vouch.metrics.ranking.ranking import tasks, with_similarity
 from vouch.models.requests.config import Config
-from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.label_free import LABEL_FREE, label_free_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.names import SAMPLES, SIMILARITIES
-from vouch.tables.pins import pin_path, write_pin
-from vouch.tables.prompts import TEXT
+from vouch.tables.answered import pin_path, write_pin
+from vouch.tables.asked import ITEMS, TEXT, items_path
+from vouch.tables.results import (
+    LABEL_FREE,
+    METRICS,
+    SAMPLES,
+    SIMILARITIES,
+    TEXT_SIMILARITY,
+    TEXT_SIMILARITY_PATH,
+    label_free_path,
+    metrics_path,
+)
 
 SAMPLED, HOT = "t0.2", "t5"
 

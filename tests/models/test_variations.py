@@ -14,7 +14,7 @@ from tests.prompts.rows import item_rows
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 STYLE = Template(
     body="{hint}{question}\n{options}",

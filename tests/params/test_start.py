@@ -11,9 +11,7 @@ import pytest
 from tests.pipeline.conftest import ENV, lay_out
 from vouch.params import start
 from vouch.pipeline.yaml12 import load
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import prompts_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.tables.asked import ITEMS, REWRITES, items_path, prompts_path, rewrites_path
 
 ROOT = Path(__file__).parents[2]
 CHECK = "vouch.params.check"
@@ -36,7 +34,7 @@ def imported(*arguments: str) -> set[str]:
     found = {line.rpartition("|")[2].strip() for line in lines}
     return found - {
         "pandas"
-    }  # pyarrow asks for it and is refused (vouch/tables/writing.py); its parts would be here
+    }  # pyarrow asks for it and is refused (vouch/tables/table.py); its parts would be here
 
 
 @pytest.fixture

@@ -13,11 +13,19 @@ from dvc.repo import Repo, lock_repo
 
 from vouch.cli.store import sync
 from vouch.pipeline.dag import Dag, Stage, left_out
-from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_json
-from vouch.pipeline.freshness import by_reason, present, read_lock, receipt_path, states, write_receipt
-from vouch.pipeline.stamps import settle, stamp_path
+from vouch.pipeline.state import (
+    Digests,
+    by_reason,
+    present,
+    read_lock,
+    receipt_path,
+    settle,
+    stamp_path,
+    states,
+    write_receipt,
+)
 from vouch.pipeline.yaml12 import dumped, load, loads
 
 DEFINITION = """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.stage import Run
+from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]

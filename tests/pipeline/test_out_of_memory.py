@@ -9,7 +9,7 @@ from tests.models.engines import question, shared
 from vouch.models.requests.engine import Answered, Pack, Refusal
 from vouch.pipeline.errors import reason
 from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
-from vouch.tables.prompts import LETTERS
+from vouch.tables.asked import LETTERS
 
 
 def test_a_real_allocation_that_fails() -> None:

@@ -12,8 +12,7 @@ import yaml
 from tests.checkouts.small import small as small_profile
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.needs import Model, needs, read_models
-from vouch.pipeline.resources import Site, count_prompts, resources
+from vouch.pipeline.resources import Model, Site, count_prompts, needs, read_models, resources
 from vouch.pipeline.yaml12 import load, loads
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from tests.pipeline.conftest import ENV
 from vouch.pipeline import runners
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.freshness import read_lock
+from vouch.pipeline.state import read_lock
 from vouch.pipeline.yaml12 import load
 
 ENTRY = """  {name}:

@@ -15,10 +15,10 @@ from PIL import Image
 from stages.prepare import main
 from tests.pipeline.conftest import ENV
 from vouch.params.start import check_once
-from vouch.pipeline import digests, streaming_digest
-from vouch.pipeline.digests import Digests
+from vouch.pipeline import files, state
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.stage import Run, _run, _told
+from vouch.pipeline.run import Run, _run, _told
+from vouch.pipeline.state import Digests
 from vouch.pipeline.yaml12 import load
 
 SOURCE = Path("of-ours")
@@ -52,8 +52,8 @@ def toy(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def prepare(then: Callable[[], object] = list, first: Callable[[], object] = list) -> None:
     """Runs the stage as a new process would, with something that happens as its body begins and ends."""
-    streaming_digest._found.clear()
-    streaming_digest._read.clear()
+    files._found.clear()
+    files._read.clear()
 
     def body(run: Run) -> None:
         first()
@@ -76,8 +76,8 @@ def test_pictures_are_not_read_a_second_time_for_their_digests(
     toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again: list[str] = []
-    whole = digests._md5
-    monkeypatch.setattr(digests, "_md5", lambda path, size: again.append(path) or whole(path, size))
+    whole = state._md5
+    monkeypatch.setattr(state, "_md5", lambda path, size: again.append(path) or whole(path, size))
     prepare()
     assert f"{SOURCE}/items.jsonl" in again
     assert not [path for path in again if path.endswith(".png")]
@@ -232,7 +232,7 @@ def test_a_stage_that_hashes_a_huge_source_stops_when_it_is_told(toy: Path) -> N
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told_before_the_work(toy: Path) -> None:
     (SOURCE / "0.png").chmod(0)
-    look = f"from vouch.pipeline.digests import fingerprint; fingerprint({str(SOURCE)!r})"
+    look = f"from vouch.pipeline.state import fingerprint; fingerprint({str(SOURCE)!r})"
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     ran = subprocess.run([*bound, sys.executable, "-c", look], capture_output=True, text=True, check=False)
     message = f"{SOURCE}/0.png: you may not read it; change its permissions, or take it away"

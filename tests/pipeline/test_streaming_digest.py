@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from vouch.pipeline.digests import Digests
-from vouch.pipeline.files import sealed
-from vouch.pipeline.streaming_digest import followed, read_file, read_otherwise, streamed_digest
-from vouch.tables.images import IMAGES
+from vouch.pipeline.files import followed, read_file, read_otherwise, sealed, streamed_digest
+from vouch.pipeline.state import Digests
+from vouch.tables.asked import IMAGES
 
 
 def md5(path: Path) -> str:

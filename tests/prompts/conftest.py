@@ -10,9 +10,7 @@ import pytest
 
 from stages.vary import main as vary
 from tests.prompts.rows import family_of, item_row, run_stage
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "vouch" / "prompts" / "templates"
 

@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
+from vouch.pipeline.run import Run
 from vouch.prompts.build.combination import Variation
-from vouch.prompts.build.rows import Before, Prompts
+from vouch.prompts.build.prompts import Before, Prompts
 from vouch.prompts.build.template import TEMPLATES, Template, read_template
 from vouch.prompts.build.variation import Item
-from vouch.tables.prompts import PROMPTS
+from vouch.tables.asked import PROMPTS
 
 
 def run_stage(main: Callable[[Run], None], name: str, dataset: str, params: Mapping[str, Any]) -> Run:

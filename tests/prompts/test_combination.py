@@ -12,7 +12,7 @@ from tests.refusals import refused
 from vouch.prompts.build.combination import Part, Variation, combined, load_variation, variation_names
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, Kind
-from vouch.tables.prompts import EFFECTS, KEPT, OWN, SWAPPED
+from vouch.tables.asked import EFFECTS, KEPT, OWN, SWAPPED
 
 STYLE = Template(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
 NAMES = variation_names()

@@ -10,7 +10,7 @@ import pytest
 from tests.prompts.every.asked import Asked
 from tests.prompts.every.demo_items import DEMO
 from tests.prompts.every.made import Made, checkout, correct
-from vouch.images.pictures import pixel_digest
+from vouch.images.opening import pixel_digest
 from vouch.prompts.build.combination import variation_names
 
 NAMES = set(variation_names()) - {"typographic", "typographic_control", "p_true"}  # tests of their own

@@ -7,9 +7,8 @@ import pytest
 
 from tests.prompts.conftest import Project
 from tests.refusals import refused
-from vouch.prompts.build.exchange import candidates, compared, sides
-from vouch.prompts.build.exchange_decisions import LOSER, WINNER, decisions_path
-from vouch.tables.prompts import prompts_path
+from vouch.prompts.build.exchange import LOSER, WINNER, candidates, compared, decisions_path, sides
+from vouch.tables.asked import prompts_path
 
 WHITER, TALLER = "Which cloud is whiter?", "Which tree is taller?"
 HEAD = "question,replaced,first,second,winner"

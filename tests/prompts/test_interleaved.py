@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.prompts.build.prompt import words
+from vouch.prompts.build.prompts import words
 from vouch.prompts.build.template import read_template
 from vouch.prompts.build.variation import Item, start
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from tests.prompts.test_variations import ITEM, rows
-from vouch.metrics.text.p_true import apart
+from vouch.metrics.text.grading import split_p_true
 from vouch.params.check import _check_variations
 from vouch.prompts.build.template import read_template
-from vouch.tables.prompts import PROMPTS
-from vouch.tables.responses import LETTERS
+from vouch.tables.answered import LETTERS
+from vouch.tables.asked import PROMPTS
 
 ASKED = "Is this answer true or false?\nA. {}\nB. {}\nAnswer with the option's letter from the given choices directly."
 ORDERS = [("True", "False"), ("False", "True")]
@@ -55,10 +55,10 @@ def test_the_mean_over_both_orders_has_no_liking_for_a_letter() -> None:
             refused = item == "s" and number == 2
             letters.append({"prompt": name, "logits": None if refused else logits})
     tables = pa.Table.from_pylist(letters, LETTERS.schema), pa.Table.from_pylist(prompts, PROMPTS.schema)
-    others, kept, found = apart(*tables)
+    others, kept, found = split_p_true(*tables)
     assert (
         others["prompt"].to_pylist() == kept["id"].to_pylist() == ["q/original", "r/original", "s/original"]
     )
     expected = (1 / (1 + exp(-3)) + 1 / (1 + exp(1))) / 2
     assert found == {"q": pytest.approx(expected), "r": pytest.approx(0.5)}
-    assert apart(others, kept) == (others, kept, {})
+    assert split_p_true(others, kept) == (others, kept, {})

@@ -11,11 +11,17 @@ from stages.vary import main as vary
 from tests.prompts.conftest import Project
 from tests.prompts.rows import run_stage
 from vouch.demo.scenes.scene import COLOURS
-from vouch.images.pictures import render
-from vouch.tables.images import IMAGES, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.images.opening import render
+from vouch.tables.asked import (
+    IMAGES,
+    ITEMS,
+    PROMPTS,
+    REWRITES,
+    images_path,
+    items_path,
+    prompts_path,
+    rewrites_path,
+)
 
 CHOICE = ("original", "option_order", "circular", "vr_b_5", "vr_l", "vr_r", "jpeg_1", "blank", "text_only")
 PAIR = ("vs_s", "vs_e", "option_order+vs_s", "circular+vs_e", "ls_n+vs_s", "ls_n+vr_l")

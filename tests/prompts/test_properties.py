@@ -12,7 +12,7 @@ from tests.prompts.rows import item_rows, template_of
 from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, start
-from vouch.tables.prompts import KEPT, SWAPPED
+from vouch.tables.asked import KEPT, SWAPPED
 
 STYLE_NAMES = (
     "kostumov",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.prompts.test_variations import ITEM, JOINED, PAIR, rows
 from vouch.prompts.build.variation import Item
-from vouch.tables.prompts import painted_option
+from vouch.tables.asked import painted_option
 
 ATTACK, CONTROL = "typographic", "typographic_control"
 

@@ -12,7 +12,7 @@ from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import FAMILIES, PARTS, Item
-from vouch.tables.prompts import EFFECTS, TEXT
+from vouch.tables.asked import EFFECTS, TEXT
 
 NAMES = variation_names()
 STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")

@@ -21,8 +21,8 @@ import pytest
 from tests.models.project import Project, picture, prompt
 from tests.real.serve import CONTEXT
 from tests.refusals import refused
-from vouch.models.server.asking import ENOUGH
-from vouch.models.server.listing import served
+from vouch.models.server.client import served
+from vouch.models.server.engine import ENOUGH
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "build/real"

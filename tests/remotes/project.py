@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tests.checkouts.checkout import ROOT, Checkout, User
 from tests.remotes.servers import WAIT, Remote
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.pins import Pin, Source, folder_digests, pin_path, write_pin
+from vouch.tables.answered import Pin, Source, folder_digests, pin_path, write_pin
+from vouch.tables.asked import ITEMS, items_path
+from vouch.tables.results import METRICS, metrics_path
 
 MODEL = "kite"
 WEIGHTS = 3_000_000  # bytes, the most of all that is transferred

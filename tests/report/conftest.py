@@ -7,9 +7,8 @@ import pytest
 
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report.config import Config
-from vouch.report.evidence import Evidence
-from vouch.report.load import load
-from vouch.report.write import write
+from vouch.report.evidence import Evidence, load
+from vouch.report.site import write
 
 
 @pytest.fixture(scope="session")

@@ -10,18 +10,23 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from vouch.datasets.cleaning.defects import Findings
+from vouch.datasets.cleaning.cleaning import Findings
 from vouch.metrics.conformal.selective import WRONG
 from vouch.report.config import Scoring
-from vouch.report.evidence import Evidence
-from vouch.report.load import COMPARED
+from vouch.report.evidence import COMPARED, Evidence
 from vouch.report.section import Beside, Block, Folded, Section, Sentences, Text
 from vouch.report.table import Grid
-from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.tables.asked import (
+    DEFECTS,
+    ITEMS,
+    REJECTS,
+    REWRITES,
+    defects_path,
+    items_path,
+    rejects_path,
+    rewrites_path,
+)
+from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
 
 SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)
 ITEM_COUNT = 80

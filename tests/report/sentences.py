@@ -8,9 +8,8 @@ import numpy as np
 from scipy.stats import beta
 
 from tests.report.worlds import BOAST, CHANCE, MODELS, World
-from vouch.report.claims import TOLERATED
+from vouch.report.claims import TOLERATED, preferred
 from vouch.report.evidence import Evidence
-from vouch.report.leaders import preferred
 from vouch.report.sections.verdict import build
 from vouch.report.table import Cell
 

@@ -9,11 +9,11 @@ import pytest
 from tests.report.project import parts, with_rows
 from tests.report.sentences import false_sentences
 from tests.report.worlds import MODELS, World, evidence
+from vouch.report.cards import ALONE
 from vouch.report.claims import answers_alone, transfer_coverages
 from vouch.report.figures import answering as figure
 from vouch.report.sections import answering, transfer, verdict
-from vouch.report.summary_cards import ALONE
-from vouch.tables.transfer import NONE, TRANSFER
+from vouch.tables.results import NONE, TRANSFER
 
 SURE = {("ant", "set0"): 0.97, ("bee", "set0"): 0.7, ("cow", "set0"): 0.6}
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.report.project import Made, Make, edited, parts, with_rows
+from vouch.report.cards import LOOKS
 from vouch.report.claims import picture_claims
 from vouch.report.evidence import Evidence
 from vouch.report.figures import severity as figure
 from vouch.report.sections import looks, severity, typographic, uncertainty, verdict
-from vouch.report.summary_cards import LOOKS
 
 MADE = Made(variations=("original", "blank"))
 

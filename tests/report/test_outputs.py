@@ -15,13 +15,11 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report import figures, plugins
 from vouch.report.config import Config
-from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
-from vouch.report.headline import metrics_json
-from vouch.report.load import load as read
-from vouch.report.site import site
-from vouch.report.write import PLOTS_PAGE, write_plots, write_site
+from vouch.report.evidence import load as read
+from vouch.report.site import PLOTS_PAGE, site, write_plots, write_site
+from vouch.report.table_files import TABLES, csv_text, metrics_json
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Config(title="Vouch")

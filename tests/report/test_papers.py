@@ -12,18 +12,14 @@ from tests.report.project import Made, Make
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.pipeline.yaml12 import load
 from vouch.report import papers, plugins
-from vouch.report.evidence import Evidence
-from vouch.report.facts import facts, family, series, size
-from vouch.report.load import read_printed
+from vouch.report.evidence import Evidence, facts, family, read_printed, series, size
 from vouch.report.papers.reform.names import SETS
 from vouch.report.papers.tu import METHODS, OURS
-from vouch.report.reproduce.entry import Built
-from vouch.report.reproduce.lookup import Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.entry import Absent, Built, Lookup, Measure, with_mean
 from vouch.report.reproduce.pivot import Layout, pivot, ranks
 from vouch.report.sections.papers import Review, build, figure_specs, review
 from vouch.report.table import Grid
-from vouch.tables.compared import LEADERBOARD
-from vouch.tables.rankings import COMBINED
+from vouch.tables.results import COMBINED, LEADERBOARD
 
 TABLE, FIGURE = "Table {}", "Figure {}"
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24")]

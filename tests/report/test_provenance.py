@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.report.project import SCORING, Made, Make, write_tables
-from vouch.report.load import load
+from vouch.report.evidence import load
 from vouch.report.sections.provenance import build
-from vouch.tables.responses import LETTERS, letters_path
+from vouch.tables.answered import LETTERS, letters_path
 
 DIGEST = "ab" * 32
 

@@ -10,18 +10,16 @@ import pytest
 from tests.metrics.released import block, models, needs_released, published
 from tests.metrics.simulated import ROOT, config, values
 from tests.report.project import Made, Make
-from vouch.metrics.comparison.published import NAMES
-from vouch.metrics.protocols.faithful import faithful
-from vouch.report.load import read_printed
+from vouch.metrics.comparison.leaderboard import NAMES
+from vouch.metrics.protocols import faithful
+from vouch.report.evidence import read_printed
 from vouch.report.papers.kostumov import PAPER
 from vouch.report.papers.kostumov.names import SEVENTH, TEN
-from vouch.report.reproduce.entry import Built
-from vouch.report.reproduce.lookup import Lookup
+from vouch.report.reproduce.entry import Built, Lookup
 from vouch.report.reproduce.pivot import CELL
 from vouch.report.sections.papers import review
 from vouch.report.table import Grid
-from vouch.tables.compared import LEADERBOARD
-from vouch.tables.published import model_slug
+from vouch.tables.results import LEADERBOARD, model_slug
 
 FILES = ROOT / "docs/published"
 PRINTED = read_printed(sorted(FILES.glob("*.csv")))

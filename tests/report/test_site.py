@@ -15,14 +15,12 @@ from tests.report.html_page import Page
 from tests.report.project import Made, Make
 from vouch.report import figures, palette, papers, plugins, sections
 from vouch.report.config import Config
-from vouch.report.csv_tables import TABLES
 from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec
-from vouch.report.headline import PLOTTED
 from vouch.report.pages import PAGES
 from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
-from vouch.report.site import Picture, site
-from vouch.report.write import write
+from vouch.report.site import Picture, site, write
+from vouch.report.table_files import PLOTTED, TABLES
 
 Site = dict[str, Page]  # by path under reports/
 CONFIG = Config(title="Vouch")
@@ -81,7 +79,7 @@ def test_same_inputs_same_bytes_in_another_process(
     report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = (
-        "from pathlib import Path; from vouch.report.load import load; from vouch.report.write import write;"
+        "from pathlib import Path; from vouch.report.evidence import load; from vouch.report.site import write;"
         "from vouch.report.config import Config; from tests.report.project import SCORING;"
         "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING))"
     )

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from tests.report.html_page import Page
 from vouch.metrics.registry import metrics
+from vouch.report.site import Marker, terms
 from vouch.report.table import Column, Measured
-from vouch.report.terms import Marker, terms
 
 METHOD = Path("vouch/report/templates/method.html.j2")
 

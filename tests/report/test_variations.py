@@ -7,12 +7,12 @@ import pytest
 
 from tests.report.project import Made, Make, edited, parts, with_cost, with_metric
 from vouch.prompts.build.combination import variation_names
+from vouch.report.cards import BREAKS, FIRST
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.figures import variations as figure
 from vouch.report.section import Beside
 from vouch.report.sections import variations, verdict
-from vouch.report.summary_cards import BREAKS, FIRST
 from vouch.report.table import Cell, Grid
 
 NAMES = ("original", "blank", "option_order", "vr_b")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.report.project import ITEM_COUNT, Made, Make, edited, parts, with_cost, with_metric
+from vouch.report.cards import BREAKS, DIFFERENCES
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
-from vouch.report.leaders import leaders
 from vouch.report.sections import categories, differences, protocols, published, results, verdict
-from vouch.report.summary_cards import BREAKS, DIFFERENCES
 
 GROUPS = [f"g{number}" for number in range(12)]
 

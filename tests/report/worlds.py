@@ -10,22 +10,19 @@ import pyarrow as pa
 from scipy.stats import beta, norm
 
 from tests.metrics.simulated import config
-from vouch.metrics.calibration.probabilities import clean_probabilities
-from vouch.metrics.comparison.differences import differences
+from vouch.metrics.calibration.calibration import clean_probabilities
+from vouch.metrics.comparison.differences import differences, variations
 from vouch.metrics.comparison.leaderboard import leaderboard
-from vouch.metrics.comparison.variations import variations
-from vouch.metrics.conformal.set_figures import rows_of, set_figures
+from vouch.metrics.conformal.figures import rows_of, set_figures
+from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.conformal.shift import shift_figures
-from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.intervals import CLEAN, mean_figure
 from vouch.metrics.join import Asked, Block
-from vouch.metrics.protocols import CLEAN, mean_figure
 from vouch.metrics.responses import Responses
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence
-from vouch.tables.compared import DIFFERENCES, VARIATIONS
-from vouch.tables.metrics import METRICS
-from vouch.tables.outcomes import OUTCOMES
-from vouch.tables.prompts import KEPT, LETTERS, ORIGINAL
+from vouch.tables.asked import KEPT, LETTERS, ORIGINAL
+from vouch.tables.results import DIFFERENCES, METRICS, OUTCOMES, VARIATIONS
 
 OPTIONS, CHANCE = 4, 0.25
 MODELS, CHANGES = ("ant", "bee", "cow"), ("vr_b_5", "lr_i")

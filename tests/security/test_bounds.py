@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from vouch.datasets.cleaning.image_reader import read_image
-from vouch.datasets.fetch.card import choose
+from vouch.datasets.cleaning.first_pass import read_image
+from vouch.datasets.fetch.hub import choose
 from vouch.datasets.fetch.origin import Download, check_name
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.json_line import _unique, json_object
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import Source, Tree
+from vouch.datasets.read.json_rows import _unique, json_object
 from vouch.params.check import check_params
 from vouch.pipeline.errors import LONGEST, UserError
 from vouch.pipeline.files import PART
 from vouch.pipeline.yaml12 import load, loads
-from vouch.tables.pins import INDEX, indexed_files
+from vouch.tables.answered import INDEX, indexed_files
 from vouch.tables.table import Table
 
 LEADING_OUT = ("../x.png", "a/../../x.png", "/etc/passwd", "..", "", "a/..", "x\0.png")

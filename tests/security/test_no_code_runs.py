@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from vouch.models.decoder.shared_prefix import shared_prefix
-from vouch.models.loading.model_loading import load_model
+from vouch.models.decoder.row_engine import shared_prefix
+from vouch.models.loading.loading import load_model
 from vouch.models.pins.model_folder import check_model_folder
 from vouch.models.requests.config import Config
 from vouch.pipeline.errors import UserError

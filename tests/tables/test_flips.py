@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED, contents, flips, grades
+from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED, contents, flips, grades
 
 PLAIN = {"chosen": 1, "correct": True, "clean_correct": None}
 YES = {"answer": "yes", "parser": "yes_no", "correct": True}

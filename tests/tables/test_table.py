@@ -10,10 +10,8 @@ import pytest
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, replacing_folder, write_json
-from vouch.tables.images import IMAGES
-from vouch.tables.items import ITEMS
-from vouch.tables.prompts import PROMPTS
-from vouch.tables.responses import LETTERS
+from vouch.tables.answered import LETTERS
+from vouch.tables.asked import IMAGES, ITEMS, PROMPTS
 from vouch.tables.table import Table
 
 ITEM = {"id": "a", "group": "g", "question": "q?", "hint": None, "options": ["x", "y"], "answers": [1]}
@@ -79,7 +77,7 @@ def test_blobs_are_those_that_came(tmp_path, monkeypatch, blobs):
     contract.write(tmp_path / "a.parquet", rows)
     whole = [{"n": None, "blob": None} | row for row in rows]
     assert contract.read(tmp_path / "a.parquet").to_pylist() == whole
-    monkeypatch.setattr("vouch.tables.writing._LONGEST", 3)  # as where two gigabytes meet
+    monkeypatch.setattr("vouch.tables.table._LONGEST", 3)  # as where two gigabytes meet
     contract.write(tmp_path / "b.parquet", rows)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tools.slurm import cluster
-from vouch.pipeline.gpus import VISIBLE
+from vouch.pipeline.locks import VISIBLE
 
 PAGE = Path(__file__).parents[2] / "docs/cluster.md"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.dag import PARAMS
-from vouch.pipeline.validation import NAME
+from vouch.pipeline.errors import NAME
 from vouch.pipeline.yaml12 import load
 
 SHELLS = ("bash", "zsh", "fish")
@@ -46,8 +46,8 @@ def _variations() -> list[Any]:
 
 
 def _items() -> Iterator[str]:
-    from vouch.tables.items import ITEMS as TABLE
-    from vouch.tables.items import items_path
+    from vouch.tables.asked import ITEMS as TABLE
+    from vouch.tables.asked import items_path
 
     paths = map(items_path, filter(re.compile(NAME).fullmatch, map(str, _of("datasets"))))
     return (name for path in paths if path.exists() for name in TABLE.read(path, ["id"])["id"].to_pylist())

@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from vouch.params.defaults import left_out
+from vouch.params.project import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import dumped, loads
 

@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 
 from vouch.cli.printing import check_name, plain
-from vouch.datasets.fetch.locate import fetch
+from vouch.datasets.fetch.download import Found
+from vouch.datasets.fetch.hub import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
-from vouch.datasets.fetch.store import Found
 from vouch.models.pins.config import HubSource
 from vouch.models.pins.pinning import fetch as fetch_weights
 from vouch.params.check import check_project

@@ -7,12 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vouch.cli.leaderboard import Cells, Line, cells, label
 from vouch.cli.printing import plain, table
+from vouch.cli.show import Cells, Line, cells, label
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import loads
-from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
-from vouch.tables.prompts import LETTERS, ORIGINAL
+from vouch.tables.asked import LETTERS, ORIGINAL
+from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 
 MOST = 20
 """Commits that are looked at: each takes seconds."""

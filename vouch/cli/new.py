@@ -27,11 +27,10 @@ from vouch.datasets.read.files import Source
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.params.schema import FOLDER
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import NAME, UserError, validated
 from vouch.pipeline.files import write_text
-from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
-from vouch.tables.published import model_slug
+from vouch.tables.results import model_slug
 
 HUB = "hub:"
 SERVER = re.compile(r"https?://")
@@ -161,7 +160,7 @@ def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
 def _of_server(given: str, lock: str) -> tuple[str, str, str]:
     url, _, name = given.partition("#")
     if not name:
-        from vouch.models.server.listing import served
+        from vouch.models.server.client import served
 
         names = served(url)
         if len(names) != 1:

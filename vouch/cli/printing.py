@@ -80,7 +80,7 @@ def check_name(kind: str, name: str, known: Collection[str], where: object = "pa
 def warn_if_outdated() -> None:
     """One line on stderr where something changed since; what was never made, or pulled in part, did not."""
     from vouch.pipeline.dag import read_dag
-    from vouch.pipeline.freshness import states
+    from vouch.pipeline.state import states
 
     changed = [
         state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()

@@ -26,8 +26,8 @@ from pydantic import BaseModel, Field
 
 from vouch.cli.printing import cut, plain
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.freshness import receipt_path, states
-from vouch.pipeline.live import RUNNING
+from vouch.pipeline.run import RUNNING
+from vouch.pipeline.state import receipt_path, states
 
 ERRORS = 3  # shown at most
 SHORTEST, LONGEST = 0.1, 86_400.0  # seconds from one look to the next
@@ -57,7 +57,7 @@ Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class Record(BaseModel, allow_inf_nan=False):
-    """What vouch/pipeline/live.py writes of a run. Times are seconds since 1970."""
+    """What vouch/pipeline/run.py writes of a run. Times are seconds since 1970."""
 
     stage: str
     pid: Annotated[int, Field(gt=0, lt=2**31)]

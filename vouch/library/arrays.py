@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.conformal.sets import Splits, group_splits
 
 MOST = 26
 MOST_DRAWS = 100_000

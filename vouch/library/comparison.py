@@ -1,15 +1,35 @@
-"""Which of two models is better on the same questions."""
+"""Which of two models is better on the same questions.
+
+What a change of the prompt does to answers (Schmalfuss et al. 2025, PARC).
+
+A judge's verdicts beside people's decisions on a random sample.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import MOST_DRAWS, groups_of, mapping_of, seed_of, share, shares_of, whole, within
-from vouch.library.figure import Estimate, Result
-from vouch.metrics.comparison.resampling import (
+from vouch.library.arrays import (
+    MOST_DRAWS,
+    Floats,
+    choices_of,
+    groups_of,
+    mapping_of,
+    numeric,
+    plain,
+    rows_fit,
+    seed_of,
+    share,
+    shares_of,
+    whole,
+    within,
+)
+from vouch.library.results import Estimate, Result, mean_of
+from vouch.metrics.comparison.differences import (
     finds,
     holm,
     intervals,
@@ -18,7 +38,9 @@ from vouch.metrics.comparison.resampling import (
     questions_for,
     sign_flip_p,
 )
-from vouch.metrics.intervals import some
+from vouch.metrics.intervals import mean_interval, some
+from vouch.metrics.robustness.prompts import calibrated, reliability
+from vouch.metrics.text import judge
 
 LEAST_SHARE, MOST = 1e-6, 1e9
 """Bounds of what `power` is asked, so that no number overflows."""
@@ -172,3 +194,131 @@ def regressions(
     corrected = {name: float(each or 0) for name, each in zip(before, holm(list(p)), strict=True)}
     alarms = tuple(name for name, each in corrected.items() if each <= level and drop[name] > allowed + 1e-12)
     return Regressions(alarms, corrected, drop, level)
+
+
+MOST_OPTIONS = 1_000_000
+
+
+@dataclass(frozen=True, repr=False)
+class Robustness(Result):
+    """accuracy, accuracy_varied: under the original and the changed prompts. consistency: share of changed
+    prompts answered as the answer to the original one demands. reliability: (2 accuracy^m - 1) certainty of
+    the changed prompts; None without certainty.
+    """
+
+    rows: int
+    accuracy: Estimate
+    accuracy_varied: Estimate
+    consistency: Estimate
+    consistency_calibrated: float
+    reliability: float | None
+
+
+def robustness(
+    original: Any,
+    varied: Any,
+    answers: Any,
+    *,
+    options: int | ArrayLike,
+    flipped_answers: Any = None,
+    certainty: Any = None,
+    groups: ArrayLike | None = None,
+) -> Robustness:
+    """Accuracy, consistency and reliability under a change of the prompt.
+
+    original, varied: [n] option chosen for the original and the changed prompt, as indices. answers: [n]
+    the right one. options: how many a question has. flipped_answers: [n] the right ones under the changed
+    prompt where it changes them (a negation); the choice should then differ from the original one.
+    certainty: [n] in 0 ... 1 of the changed prompts, such as 1 - (set size - 1) / (options - 1). groups:
+    [n] questions that belong together. A guess among k options is consistent in 1/k of the cases, where the
+    answer flips in 1 - 1/k.
+
+    >>> robustness([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3], options=4).consistency.value
+    0.75
+    """
+    sizes = _sizes(options, len(plain(original, "original", 1)))
+    first, second, right = (
+        choices_of(values, name, sizes, "original")
+        for values, name in ((original, "original"), (varied, "varied"), (answers, "answers"))
+    )
+    flips = flipped_answers is not None
+    then = choices_of(flipped_answers, "flipped_answers", sizes, "original") if flips else right
+    numbers = groups_of(groups, len(first))
+    guess = 1 / sizes
+    agrees = (first != second) if flips else (first == second)
+    plainly, varied_right, same = (
+        mean_of(each, numbers) for each in (first == right, second == then, agrees)
+    )
+    random = 1 - guess if flips else guess
+    found = None
+    if certainty is not None:
+        sure = shares_of(certainty, "certainty", len(first), "original").mean(keepdims=True)
+        found = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
+    consistency = float(calibrated(np.array([same.value]), random.mean(keepdims=True))[0])
+    return Robustness(len(first), plainly, varied_right, same, consistency, found)
+
+
+def _sizes(options: int | ArrayLike, rows: int) -> Floats:
+    if isinstance(options, Real):
+        return np.full(rows, float(whole(options, "options", MOST_OPTIONS, low=2)))
+    counts = numeric(options, "options", 1, remedy="give whole numbers").astype(np.float64)
+    rows_fit(counts, "options", rows, "original")
+    wrong = ~((counts >= 2) & (counts <= MOST_OPTIONS) & (counts == np.floor(counts)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"options: row {row} is {counts[row]:g}; give a whole number, at least 2")
+    return counts
+
+
+@dataclass(frozen=True, repr=False)
+class PredictionPowered(Result):
+    """accuracy: what people would say of all rows. people: the same from the sample alone. judge: mean of the
+    verdicts. weight: how much the judge counts, from 0 (not at all). kappa, sensitivity, specificity: of the
+    judge on the sample, at one half; None where undefined. decided: rows of the sample.
+    """
+
+    decided: int
+    accuracy: Estimate
+    people: Estimate
+    judge: Estimate
+    weight: float
+    kappa: Estimate | None
+    sensitivity: Estimate | None
+    specificity: Estimate | None
+
+
+def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = None) -> PredictionPowered:
+    """Accuracy from a judge's verdicts on all answers, corrected by people's decisions on a random sample.
+
+    decided: [n] 1 or 0 by people, NaN where they were not asked. judged: [n] 1 or 0, or a probability, by the
+    judge. groups: [n] rows that are not independent. Prediction-powered inference (Angelopoulos et al. 2023)
+    with the weight of PPI++: the interval covers whatever the judge's bias, if the sample is random.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> right = rng.random(2000) < 0.6
+    >>> judged = np.where(rng.random(2000) < 0.9, right, True)  # lenient: it calls a tenth right unread
+    >>> decided = np.where(np.arange(2000) < 200, right, np.nan)
+    >>> found = prediction_powered(decided, judged)
+    >>> round(found.judge.value, 2), round(found.accuracy.value, 2), found.weight > 0.5
+    (0.64, 0.59, True)
+    """
+    verdicts = shares_of(judged, "judged")
+    given = numeric(decided, "decided", 1, remedy="give 1, 0 or NaN", missing=True).astype(np.float64)
+    known = ~np.isnan(given)
+    if len(given) != len(verdicts) or not known.any():
+        raise ValueError(f"decided: give {len(verdicts)} numbers, as many as in judged, and some not NaN")
+    shares_of(np.where(known, given, 0), "decided")
+    numbers = groups_of(groups, len(given))
+    value, low, high, weight = judge.prediction_powered(given, verdicts, numbers)
+    found = judge.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
+    return PredictionPowered(
+        int(known.sum()),
+        Estimate(value, low, high),
+        Estimate(float(given[known].mean()), *mean_interval(given[known], numbers[known])),
+        Estimate(float(verdicts.mean()), *mean_interval(verdicts, numbers)),
+        weight,
+        None if found.kappa is None else Estimate(found.kappa, *found.kappa_interval),
+        found.sensitivity and Estimate(*found.sensitivity),
+        found.specificity and Estimate(*found.specificity),
+    )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouch.library.arrays import plain, shown, whole
-from vouch.library.figure import needs
+from vouch.library.results import needs
 
 
 def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:

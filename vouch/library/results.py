@@ -1,13 +1,82 @@
-"""The tables of a finished report as pandas DataFrames."""
+"""What the functions return: small frozen objects that print as one line and become a pandas table.
 
+The tables of a finished report as pandas DataFrames.
+"""
+
+from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from vouch.library.arrays import shown
-from vouch.library.figure import needs
+from vouch.metrics.intervals import mean_interval, percentiles
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval; low and high are None where the rows say nothing of the spread."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __repr__(self) -> str:
+        ends = "" if self.low is None or self.high is None else f" ({self.low:.4g} to {self.high:.4g})"
+        return f"{self.value:.4g}{ends}"
+
+
+def mean_of(values: Any, groups: Any) -> Estimate:
+    """The mean of shares [n], with the interval of the sandwich formula over groups [n]."""
+    return Estimate(float(values.mean()), *mean_interval(values, groups))
+
+
+def over_splits(values: Any) -> Estimate:
+    """The mean of one number a split, with the 2.5 and 97.5 percentiles over several splits."""
+    return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
+
+
+def needs(what: str, module: str, package: str) -> None:
+    """Says what to install where a module is missing."""
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(f"{what} needs {package}: pip install {package}", name=module)
+
+
+class Result:
+    """Base of the results."""
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in self._numbers().items()
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row a number: name, value, low, high. Arrays stay attributes."""
+        needs("to_frame", "pandas", "pandas")
+        import pandas as pd
+
+        rows = {
+            name: value if isinstance(value, Estimate) else Estimate(value)
+            for name, value in self._numbers().items()
+            if value is not None and not isinstance(value, str)
+        }
+        columns = list(Estimate._fields)
+        return pd.DataFrame(list(rows.values()), index=list(rows), columns=columns).rename_axis("name")
+
+    def _numbers(self) -> dict[str, Any]:
+        shown = (field.name for field in fields(self) if field.name[0] != "_")  # type: ignore[arg-type]
+        every = {name: getattr(self, name) for name in shown}
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in every.items()
+            if value is None or isinstance(value, Estimate | str | float | int | np.generic)
+        }
+
 
 PUBLISHED = "tables/{}.parquet"
 """A table as `vouch publish hub` writes it."""

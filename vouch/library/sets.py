@@ -1,4 +1,9 @@
-"""Conformal prediction sets from logits."""
+"""How many questions a model may answer alone, and sets of sampled answers.
+
+Prediction sets for questions of another distribution than those that calibrate.
+
+Conformal prediction sets from logits.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,26 +13,210 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vouch.library.arrays import (
+    Floats,
+    Ints,
     answers_of,
+    finite,
     groups_of,
     halves,
     logits_of,
     mask_of,
     names_of,
+    numeric,
+    rows_fit,
+    rows_of_texts,
     seed_of,
     share,
+    shares_of,
     shown,
     whole,
     within,
 )
-from vouch.library.figure import Estimate, Result, mean_of, over_splits
-from vouch.metrics.conformal.metrics import OF_SETS
-from vouch.metrics.conformal.ranked import Ranked, rank
-from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, score_values
-from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.thresholds import quantile
-from vouch.metrics.protocols import MARGINAL
+from vouch.library.results import Estimate, Result, mean_of, over_splits
+from vouch.metrics.calibration.calibration import log_softmax
+from vouch.metrics.conformal import selective
+from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
+from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, Ranked, rank, score_values
+from vouch.metrics.conformal.sets import quantile
+from vouch.metrics.conformal.shift import density_ratio, weighted_thresholds
+from vouch.metrics.intervals import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Array, Responses, uniform
+
+
+@dataclass(frozen=True, repr=False)
+class Answering(Result):
+    """threshold: the model may answer alone from this confidence on; inf where nothing is shown.
+
+    answered: share of the questions that it then answers. errors, questions: wrong answers, and questions,
+    among those that prove it. conformal_threshold, conformal_answered: by conformal abstention, at most a
+    share `max_risk` of all questions answered wrongly, on average. thresholds, shares, risks, bounds [p]: the
+    risk-coverage curve; share answered, share of that which is wrong, bounds that hold all at once.
+    """
+
+    max_risk: float
+    confidence_level: float
+    threshold: float
+    answered: Estimate
+    errors: int
+    questions: int
+    conformal_threshold: float
+    conformal_answered: float
+    thresholds: Array = field(compare=False)
+    shares: Array = field(compare=False)
+    risks: Array = field(compare=False)
+    bounds: Array = field(compare=False)
+
+
+def answering(
+    confidence: Any,
+    correct: Any,
+    *,
+    max_risk: float = 0.05,
+    confidence_level: float = 0.9,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+) -> Answering:
+    """Selective prediction: the confidence from which on at most a share `max_risk` of the answers is wrong.
+
+    That holds with a probability of `confidence_level` (Geifman and El-Yaniv 2017; by learn then test,
+    Angelopoulos et al. 2021). confidence: [n] any number, larger where the model is surer. correct: [n] 1 or
+    0, or a share; for `threshold` and `bounds` less than 1 is wrong. groups: [n] questions that are not
+    independent: one of each is drawn.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> confidence = rng.random(2000)
+    >>> found = answering(confidence, rng.random(2000) < 0.8 + 0.2 * confidence)
+    >>> round(found.answered.value, 1), found.errors / (found.answered.value * found.questions) < 0.05
+    (0.4, True)
+    """
+    rows, start = _rows(confidence, correct, groups), seed_of(seed)
+    risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
+    found = selective.alone(*rows, risk, level, start)
+    answered = Estimate(found.answered, *found.interval)
+    abstained = selective.abstention(*rows, risk, start)
+    curve = vars(selective.curve(*rows, level, start)).values()
+    proof = found.errors, len(found.answers)
+    return Answering(risk, level, found.threshold, answered, *proof, *abstained, *curve)
+
+
+def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
+    right = shares_of(correct, "correct")
+    sure = numeric(confidence, "confidence", 1).astype(np.float64)
+    if len(sure) != len(right):
+        raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
+    if not np.isfinite(sure).all():
+        row = int((~np.isfinite(sure)).argmax())
+        raise ValueError(f"confidence: row {row} is {sure[row]}; give finite numbers")
+    return sure, right, groups_of(groups, len(right))
+
+
+@dataclass(frozen=True, repr=False)
+class SampledSets(Result):
+    """samples: how many to draw. coverage, set_size: of sets of these answers. unreached: share of the
+    questions without a right sample. The others are None where no number of samples is enough.
+    """
+
+    unreached: Estimate
+    samples: Estimate | None
+    coverage: Estimate | None
+    set_size: Estimate | None
+
+
+def sampled_sets(
+    answers: Sequence[Sequence[str]],
+    correct: Any,
+    *,
+    alpha: float = 0.1,
+    groups: ArrayLike | None = None,
+    calibration: float = 0.5,
+    splits: int = 100,
+    seed: int = 0,
+) -> SampledSets:
+    """Prediction sets of sampled answers (TRON, Wang et al. 2024); half of alpha for either of its levels.
+
+    answers: [n][S] what was sampled, equal texts for equal answers. correct: [n][S] which of them are right.
+
+    >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
+    1 (1 to 1)
+    """
+    right = mask_of(correct, "correct")
+    texts = rows_of_texts(answers, "answers", len(right), "correct")
+    for row, (said, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
+        if len(said) != len(verdicts):
+            raise ValueError(f"answers: row {row} has {len(said)} texts, correct {len(verdicts)}")
+        judged: dict[str, bool] = {}
+        for text, verdict in zip(said, verdicts, strict=True):
+            if judged.setdefault(text, verdict) != verdict:
+                raise ValueError(
+                    f"correct: row {row} has {shown(text)} both right and wrong; give it one verdict"
+                )
+    drawn = selective.numbered(texts, right)
+    numbers = groups_of(groups, len(texts))
+    parts = halves(numbers, calibration, splits, seed)
+    never = np.asarray(~drawn.right.any(axis=1))
+    level = share(alpha, "alpha") / 2
+    found = selective.sampled_sets(drawn, parts, level, level)
+    unreached = mean_of(never, numbers)
+    if found is None:
+        return SampledSets(unreached, None, None, None)
+    values = (found.samples, found.coverage, found.size)
+    return SampledSets(unreached, *map(over_splits, values))
+
+
+@dataclass(frozen=True, repr=False)
+class WeightedSets(Result):
+    """effective: questions that calibrate, by their weights, (sum w)^2 / sum w^2. infinite: share of the sets
+    that hold every option because too little weight calibrates. thresholds [m], sets [m, k], weights [n].
+    """
+
+    effective: float
+    infinite: float
+    thresholds: Array = field(compare=False)
+    sets: NDArray[np.bool_] = field(compare=False)
+    weights: Array = field(compare=False)
+
+
+def weighted_sets(
+    logits: Any, answers: Any, features: Any, new_logits: Any, new_features: Any, *, alpha: float = 0.1
+) -> WeightedSets:
+    """LAC sets of new questions by weighted conformal prediction (Tibshirani et al. 2019).
+
+    logits [n, k], answers [n]: those that calibrate, as for `prediction_sets`. features [n, d], new_features
+    [m, d]: what shifts, such as embeddings of the pictures; the density ratio is the odds of a logistic
+    regression. Coverage holds if nothing else shifts and the ratio is right. Judge by `effective` (few:
+    noise) and `infinite` (many: too little weight where the new questions lie).
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x, new = rng.normal(0, 1, (2000, 1)), rng.normal(1, 1, (2000, 1))
+    >>> answers = rng.integers(0, 4, 2000)
+    >>> right = (answers[:, None] == np.arange(4)).astype(float)
+    >>> logits = 2 * right * x + rng.normal(size=(2000, 4))
+    >>> found = weighted_sets(logits, answers, x, np.zeros((2000, 4)), new)
+    >>> found.sets.shape, bool(found.effective < 2000)
+    ((2000, 4), True)
+    """
+    values, fresh = logits_of(logits), logits_of(new_logits, "new_logits")
+    right = answers_of(answers, values)
+    known, new = finite(features, "features"), finite(new_features, "new_features")
+    if fresh.shape[1] != values.shape[1]:
+        raise ValueError(f"new_logits: {fresh.shape[1]} options, logits {values.shape[1]}; they must fit")
+    rows_fit(known, "features", len(values), "logits")
+    rows_fit(new, "new_features", len(fresh), "new_logits")
+    if known.shape[1] != new.shape[1]:
+        raise ValueError(f"new_features: {new.shape[1]} columns, features {known.shape[1]}; they must fit")
+    weights, of_new = density_ratio(known, new)
+    # In the order of 1 - p, which would round to 1 where p is tiny.
+    scores = -np.where(right, log_softmax(values), -np.inf).max(axis=1)
+    limits = weighted_thresholds(scores, weights, of_new, share(alpha, "alpha"))
+    sets = (-log_softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
+    empty = ~sets.any(axis=1)
+    sets[empty] = fresh[empty] == fresh[empty].max(axis=1, keepdims=True)
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    thresholds = np.where(np.isinf(limits), np.inf, -np.expm1(-limits))
+    return WeightedSets(float(effective), float(np.isinf(limits).mean()), thresholds, sets, weights)
+
 
 OVER_SPLITS = ("coverage", "set_size", "singleton_rate", "empty_rate")
 

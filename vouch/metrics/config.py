@@ -15,8 +15,8 @@ from pydantic import (
 )
 
 from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties
-from vouch.metrics.conformal.thresholds import STRATA
-from vouch.metrics.protocols import HEADLINE, MARGINAL
+from vouch.metrics.conformal.sets import STRATA
+from vouch.metrics.intervals import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
@@ -101,7 +101,7 @@ class Config(BaseModel):
 
     calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of
     ECE and MCE. Of the clean protocol alone: scores, of vouch/metrics/conformal/scores.py; settings of some
-    of them; strata, what has a threshold of its own (vouch/metrics/conformal/thresholds.py); shares, further
+    of them; strata, what has a threshold of its own (vouch/metrics/conformal/sets.py); shares, further
     calibration shares, for which coverage and set size are given beside those of the main one. parsers: rules
     that read an option out of a generated text, in the order in which they are tried. judge: what reads
     the answers that they leave undecided. answers: by dataset,

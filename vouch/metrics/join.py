@@ -1,18 +1,81 @@
-"""Joining answers with their prompts and items; what does not fit together is refused here."""
+"""Questions whose own options are yes and no: precision, recall and F1 of the answer yes.
+
+As POPE defines them (Li et al. 2023), with yes as the positive class. A text that is neither is not yes here;
+POPE's own reader takes whatever holds no `no` or `not` for yes.
+
+Joining answers with their prompts and items; what does not fit together is refused here.
+
+Likelihoods of option texts, scored as letters are: the summed log-likelihood stands for the logit.
+
+The sum is what ReForm-Eval compares (Li et al. 2023). It prefers short options, so the accuracy by mean per
+token and per byte stands beside it.
+
+Letters that nobody said: how much of the first token's probability lies on the option letters.
+
+Scores compare the logits of the letters with each other. Where a model would begin with something else ("So",
+"The"), they say which letter it would name if it had to, not what it answers (Wang et al. 2024).
+
+The rule: a model *answers a dataset in another form* if in more than half of the original prompts less than
+half of the probability (LOW_MASS) is on letters. Both bounds are majorities, nothing is tuned: below the
+first an answer more probably begins otherwise; above the second that holds for most of what is scored. The
+model's sets keep their coverage, as those of any score do, but they are about another answer. Claims and
+comparisons of models leave it out on this dataset.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.lists import cells, has_any, lengths
-from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
-from vouch.metrics.yes_no import YesNo, yes_no
+from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
+from vouch.metrics.intervals import CLEAN, Figure, mean_figure
+from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, cells, has_any, lengths, uniform
+from vouch.metrics.text.wording import plain
 from vouch.pipeline.errors import UserError
-from vouch.tables.defects import DROPPED
-from vouch.tables.prompts import LETTERS
+from vouch.tables.answered import LOW_MASS
+from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
+
+YES_NO = ("f1", "precision", "recall", "yes_rate")
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """Of n prompts: the place of the option yes as shown, and whether it is right."""
+
+    place: Ints
+    right: Bools
+
+    def figures(self, protocol: str, predicted: Ints, groups: Ints, rows: Bools) -> list[Figure]:
+        """Of the rows [n] that count. predicted [n]: the place that was chosen, -1 where none was."""
+        said, right, groups = (predicted == self.place)[rows], self.right[rows], groups[rows]
+        found = [mean_figure("yes_rate", said, groups, protocol)]
+        parts = {"precision": (said,), "recall": (right,), "f1": (said, right)}
+        for metric, among in parts.items():
+            # F1 is the share of hits among the answers yes and the right answers yes taken together
+            hits = np.concatenate([(said & right)[each] for each in among])
+            if len(hits):
+                of = np.concatenate([groups[each] for each in among])
+                found.append(replace(mean_figure(metric, hits, of, protocol), items=len(said)))
+        return found
+
+
+def yes_no(prompts: pa.Table) -> YesNo | None:
+    """None unless each prompt has yes and no as its own options. Needs options, order and answers."""
+    row, place, index = cells(prompts["order"])
+    own = index >= 0  # others are those that the template added
+    if not len(prompts) or (np.bincount(row[own], minlength=len(prompts)) != 2).any():
+        return None
+    texts, number = np.unique(cells(prompts["options"])[2].astype(str), return_inverse=True)
+    said = np.array([plain(text) for text in texts])[number]
+    yes = own & (said == "yes")
+    once = np.bincount(row[yes], minlength=len(prompts)) == 1
+    if not once.all() or not np.isin(said[own], ("yes", "no")).all():
+        return None
+    of, _, answers = cells(prompts["answers"])
+    return YesNo(place[yes], np.bincount(of, answers == place[yes][of], len(prompts)) > 0)
+
 
 AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 
@@ -203,3 +266,101 @@ def refuse(
     if len(rows):
         more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
         raise UserError(f"{where}: prompt {names[int(rows[0])].as_py()}{more} {problem(int(rows[0]))}")
+
+
+REDUCTIONS = {"accuracy_per_token": "tokens", "accuracy_per_byte": "bytes"}
+"""Metric -> column of LIKELIHOOD that divides the sum."""
+
+
+def likelihood_blocks(
+    likelihood: pa.Table, prompts: pa.Table, items: pa.Table, where: str, released: bool
+) -> list[Block]:
+    """One block per variation that has likelihoods, with its reductions. Raises UserError as `join` does."""
+    answers = by_prompt(likelihood, where)
+    blocks = []
+    for variation, found in aligned(answers, prompts, items, where, LIKELIHOOD, released):
+        block = matrix_block(variation, LIKELIHOOD, found, where)
+        blocks.append(replace(block, reduced=_reductions(found, block)))
+    return blocks
+
+
+def by_prompt(likelihood: pa.Table, where: str) -> pa.Table:
+    """One row a prompt: prompt, problem, and by option logits (minus the sums), tokens and bytes.
+
+    upper is there where an option cannot be at all: -inf among the logits. Raises UserError where the
+    options of a prompt are not numbered 0, 1, ..., each once.
+    """
+    codes = likelihood["prompt"].combine_chunks().dictionary_encode()
+    numbers = codes.indices.to_numpy(zero_copy_only=False)
+    option = likelihood["option"].to_numpy()
+    order = np.lexsort((option, numbers))
+    counts = np.bincount(numbers, minlength=len(codes.dictionary))
+    starts = np.cumsum(counts) - counts
+    wrong = np.flatnonzero(option[order] != np.arange(len(order)) - np.repeat(starts, counts))
+    if len(wrong):
+        prompt = codes.dictionary[int(numbers[order[wrong[0]]])].as_py()
+        raise UserError(f"{where}: prompt {prompt} has not one row for each option; {AGAIN}")
+    rows = likelihood.take(order)
+    offsets = np.append(starts, len(order)).astype(np.int32)
+
+    def lists(values: pa.Array) -> pa.Array:
+        return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+    nll = pc.fill_null(rows["nll"], np.nan).to_numpy()
+    impossible = np.bincount(numbers[order], np.isposinf(nll), len(counts)) > 0
+    return pa.table(
+        {
+            "prompt": codes.dictionary,
+            "logits": lists(pa.array(0.0 - nll)),
+            "upper": pa.array(np.where(impossible, 0.0, np.nan), from_pandas=True),
+            "problem": rows["problem"].take(pa.array(starts)),
+            **{name: lists(rows[name].combine_chunks()) for name in REDUCTIONS.values()},
+        }
+    )
+
+
+def _reductions(found: Aligned, block: Block) -> Mapping[str, Responses]:
+    """The block's responses by mean per token and per byte; without those whose lengths are not all known."""
+    reduced = {}
+    for metric, name in REDUCTIONS.items():
+        row, column, lengths = cells(found.answers[name].filter(pa.array(block.asked.answered)))
+        if not len(row) or np.isnan(lengths.astype(float)).any():
+            continue
+        logits = block.responses.logits.copy(order="K")
+        logits[row, column] /= np.maximum(lengths, 1)
+        reduced[metric] = replace(block.responses, logits=logits)
+    return reduced
+
+
+def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
+    """The accuracies by mean: of all the kept rows [n] and plain, or of the clean ones with intervals."""
+    figures = []
+    view = clean_probabilities if protocol == CLEAN else authors_probabilities
+    for metric, responses in block.reduced.items():
+        rows = responses.take(kept & ~responses.defective if protocol == CLEAN else kept)
+        if len(rows):
+            figures.append(mean_figure(metric, view(rows).correct, rows.groups, protocol))
+    return figures
+
+
+LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
+MOSTLY = 0.5
+"""Share of the prompts with low letter mass above which a model answers in another form."""
+
+
+def letter_mass(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
+    """Mean letter mass, and share of prompts where it is low, of the rows [m] where it is known.
+
+    Nothing where it is unknown everywhere, as of released logits. Prompts without an answer count where it is
+    known: the most likely tokens that a server tells may hold no letter at all.
+    """
+    if asked.mass is None:
+        return []
+    rows = rows & ~np.isnan(asked.mass)
+    if not rows.any():
+        return []
+    mass, groups = asked.mass[rows], asked.groups[rows]
+    return [
+        mean_figure(LETTER_MASS, mass, groups, protocol),
+        mean_figure(LOW_MASS_RATE, mass < LOW_MASS, groups, protocol),
+    ]

@@ -7,20 +7,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.config import Config
-from vouch.metrics.join import join
-from vouch.metrics.likelihood import likelihood_blocks
-from vouch.metrics.protocols import FAITHFUL
+from vouch.metrics.intervals import FAITHFUL
+from vouch.metrics.join import join, likelihood_blocks
 from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.tables import ALL, UNANSWERED, score_block
+from vouch.metrics.text.grading import split_p_true
 from vouch.metrics.text.judge import Verdicts
-from vouch.metrics.text.p_true import apart
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
-from vouch.tables.label_free import LABEL_FREE
-from vouch.tables.metrics import METRICS
-from vouch.tables.outcomes import OUTCOMES
-from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES
 
 OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
@@ -46,7 +43,7 @@ def model_scores(
     is none.
     """
     path = letters_path(model, dataset)
-    letters, prompts, p_true = apart(LETTERS.read(path, OF_LETTERS), prompts)
+    letters, prompts, p_true = split_p_true(LETTERS.read(path, OF_LETTERS), prompts)
     asked = (prompts, items)
     compared = Compared(*asked, config, p_true)
     blocks = join(letters, *asked, str(path), released)

@@ -8,18 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities, entropy
+from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, entropy
 from vouch.metrics.config import Config
-from vouch.metrics.join import Asked, Block
-from vouch.metrics.letter_mass import letter_mass
-from vouch.metrics.likelihood import reduced
-from vouch.metrics.protocols import CLEAN, FAITHFUL, Column, Figure, mean_figure
-from vouch.metrics.protocols.clean import clean
-from vouch.metrics.protocols.faithful import faithful
+from vouch.metrics.intervals import CLEAN, FAITHFUL, Column, Figure, mean_figure
+from vouch.metrics.join import Asked, Block, letter_mass, reduced
+from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.texts import TextBlock
-from vouch.tables.outcomes import OUTCOMES
-from vouch.tables.prompts import LETTERS, ORIGINAL
+from vouch.tables.asked import LETTERS, ORIGINAL
+from vouch.tables.results import OUTCOMES
 
 PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: their split is only there for the sets.

@@ -1,25 +1,71 @@
-"""params.yaml and models.lock as a whole: which keys there are, and what each may be.
+"""What a params file leaves out: defaults of the models in project.py, written out for DVC.
+
+DVC reads params.yaml itself: what dvc.yaml names must be there, and `dvc exp run -S KEY=VALUE` changes only
+what is there. So `vouch use` writes a profile's defaults into params.yaml, where people see them as well.
+
+params.yaml and models.lock as a whole: which keys there are, and what each may be.
 
 Each stage's own model of its parameters lies in that stage's package, so that a new key for one stage is no
 change to another.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.cleaning.cleaning import DatasetEntry
 from vouch.demo.training.config import Config as TrainConfig
-from vouch.metrics.comparison.config import Config as CompareConfig
+from vouch.metrics.comparison.leaderboard import Config as CompareConfig
 from vouch.metrics.config import Config as ScoreConfig
 from vouch.models.encoders.config import Config as EmbedConfig
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config as ExtractConfig
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.rewrites.config import Config as RewriteConfig
+from vouch.prompts.rewrites.table import Config as RewriteConfig
 from vouch.report.config import Config as ReportConfig
 from vouch.report.items.config import Config as BrowseConfig
+
+NAMED = (
+    *("profile", "helpers", "train", "variations", "rewrite", "rewrite.rewriter", "embed", "embed.pictures"),
+    *("embed.pictures.encoder", "embed.texts", "embed.texts.encoder", "extract", "score", "score.alpha"),
+    *("compare", "browse", "report"),
+)
+"""Keys that dvc.yaml names and that have a default."""
+OF_ENTRY = ("loader",)
+"""The same of a dataset's entry."""
+
+
+def left_out(values: Any) -> Iterator[tuple[str, Any]]:
+    """Those of these keys that a params file lacks, with their defaults; a section stands for all in it."""
+    every = _defaults(Project)
+    for key in NAMED:
+        *parents, last = key.split(".")
+        level = _at(values, parents)
+        if isinstance(level, Mapping) and last not in level:
+            yield key, _at(every, [*parents, last])
+    of_entry, datasets = _defaults(DatasetEntry), _at(values, ["datasets"])
+    for name, entry in datasets.items() if isinstance(datasets, Mapping) else ():
+        for key in OF_ENTRY:
+            if isinstance(entry, Mapping) and key not in entry:
+                yield f"datasets.{name}.{key}", of_entry[key]
+
+
+def _at(values: Any, path: Sequence[str]) -> Any:
+    for part in path:
+        values = values.get(part) if isinstance(values, Mapping) else None
+    return values
+
+
+def _defaults(model: type[BaseModel]) -> dict[str, Any]:
+    fields = model.model_fields.items()
+    found = {name: field.get_default(call_default_factory=True) for name, field in fields}
+    return {
+        name: value.model_dump(mode="json", exclude_none=True) if isinstance(value, BaseModel) else value
+        for name, value in found.items()
+    }
+
 
 PARAMS = Path("params.yaml")
 MODELS = Path("models.lock")

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 from vouch.pipeline.dag import DEFINITION, Dag, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
-from vouch.pipeline.stage import FILES, Run
-from vouch.pipeline.stage import run_stage as run_checked
+from vouch.pipeline.run import FILES, Run
+from vouch.pipeline.run import run_stage as run_checked
 
 PASSED = Path(".vouch/checked.json")
 _CODE = Path(__file__).parents[1]
@@ -91,7 +91,7 @@ def start_snakemake(
     standard library and PyYAML. Exits with one line on stderr where something is wrong, as every stage would,
     before jobs wait in a queue to be refused.
     """
-    from vouch.pipeline import resources, runners, stamps
+    from vouch.pipeline import resources, runners, state
     from vouch.pipeline.errors import UserError, refused_by_system
 
     try:
@@ -104,7 +104,7 @@ def start_snakemake(
             runners.mend()
             if not dry_run:
                 runners.enter()
-            stamps.settle(dag)
+            state.settle(dag)
     except UserError as error:
         raise SystemExit(f"vouch: {error}") from None
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
-from vouch.pipeline.freshness import check_lock
+from vouch.pipeline.state import check_lock
 from vouch.pipeline.yaml12 import dumped
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects

@@ -11,9 +11,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from vouch.pipeline.dag import DEFINITION, PARAMS, Dag, read_dag
-from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.freshness import LOCK, RECEIPTS, Record, read_lock, read_receipt
+from vouch.pipeline.state import LOCK, RECEIPTS, Digests, Record, read_lock, read_receipt
 
 
 class Recorded:

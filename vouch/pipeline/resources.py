@@ -1,4 +1,10 @@
-"""What a stage asks of a cluster: `resources:` of its rule, from what it needs and what the cluster has.
+"""What each stage needs, from params.yaml and models.lock: GPUs, memory, processors, time.
+
+Rough on purpose and rather too much: a job that runs out of either is tried again with twice as much, and
+one that meets its time limit keeps its finished answers and goes on where it was. Standard library and
+PyYAML only, because cluster jobs read the Snakefile again.
+
+What a stage asks of a cluster: `resources:` of its rule, from what it needs and what the cluster has.
 
 Standard library and PyYAML only, because cluster jobs read the Snakefile again.
 """
@@ -13,8 +19,175 @@ from typing import Any
 
 from vouch.pipeline.dag import PARAMS, Stage
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.needs import Needs, needs, read_models
 from vouch.pipeline.yaml12 import load
+
+MODELS = Path("models.lock")
+
+# stage -> memory in GB, minutes, processors, for papers' datasets of some ten thousand items
+_PLAIN = {
+    "prepare": (16, 240, 2),
+    "rewrite": (8, 120, 1),
+    "vary": (8, 60, 1),
+    "train": (4, 120, 1),
+    "pin": (4, 120, 1),
+    "extract": (8, 10, 1),
+    "judge": (8, 120, 1),
+    "score": (16, 120, 1),
+    "browse": (16, 120, 1),
+    "embed": (8, 120, 1),
+    "compare": (16, 120, 1),
+    "report": (16, 60, 1),
+}
+_SPLIT = ("extract", "rewrite", "judge")  # may spread a model over several GPUs
+_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+_BILLION = 10**9
+_ON_CPU = _BILLION // 20  # parameters below which no GPU is asked for
+_GPU_SHARE, _GPU_GB = 1.25, 6.0  # beside the weights: keys and values, activations, what CUDA takes
+_HOST_SHARE = 1.2  # weights pass through the host's memory
+_LOAD_GB_A_MINUTE = 6.0
+_SECONDS_A_PROMPT = 0.02  # of the smallest model
+_GPU_SECONDS, _CPU_SECONDS = 0.05, 10.0  # more, for each billion parameters
+_SERVER_SECONDS = 1.0
+_SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model as far as it decides what a stage needs. parameters: None where nobody knows.
+
+    A server's answers are computed elsewhere.
+    """
+
+    parameters: int | None
+    dtype: str = "float32"
+    server: bool = False
+
+    @property
+    def gigabytes(self) -> float:
+        """Of the weights."""
+        return self.billions * _BYTES[self.dtype]
+
+    @property
+    def billions(self) -> float:
+        """Parameters; seven where nobody knows."""
+        return 7.0 if self.parameters is None else self.parameters / _BILLION
+
+    def seconds(self, prompts: int, gpu: bool) -> float:
+        """For all prompts of a dataset, roughly."""
+        if self.server:
+            return prompts * _SERVER_SECONDS
+        return prompts * (_SECONDS_A_PROMPT + self.billions * (_GPU_SECONDS if gpu else _CPU_SECONDS))
+
+
+@dataclass(frozen=True)
+class Needs:
+    """gigabytes: of host memory. minutes: beside those for prompts, which `model` answers."""
+
+    gigabytes: float
+    minutes: float
+    processors: int
+    gpus: int = 0
+    model: Model | None = None
+
+    def memory(self, attempt: int = 1) -> int:
+        """Megabytes at an attempt: the second gets twice as much."""
+        return math.ceil(self.gigabytes * attempt) * 1000
+
+    def runtime(self, prompts: int, longest: int, attempt: int = 1) -> int:
+        """Minutes at an attempt, never more than `longest`."""
+        answers = self.model.seconds(prompts, self.gpus > 0) / 60 if self.model else 0.0
+        return min(longest, math.ceil((self.minutes + answers) * attempt))
+
+
+def read_models(params: Mapping[str, Any]) -> dict[str, Model]:
+    """The models that a profile makes or pins."""
+    sources = {**params["models"], **params["helpers"]}
+    locked = load(MODELS)["models"] if str(MODELS) in sources.values() else {}
+    found = {name: _folder(Path(source)) for name, source in sources.items() if source != str(MODELS)}
+    found |= {name: _model(locked[name]) for name in sources if name in locked}
+    found |= {name: Model(parameters=0) for name in sources if name in params["train"]}
+    return {name: model for name, model in found.items() if model is not None}
+
+
+def _folder(folder: Path) -> Model | None:
+    """A model by the size of its weights, as if they were float32; None for answers that others released."""
+    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    return Model(size // _BYTES["float32"]) if size else None
+
+
+def _model(entry: Mapping[str, Any]) -> Model:
+    facts, source = entry.get("facts") or {}, entry["source"]
+    size = _SIZE.search(source.get("repo") or source.get("path") or "")
+    count = (
+        entry.get("parameters")
+        or facts.get("total_parameters")
+        or facts.get("language_model_parameters")
+        or (round(float(size[1]) * _BILLION) if size else None)
+    )
+    return Model(count, entry.get("dtype", "float32"), source["kind"] == "server")
+
+
+def needs(
+    stage: Stage, params: Mapping[str, Any], models: Mapping[str, Model], gpu_gb: float | None
+) -> Needs:
+    """What a stage needs. gpu_gb: memory of one GPU, None where nobody knows.
+
+    Raises UserError where its model does not fit on one GPU and is not split.
+    """
+    package, *keys = stage.cmd.removeprefix("python -m stages.").split()
+    gigabytes, minutes, processors = _PLAIN[package]
+    name = _model_of(package, keys, params)
+    if name is None or name not in models:
+        return Needs(gigabytes, minutes, processors)
+    model, settings = models[name], _settings(package, keys, params)
+    # A judge reads what no rule decides, of all models together: about the prompts of one.
+    asked = model if package in ("extract", "judge") else None
+    processors += settings.get("threads", 1) - 1 + (settings.get("workers", 2) if package == "extract" else 0)
+    if model.server:
+        return Needs(gigabytes, minutes, processors, model=asked)
+    minutes += math.ceil(model.gigabytes / _LOAD_GB_A_MINUTE)
+    gpus = _gpus(name, model, package, settings.get("device", "auto"), gpu_gb)
+    return Needs(gigabytes + model.gigabytes * _HOST_SHARE, minutes, processors, gpus, asked)
+
+
+def _model_of(package: str, keys: list[str], params: Mapping[str, Any]) -> str | None:
+    """The model that a stage loads."""
+    if package == "extract":
+        return keys[0]
+    if package == "judge":
+        return _settings(package, keys, params).get("model")
+    used = {"embed": "encoder", "rewrite": "rewriter"}.get(package)
+    path = Path(_settings(package, keys, params)[used]) if used else None
+    return path.stem if path and path.suffix == ".json" else None
+
+
+def _settings(package: str, keys: list[str], params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters that say how a stage loads its model."""
+    if package == "judge":
+        return params["score"].get("judge") or {}
+    values: Mapping[str, Any] = params[package]
+    return values["pictures" if keys else "texts"] if package == "embed" else values
+
+
+def _gpus(name: str, model: Model, package: str, device: str, gpu_gb: float | None) -> int:
+    small = model.parameters is not None and model.parameters < _ON_CPU
+    if device == "cpu" or (small and device != "cuda"):
+        return 0
+    wanted = model.gigabytes * _GPU_SHARE + _GPU_GB
+    if gpu_gb is None or wanted <= gpu_gb or model.parameters is None:
+        return 1
+    if device != "split":
+        remedy = (
+            "set {}.device to split, which spreads it over several"
+            if package in _SPLIT
+            else "take a smaller model for {}"
+        )
+        raise UserError(
+            f"{PARAMS}: {name} needs about {wanted:.0f} GB of GPU memory and a GPU has {gpu_gb:g} "
+            f"(gpu_gb of the profile); {remedy.format('score.judge' if package == 'judge' else package)}"
+        )
+    return math.ceil(wanted / gpu_gb)
+
 
 _NAME = re.compile(r"[\w.+@-]+(,[\w.+@-]+)*")  # or several partitions, of which Slurm takes one
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import alive, replacing, write_text
-from vouch.pipeline.freshness import CONFLICT, LOCK, cut_short, whole_lock
+from vouch.pipeline.state import CONFLICT, LOCK, cut_short, whole_lock
 
 COPY = Path(".vouch/dvc.lock")
 REPLACED = Path(".vouch/dvc.lock.cut")  # for a person who wrote one without its last line end

@@ -1,19 +1,111 @@
-"""What the earlier stages found: their tables, and look-ups that every part of the report shares."""
+"""What is known of a model beside its answers: family, size, parts, training data.
 
-from collections.abc import Mapping, Sequence
+What the earlier stages found: their tables, and look-ups that every part of the report shares.
+
+Reads the tables that a report is made of.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from vouch.metrics.unranked import OF_GATE, Place, unranked
+from vouch.metrics.comparison.leaderboard import OF_GATE, Place, unranked
+from vouch.pipeline.errors import UserError
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM
 from vouch.report.numbers import Comparisons, Number, Numbers
-from vouch.tables.prompts import ORIGINAL, OUTPUTS
-from vouch.tables.transfer import TRANSFER
+from vouch.tables.answered import RESPONSES, letters_path
+from vouch.tables.asked import (
+    DEFECTS,
+    ITEMS,
+    ORIGINAL,
+    OUTPUTS,
+    REJECTS,
+    REWRITES,
+    defects_path,
+    items_path,
+    rejects_path,
+    rewrites_path,
+)
+from vouch.tables.results import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
+    DISTANCES,
+    DISTANCES_PATH,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    OUTCOMES,
+    RANKED,
+    RANKED_PATH,
+    RANKINGS,
+    RANKINGS_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    TRANSFER,
+    TRANSFER_PATH,
+    TRENDS,
+    TRENDS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
+    outcomes_path,
+)
+from vouch.tables.table import Table
+
+Facts = Mapping[str, Any]
+"""Keys as `facts` of models.lock; `total_parameters` and the like are numbers of parameters."""
+# `_7b` at the end or before another part of a name, `_1_8b` for 1.8
+SIZE = re.compile(r"(?:^|_)(\d+(?:_\d+)?)b(?=_|$)")
+
+
+def facts(
+    locked: Mapping[str, Mapping[str, Any]], train: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Facts]:
+    """By model: those of models.lock, and of demo models family and size.
+
+    The size of a demo model is 12 x layers x width^2, the weights of its transformer blocks without
+    embeddings and picture encoder (Kaplan et al. 2020).
+    """
+    known: dict[str, Facts] = {name: entry.get("facts") or {} for name, entry in locked.items()}
+    for name, built in train.items():
+        known[name] = {
+            "family": "demo models",
+            "series": built["family"],
+            "language_model_parameters": 12 * built["layers"] * built["width"] ** 2,
+        }
+    return known
+
+
+def size(model: str, known: Mapping[str, Facts]) -> float | None:
+    """Number of parameters: of the whole model, else of its language model, else what its name says."""
+    found = known.get(model, {})
+    for key in ("total_parameters", "language_model_parameters"):
+        if found.get(key):
+            return float(found[key])
+    named = SIZE.findall(model)
+    # A name may hold the size of an encoder or of one expert as well: the largest counts.
+    return max(float(text.replace("_", ".")) for text in named) * 1e9 if named else None
+
+
+def family(model: str, known: Mapping[str, Facts]) -> str:
+    """The family that is on record, else the name up to its first number."""
+    stated = known.get(model, {}).get("family")
+    return str(stated) if stated else re.split(r"_?v?\d", model, maxsplit=1)[0].strip("_") or model
+
+
+def series(model: str, known: Mapping[str, Facts]) -> str:
+    """Models that differ in size alone: the series that is on record, else the family."""
+    return str(known.get(model, {}).get("series") or family(model, known))
+
 
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
@@ -126,7 +218,7 @@ class Evidence:
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """Models that claims about a dataset may name, in the order of `models`: the gate of all claims.
 
-        Left out is whose answers are not what was scored (vouch/metrics/unranked.py).
+        Left out is whose answers are not what was scored (vouch/metrics/comparison/leaderboard.py).
         """
         output = self.outputs(dataset)[0]
         return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)
@@ -244,3 +336,108 @@ class Evidence:
         own = self.graded(dataset, model)
         groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
         return own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups
+
+
+PUBLISHED = Path("docs/published")
+"""Figures that papers printed."""
+COMPARED = {
+    "leaderboard": (LEADERBOARD, LEADERBOARD_PATH),
+    "differences": (DIFFERENCES, DIFFERENCES_PATH),
+    "reproduced": (REPRODUCED, REPRODUCED_PATH),
+    "costs": (VARIATIONS, VARIATIONS_PATH),
+    "rankings": (RANKINGS, RANKINGS_PATH),
+    "ranked": (RANKED, RANKED_PATH),
+    "dimensions": (DIMENSIONS, DIMENSIONS_PATH),
+    "distances": (DISTANCES, DISTANCES_PATH),
+    "transfer": (TRANSFER, TRANSFER_PATH),
+    "trends": (TRENDS, TRENDS_PATH),
+}
+"""Field of `Evidence` -> the table of `compare` that fills it."""
+# The pages need no more of these two tables; the rest of them would fill memory.
+OF_OUTCOMES = (
+    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
+    *("clean_correct", "confidence", "clean_size_lac"),
+)
+OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
+    empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
+    return pa.concat_tables([empty, *(table.read(path, columns) for path in paths)]).to_pandas()
+
+
+def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Tables whose file name is the dataset, which becomes a column."""
+    parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
+
+
+def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """What papers printed, to the printed digit."""
+    return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
+
+
+def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
+    """The engines, with their revisions, that a model's answers name."""
+    tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
+        found.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
+    return {model: sorted(names) for model, names in found.items()}
+
+
+def load(
+    inputs: Iterable[Path],
+    scoring: Scoring,
+    setup: Mapping[str, Any] | None = None,
+    known: Mapping[str, Facts] | None = None,
+) -> Evidence:
+    """Reads the declared inputs of the stage; code among them is passed over. known: facts by model.
+
+    Raises UserError where a table is missing or damaged, or where nothing was scored.
+    """
+    paths = sorted(inputs)
+    outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
+    items, rejects, defects, rewrites = (
+        [path for path in paths if path == of(path.stem)]
+        for of in (items_path, rejects_path, defects_path, rewrites_path)
+    )
+    published = [path for path in paths if path.parent == PUBLISHED and path.suffix == ".csv"]
+    responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
+    every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
+    every += [*published, *responses]
+    return Evidence(
+        **_compared(paths),
+        outcomes=_all(OUTCOMES, outcomes, OF_OUTCOMES),
+        items=_by_dataset(ITEMS, items, OF_ITEMS),
+        rejects=_all(REJECTS, rejects, REJECTS.schema.names),
+        defects=_by_dataset(DEFECTS, defects, DEFECTS.schema.names),
+        rewrites=_by_dataset(REWRITES, rewrites, REWRITES.schema.names),
+        scoring=scoring,
+        setup=setup or {},
+        engines=engines(responses),
+        digests={path.as_posix(): _digest(path) for path in every},
+        printed=read_printed(published),
+        facts=known or {},
+    )
+
+
+def _compared(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    """The tables of `compare`, by field of `Evidence`."""
+    for _, path in COMPARED.values():
+        if path not in paths:
+            raise UserError(
+                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
+            )
+    found = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
+    if found["leaderboard"].empty:
+        raise UserError(
+            f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
+        )
+    return found

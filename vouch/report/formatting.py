@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 NARROW = "\u202f"  # a narrow space that does not break
 MINUS = "\u2212"

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from vouch.report.cards import worst_first
 from vouch.report.evidence import Evidence
-from vouch.report.news import worst_first
 from vouch.report.table import Grid
 
 

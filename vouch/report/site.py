@@ -1,20 +1,126 @@
-"""From evidence and pictures to the pages of the site and what they load."""
+"""Terms with their definitions: a dotted line under a word, which opens what it means and leads to Method.
 
-from collections.abc import Mapping
+A line of terms.csv is a term: the words that stand for it, its place on the page Method, what it means.
+
+From evidence and pictures to the pages of the site and what they load.
+
+Writes everything under reports/ but reports/items.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from vouch.report import formatting, palette, plugins, sections
+from vouch.pipeline.files import replacing_folder, write_json, write_text
+from vouch.report import drawing, formatting, palette, plugins, sections
 from vouch.report.config import Config
+from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
-from vouch.report.figures import FigureSpec
+from vouch.report.figures import FigureSpec, of_datasets
+from vouch.report.formatting import visible
 from vouch.report.pages import PAGES, Page
-from vouch.report.table_files import TableFiles
-from vouch.report.terms import Marker
+from vouch.report.sections import distances
+from vouch.report.sections.papers import figure_specs
+from vouch.report.table import Column
+from vouch.report.table_files import (
+    PLOTTED,
+    TABLES,
+    TableFiles,
+    csv_text,
+    metrics_json,
+    plotted,
+    plotted_reliability,
+)
+from vouch.report.vegalite import Chart
+
+METHOD = "pages/method.html"
+# Tags and entities hold no words; what a link or code holds is left as it is.
+_CODE = re.compile("`([^`]+)`")
+_APART = re.compile(r"(<a\b.*?</a>|<code>.*?</code>|<[^>]*>|&[^;\s]+;)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Term:
+    """name: as the page says it. place: what follows `#term-` on the page Method. text: one line."""
+
+    name: str
+    words: str
+    place: str
+    text: str
+
+
+@cache
+def terms() -> dict[str, Term]:
+    """Every term by each of its words, in small letters."""
+    with files(__package__).joinpath("terms.csv").open(encoding="utf-8") as file:
+        return {
+            word.lower(): term
+            for row in csv.DictReader(file)
+            for term in [Term(**row)]
+            for word in term.words.split("|")
+        }
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    """Any of the words, the longest first; one of capitals only in capitals."""
+    every = sorted(
+        {word for term in terms().values() for word in term.words.split("|")}, key=len, reverse=True
+    )
+    found = (re.escape(word) if word.isupper() else f"(?i:{re.escape(word)})" for word in every)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(found)})(?![\w-])")
+
+
+class Marker:
+    """Marks the terms of one page. root: leads to reports/."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._seen: set[str] = set()
+
+    def _link(self, words: str, term: Term, text: str) -> str:
+        place = f"{self._root}{METHOD}#term-{term.place}"
+        return f'<a class="term" href="{place}" title="{escape(text)}">{words}</a>'
+
+    def prose(self, text: str) -> Markup:
+        """The text, escaped unless it is markup; a term is marked where the page first says it."""
+
+        def marked(match: re.Match[str]) -> str:
+            term = terms()[match[0].lower()]
+            if term.name in self._seen:
+                return match[0]
+            self._seen.add(term.name)
+            return self._link(match[0], term, f"{term.name}: {term.text}.")
+
+        plain = str(text if isinstance(text, Markup) else escape(visible(text)))
+        safe = plain if isinstance(text, Markup) else _CODE.sub(r"<code>\1</code>", plain)
+        parts = _APART.split(safe)  # every second one is markup
+        parts[::2] = [_words().sub(marked, part) for part in parts[::2]]
+        return Markup("".join(parts))
+
+    def heading(self, column: Column) -> Markup:
+        """The label of a column: what it holds, and the terms in it."""
+        label = escape(visible(column.label))
+        found = list(dict.fromkeys(terms()[word.lower()] for word in _words().findall(column.label)))
+        first = found[:1] if not column.help else []
+        said = [column.help or first[0].text] if column.help or first else []
+        said += [f"{term.name}: {term.text}" for term in found if term not in first]
+        if not said:
+            return Markup(label)
+        text = visible(f"{'. '.join(each[:1].upper() + each[1:] for each in said)}.")
+        if found:
+            return Markup(self._link(str(label), found[0], text))
+        return Markup('<button type="button" class="term" title="{}">{}</button>').format(text, label)
+
 
 STATIC = Path(__file__).parent / "static"
 
@@ -132,3 +238,69 @@ def site(
         own = {"page": page, "parts": parts[page.name], "root": root, "marker": Marker(root)}
         made[page.address] = template.render(**shared, **views, **own)
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}
+
+
+REPORTS = Path("reports")
+# DVC fills in {plot_divs}. Without {scripts} it loads nothing from the network, but the libraries of the
+# site, from as deep a folder as `dvc plots show -o` may have been given. .dvc/config names it.
+PLOTS_PAGE = Path(__file__).parent / "templates/plots.html.j2"
+Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
+
+
+def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[str, Picture]:
+    """Writes each figure as SVG, PNG and PDF, and returns it for the pages, by name of its files."""
+
+    def svg(chart: Chart) -> str:
+        return cache("svg", json.dumps(chart.to_dict()), lambda: drawing.svg(chart).encode()).decode()
+
+    pictures: dict[str, Picture] = {}
+    for spec in specs:
+        drawn = svg(spec.chart)
+        document = drawing.document(drawn, spec.title, spec.description)
+        (folder / f"{spec.file}.svg").write_text(document, encoding="utf-8", newline="\n")
+        (folder / f"{spec.file}.png").write_bytes(cache("png", drawn, partial(drawing.png, drawn)))
+        (folder / f"{spec.file}.pdf").write_bytes(cache("pdf", drawn, partial(drawing.pdf, drawn)))
+        prefix = f"f{len(pictures)}"
+        narrow = drawing.inline(svg(spec.narrow), f"{prefix}n") if spec.narrow else ""
+        specification = drawing.specification(spec.chart)
+        pictures[spec.file] = Picture(spec, drawing.inline(drawn, prefix), specification, narrow)
+    return pictures
+
+
+def write_plots(evidence: Evidence) -> None:
+    """Writes what `dvc plots` needs."""
+    with replacing_folder(REPORTS / "plots") as folder:
+        for metric in PLOTTED:
+            write_text(folder / f"{metric}.csv", csv_text(plotted(evidence, metric)))
+        write_text(folder / "reliability.csv", csv_text(plotted_reliability(evidence)))
+        write_text(folder / "page.html", PLOTS_PAGE.read_text("utf-8"))
+
+
+def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:
+    """Writes the pages, the tables and what the pages load. files: by path under reports/."""
+    script = cache("script", "", lambda: drawing.script().encode()).decode()
+    loaded = assets() | {"vega.js": script}
+    every = {f"assets/{name}": text for name, text in loaded.items()} | dict(files)
+    every |= {f"tables/{name}": text for name, text in tables.items()}
+    for name in ("assets", "pages", "tables"):
+        with replacing_folder(REPORTS / name) as folder:
+            for path, text in every.items():
+                if path.startswith(f"{name}/"):
+                    target = folder / path.removeprefix(f"{name}/")
+                    target.parent.mkdir(exist_ok=True)
+                    target.write_text(text, encoding="utf-8", newline="\n")
+    write_text(REPORTS / "index.html", files["index.html"])
+
+
+def write(config: Config, evidence: Evidence, watch: Watch = iter) -> None:
+    """Writes everything under reports/ in the working directory. watch: shows how far the figures are."""
+    cache, views = RenderCache(), build(evidence)
+    every = (*of_datasets(evidence), *figure_specs(views["papers"]), *distances.figure_specs(evidence))
+    specs = list({spec.file: spec for spec in every}.values())
+    with replacing_folder(REPORTS / "figures") as folder:
+        pictures = draw(watch(specs), folder, cache)
+    tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
+    write_site(site(config, evidence, pictures, views), tables, cache)
+    cache.forget_others()
+    write_plots(evidence)
+    write_json(REPORTS / "metrics.json", metrics_json(evidence))

@@ -1,11 +1,206 @@
-"""Tables of the pages as files: CSV for spreadsheets, LaTeX for papers; rounded as shown."""
+"""The numbers that matter most: for `dvc metrics`, for `dvc plots` and in tables/headline.csv.
 
+Tables under reports/tables: unrounded, in a fixed order, safe to open in a spreadsheet or a terminal.
+
+Tables of the pages as files: CSV for spreadsheets, LaTeX for papers; rounded as shown.
+"""
+
+import csv
+import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
+import pandas as pd
+
+from vouch.metrics.comparison.leaderboard import READING
+from vouch.metrics.join import LOW_MASS_RATE, YES_NO
 from vouch.report import formatting
-from vouch.report.csv_tables import rows_text
-from vouch.report.table import MISSING, Cell, Grid
+from vouch.report.evidence import MARGINAL, Evidence
+from vouch.report.figures.reliability import frame
+from vouch.report.gates import ends
+from vouch.report.table import MISSING, SETS, Cell, Grid, Measured
+from vouch.tables.asked import REJECTED
+from vouch.tables.decisions import guarded
+
+HEADLINES = (
+    Measured("accuracy"),
+    *(Measured(metric, interval=False) for metric in READING),
+    *(Measured(metric) for metric in YES_NO),
+    Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
+    Measured("coverage", "aps", help="share of APS sets that contain the answer"),
+    Measured("set_size", "lac"),
+    Measured("set_size", "aps"),
+    Measured("uacc", "mean"),
+    Measured("ece"),
+    Measured(LOW_MASS_RATE),
+)
+OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
+"""Those whose columns stand in a table only where some model has them."""
+METRICS = {f"{each.metric}_{each.score}" if each.score in SETS else each.metric: each for each in HEADLINES}
+"""By the name that they have in files."""
+PROTOCOLS = ("clean", "faithful")
+
+
+def headline(evidence: Evidence) -> pd.DataFrame:
+    """`rank`, `rank_low`, `rank_high` are those of the accuracy; METRIC_low, METRIC_high its interval."""
+    columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
+    columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    rows = [
+        _row(evidence, dataset, model, protocol)
+        for dataset in evidence.datasets
+        for model in evidence.models(dataset)
+        for protocol in PROTOCOLS
+    ]
+    counts = ["items", "rank", "rank_low", "rank_high"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(counts, "Int64"))
+
+
+def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[str, object]:
+    row: dict[str, object] = {"dataset": dataset, "model": model, "protocol": protocol}
+    for name, each in METRICS.items():
+        number = each.number(evidence, dataset, model, protocol=protocol)
+        if number is None:
+            continue
+        low, high = ends(number.low, number.high)
+        row |= {name: number.value, f"{name}_low": low, f"{name}_high": high}
+        if name == "accuracy":
+            row |= {"items": number.items, "rank": number.rank}
+            row |= {"rank_low": number.rank_low, "rank_high": number.rank_high}
+    return row
+
+
+def values(evidence: Evidence, dataset: str, model: str, protocol: str = "clean") -> dict[str, float]:
+    """The numbers that a model has."""
+    return {
+        name: number.value
+        for name, each in METRICS.items()
+        if (number := each.number(evidence, dataset, model, protocol=protocol))
+    }
+
+
+def metrics_json(evidence: Evidence) -> dict[str, Any]:
+    """{dataset: {model: {metric: value, ..., faithful: {metric: value, ...}}}}.
+
+    The metrics directly under a model are clean; nothing is rounded; a missing number has no key.
+    """
+    return {
+        dataset: {
+            model: values(evidence, dataset, model)
+            | {"faithful": values(evidence, dataset, model, "faithful")}
+            for model in evidence.models(dataset)
+        }
+        for dataset in evidence.datasets
+    }
+
+
+def _label(evidence: Evidence, dataset: str, model: str) -> str:
+    return model if len(evidence.datasets) == 1 else f"{model} on {dataset}"
+
+
+PLOTTED = ("accuracy", "set_size_lac", "ece")
+
+
+def plotted(evidence: Evidence, metric: str) -> pd.DataFrame:
+    """A row for each model and dataset with this metric: run, accuracy, the metric, of the clean protocol.
+
+    `dvc plots` draws a missing number as 0.
+    """
+    rows = [
+        {"run": _label(evidence, dataset, model)} | found
+        for dataset in evidence.datasets
+        for model in evidence.models(dataset)
+        if metric in (found := values(evidence, dataset, model))
+    ]
+    return pd.DataFrame(rows, columns=list(dict.fromkeys(("run", "accuracy", metric))))
+
+
+def plotted_reliability(evidence: Evidence) -> pd.DataFrame:
+    """One row per bin of the models that are drawn: run, confidence, accuracy, answers."""
+    columns = ["run", "confidence", "accuracy", "answers"]
+    parts = [
+        data.assign(run=[_label(evidence, dataset, model) for model in data["model"]])[columns]
+        for dataset in evidence.datasets
+        if len(data := frame(evidence, dataset))
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+DIGITS = 7  # after the point in metrics.csv; the parquet has them all
+ORDER = [
+    *("dataset", "model", "variation", "output", "protocol"),
+    *("category", "calibration", "alpha", "score", "metric"),
+]
+
+
+def _defects(evidence: Evidence) -> pd.DataFrame:
+    frame = evidence.defects.sort_values("dataset", kind="stable")
+    frame = frame.assign(examples=[" ".join(names) for names in frame["examples"]])
+    return frame[["dataset", *(name for name in frame if name != "dataset")]]
+
+
+def _metrics(evidence: Evidence) -> pd.DataFrame:
+    """The leaderboard of whole datasets and original prompts; the parquet holds everything."""
+    frame = evidence.leaderboard
+    first = frame["dataset"].map({name: evidence.variations(name)[0] for name in evidence.datasets})
+    frame = frame[(frame["variation"] == first) | (frame["variation"] == "")]
+    frame = frame[(frame["category"] == "all") & frame["calibration"].isin(("", MARGINAL))].round(DIGITS)
+    rest = [name for name in frame.columns if name not in ORDER]
+    return frame.sort_values(ORDER)[ORDER + rest]
+
+
+def _published(evidence: Evidence) -> pd.DataFrame:
+    frame = evidence.reproduced.sort_values(["dataset", "model", "metric"])
+    return frame[["dataset", "model", "metric", "published", "ours", "difference"]]
+
+
+def _rewrites(evidence: Evidence) -> pd.DataFrame:
+    """Rejected ones; failed checks joined by blanks."""
+    frame = evidence.rewrites[evidence.rewrites["status"] == REJECTED]
+    frame = frame.assign(failed=[" ".join(names) for names in frame["failed"]])
+    return frame[["dataset", *(name for name in frame if name not in ("dataset", "status"))]]
+
+
+TABLES: dict[str, Callable[[Evidence], pd.DataFrame]] = {
+    "defects": _defects,
+    "differences": lambda evidence: evidence.differences.sort_values(
+        ["dataset", "output", "first", "second"]
+    ),
+    "dimensions": lambda evidence: evidence.dimensions,
+    "headline": headline,
+    "metrics": _metrics,
+    "published": _published,
+    "ranked": lambda evidence: evidence.ranked,
+    "rankings": lambda evidence: evidence.rankings,
+    "rejects": lambda evidence: evidence.rejects.sort_values("dataset", kind="stable"),
+    "rewrites": _rewrites,
+    "transfer": lambda evidence: evidence.transfer,
+    "variations": lambda evidence: evidence.costs,
+}
+"""What is written to reports/tables/NAME.csv."""
+
+
+def _harmless(value: object) -> object:
+    return guarded(formatting.visible(value)) if isinstance(value, str) else value
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """UTF-8 text with a header, `\\n` line ends, numbers in full precision, null as an empty cell."""
+    safe = frame.rename(columns=_harmless)
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]):
+            column = safe[name].astype(object)
+            said = {cell: _harmless(cell) for cell in column.unique() if isinstance(cell, str)}
+            safe[name] = column.map(lambda cell, said=said: said.get(cell, cell), na_action="ignore")
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def rows_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The same of rows in memory: numbers as they print, None as an empty cell."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(map(_harmless, row) for row in [header, *rows])
+    return text.getvalue()
+
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SPAN = re.compile(r"(\S+?)(?:\u2013| to )(\S+)")

@@ -11,9 +11,8 @@ from scipy.special import log_softmax
 from vouch.cli.main import main
 from vouch.models.pins.pinning import pinned
 from vouch.models.released.answers import write_released
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
 
 EXPORT = ("publish", "export", "m", "toy", "--form", "lm_eval")
 FORMS = ("lm_eval", "lmms_eval")

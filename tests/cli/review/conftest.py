@@ -10,8 +10,8 @@ from PIL import Image
 from stages.prepare import main as prepare
 from tests.cli.conftest import set_params
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.pipeline.run import Run
+from vouch.tables.asked import REWRITES, rewrites_path
 
 QUESTION = '=Which is <b>lighter</b>, "left" or right?'
 

@@ -14,9 +14,7 @@ from tests.cli.review.conftest import stage
 from tests.prompts.rewrites.conftest import item
 from vouch.cli.main import main
 from vouch.pipeline import yaml12
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 
 # step of PARC -> the question as it is, what a person decides, and the words
 STEPS = {

@@ -15,8 +15,8 @@ from vouch.cli.main import main
 from vouch.cli.review.distract import read_options
 from vouch.datasets.options.reform import read_written
 from vouch.pipeline.yaml12 import load
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import Pin, Source, write_pin
+from vouch.tables.answered import Pin, Source, write_pin
+from vouch.tables.asked import ITEMS, items_path
 
 LITERAL = (
     "You are a multiple-choice generator. Given a question and an answer, you need to generate three additional "

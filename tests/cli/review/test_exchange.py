@@ -14,8 +14,7 @@ from tests.cli.conftest import Vouch, set_params
 from tests.cli.csv_rows import load, save
 from tests.cli.review.conftest import QUESTION, prepare_greys, stage
 from vouch.cli.main import main
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
 
 DECISIONS = Path("decisions/exchange/greys.csv")
 SHADES = {"a": (250, 10), "b": (20, 240), "c": (230, 30)}  # left and right; the lighter one wins

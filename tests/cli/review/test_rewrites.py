@@ -13,10 +13,9 @@ from tests.prompts.rewrites.conftest import item
 from vouch.cli.main import main
 from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
-from vouch.prompts.rewrites.decisions import read_decisions
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.pipeline.run import Run
+from vouch.prompts.rewrites.table import read_decisions
+from vouch.tables.asked import ITEMS, REWRITES, items_path, rewrites_path
 
 COLOUR, ODD = "What colour is the circle?", 'Red, or "green"?'
 DECISIONS = Path("decisions/rewrites/quiz.csv")

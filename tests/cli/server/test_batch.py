@@ -15,7 +15,7 @@ from tests.models.project import picture as png
 from vouch.cli.main import main
 from vouch.cli.server.batch import Parts
 from vouch.models.server.batch import Batch, Reply
-from vouch.models.server.requests import Job
+from vouch.models.server.engine import Job
 
 TOO_LONG = "maximum context length is 8 tokens"
 

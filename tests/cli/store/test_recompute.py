@@ -12,9 +12,9 @@ from tests.models.requests.test_thinking import ending
 from vouch.cli.main import main
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.requests.recompute import Recomputed, draw, recompute
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import LETTERS, TEXT
+from vouch.models.requests.responses import Recomputed, draw, recompute
+from vouch.tables.answered import pin_path, read_pin
+from vouch.tables.asked import LETTERS, TEXT
 
 __all__ = ["loads", "prepared", "project"]  # fixtures
 

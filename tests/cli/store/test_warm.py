@@ -18,9 +18,9 @@ from vouch.cli.main import main
 from vouch.models.engines import transformers
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.freshness import read_receipt, receipt_path
-from vouch.tables.prompts import LETTERS, OUTPUTS
-from vouch.tables.responses import RESPONSES
+from vouch.pipeline.state import read_receipt, receipt_path
+from vouch.tables.answered import RESPONSES
+from vouch.tables.asked import LETTERS, OUTPUTS
 
 DATASETS = ("other", "quiz")
 ITEMS = {"quiz": 5, "other": 3}

@@ -5,7 +5,7 @@ from PIL import Image
 
 from tests.datasets.bad_sources import png
 from vouch.datasets.cleaning.cleaning import check, clean, default_group, examine, known_options
-from vouch.datasets.cleaning.flags.item import item_flags
+from vouch.datasets.cleaning.flags import item_flags
 from vouch.datasets.raw import RawItem, Unusable
 
 

@@ -7,9 +7,8 @@ import pytest
 from PIL import Image
 from scipy import stats
 
-from vouch.datasets.cleaning.defects import Findings
-from vouch.tables.defects import DROPPED, EXAMPLES, KNOWN, TREATMENTS
-from vouch.tables.items import ITEMS
+from vouch.datasets.cleaning.cleaning import Findings
+from vouch.tables.asked import DROPPED, EXAMPLES, ITEMS, KNOWN, TREATMENTS
 
 
 def row(name, flags=(), options=4, answer=0):

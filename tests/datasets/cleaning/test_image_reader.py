@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from vouch.datasets.cleaning.cleaning import digest_of, examine
-from vouch.datasets.cleaning.image_reader import HELD, with_images
+from vouch.datasets.cleaning.first_pass import HELD, with_images
 from vouch.datasets.raw import RawItem, Rejected
 from vouch.pipeline.errors import UserError
-from vouch.tables.images import IMAGES, ImageStore, images_path
+from vouch.tables.asked import IMAGES, ImageStore, images_path
 
 
 def png(shade: int, side: int = 40) -> bytes:
@@ -93,8 +93,8 @@ def test_images_stand_in_the_order_of_their_first_use(project, item):
 def test_heavy_pictures_have_small_row_groups_and_few_are_held(tmp_path, monkeypatch):
     path, blobs = images_path("heavy"), [bytes([n]) * 1000 for n in range(20)]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("vouch.tables.writing.MOST_BYTES", 3000)
-    monkeypatch.setattr("vouch.tables.images._ROOM", 6500)
+    monkeypatch.setattr("vouch.tables.table.MOST_BYTES", 3000)
+    monkeypatch.setattr("vouch.tables.asked._ROOM", 6500)
     IMAGES.write(
         path, [{"digest": digest_of(data), "bytes": data, "width": 9, "height": 7} for data in blobs]
     )

@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from vouch.pipeline.errors import UserError
-from vouch.tables.defects import DROPPED
-from vouch.tables.published import model_slug
+from vouch.tables.asked import DROPPED
+from vouch.tables.results import model_slug
 
 COLUMNS = ("id", "question", "hint", *"ABCD", "answer", "category")
 CELLS = (

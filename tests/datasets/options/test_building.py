@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from vouch.datasets.cleaning.config import Sample
-from vouch.datasets.options.choice import key
-from vouch.datasets.options.reform import SCHEMES, Asked, choices
-from vouch.datasets.options.wordnet import Nouns
+from vouch.datasets.cleaning.cleaning import Sample
+from vouch.datasets.options.kostumov import key
+from vouch.datasets.options.reform import SCHEMES, Asked, Nouns, choices
 from vouch.pipeline.errors import UserError
 
 ANIMALS = ("cat", "dog", "wolf", "Cat", "trout", "salmon", "rose")

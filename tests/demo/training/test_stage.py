@@ -7,8 +7,8 @@ import yaml
 
 from stages.train import main
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
-from vouch.tables.pins import folder_digests
+from vouch.pipeline.run import Run
+from vouch.tables.answered import folder_digests
 
 ROOT = Path(__file__).parents[3]
 

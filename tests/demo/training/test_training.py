@@ -15,7 +15,7 @@ from vouch.demo.training.saving import save
 from vouch.demo.training.scaffold import OptionHead, WordAlignment, content_loss
 from vouch.demo.training.training import Trained, train
 from vouch.demo.training.vocabulary import BY_LETTER, LETTERS, build_tokenizer
-from vouch.tables.pins import folder_digests
+from vouch.tables.answered import folder_digests
 
 
 def trained(**changes: object) -> Trained:

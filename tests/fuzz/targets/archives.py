@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tests.fuzz.pictures import PNG
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.records import header, rows
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import Source, Tree
+from vouch.datasets.read.json_rows import header, rows
 from vouch.pipeline.errors import UserError
 
 JSON = (

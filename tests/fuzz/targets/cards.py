@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vouch.datasets.fetch.card import choose
+from vouch.datasets.fetch.hub import choose
 
 NAMES = (
     "README.md",

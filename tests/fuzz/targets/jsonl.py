@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.fuzz.pictures import PNG
 from vouch.datasets.cleaning.cleaning import check
-from vouch.datasets.cleaning.image_reader import with_images
+from vouch.datasets.cleaning.first_pass import with_images
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.loaders.jsonl import read as read_lines
 from vouch.datasets.raw import Rejected, Unusable

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from tests.fuzz.pictures import PNG
-from vouch.tables.images import IMAGES
-from vouch.tables.items import ITEMS
-from vouch.tables.pins import Pin, Source, read_pin, write_pin
+from vouch.tables.answered import Pin, Source, read_pin, write_pin
+from vouch.tables.asked import IMAGES, ITEMS
 
 WORDS = [b"PAR1", b"vouch", b"items/1", b"\x15\x04", b"\x15\xfe\xff\xff\xff\x0f"]
 

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import holm, intervals
+from vouch.metrics.comparison.differences import differences, holm, intervals
 from vouch.metrics.intervals import some
-from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.results import OUTCOMES
 
 
 def outcomes(correct: dict[str, np.ndarray], copies: int = 1, **changes: Any) -> pa.Table:

@@ -5,9 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.comparison.dimensions import dimensions
-from vouch.tables.compared import DIMENSIONS
-from vouch.tables.metrics import METRICS
+from vouch.metrics.comparison.leaderboard import dimensions
+from vouch.tables.results import DIMENSIONS, METRICS
 
 CATEGORIES = {"flowers": ["coarse"], "cifar": ["coarse"], "text": ["scene"], "mixed": ["coarse", "other"]}
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.metrics.comparison.leaderboard import leaderboard
-from vouch.tables.metrics import METRICS
+from vouch.tables.results import METRICS
 
 
 def metric(model: str, value: float, reach: float | None = None, **changes: Any) -> dict[str, Any]:

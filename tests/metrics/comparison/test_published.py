@@ -5,10 +5,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.comparison.published import NAMES, reproduced
+from vouch.metrics.comparison.leaderboard import NAMES, reproduced
 from vouch.pipeline.errors import UserError
-from vouch.tables.metrics import METRICS
-from vouch.tables.published import PUBLISHED
+from vouch.tables.results import METRICS, PUBLISHED
 
 
 def published(*rows: tuple[str, str, float]) -> dict[str, pa.Table]:

@@ -12,35 +12,44 @@ from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, 
 from vouch.metrics.join import join
 from vouch.metrics.ranking.label_free import option_scores
 from vouch.metrics.tables import score_block
-from vouch.pipeline.stage import Run
-from vouch.tables.compared import (
+from vouch.pipeline.run import Run
+from vouch.tables.asked import ITEMS, items_path
+from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
     DIMENSIONS,
     DIMENSIONS_PATH,
-    LEADERBOARD,
-    LEADERBOARD_PATH,
-    REPRODUCED,
-    REPRODUCED_PATH,
-    VARIATIONS,
-    VARIATIONS_PATH,
-)
-from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
-from vouch.tables.embeddings import (
+    DISTANCES,
+    DISTANCES_PATH,
     EMBEDDED,
     EMBEDDINGS,
     IMAGES,
+    LABEL_FREE,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    METRICS,
+    OUTCOMES,
+    PUBLISHED,
+    RANKED,
+    RANKED_PATH,
+    RANKINGS,
+    RANKINGS_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
     TEXT_SIMILARITY,
     TEXT_SIMILARITY_PATH,
+    TRANSFER,
+    TRANSFER_PATH,
+    TRENDS,
+    TRENDS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
     embeddings_path,
+    label_free_path,
+    metrics_path,
+    outcomes_path,
+    published_path,
 )
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.label_free import LABEL_FREE, label_free_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.published import PUBLISHED, published_path
-from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
-from vouch.tables.transfer import TRANSFER, TRANSFER_PATH
 
 PATHS = (
     *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.comparison.variations import MEASURES, variations
-from vouch.tables.outcomes import OUTCOMES
+from vouch.metrics.comparison.differences import MEASURES, variations
+from vouch.tables.results import OUTCOMES
 
 Values = dict[str, np.ndarray]
 KEEPING = [measure for measure in MEASURES if measure[0] != "not_flipped"]

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from vouch.metrics.conformal.sampled import SampledSets, numbered, sampled_sets
 from vouch.metrics.conformal.selective import (
     PLANNED,
+    SampledSets,
     abstention,
     alone,
     curve,
+    numbered,
     one_of_each,
+    sampled_sets,
     selective_figures,
     tail,
     upper_bound,
 )
-from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.conformal.sets import group_splits
 
 WRONG, SURE = 0.1, 0.9
 

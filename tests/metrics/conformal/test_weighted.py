@@ -8,13 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 import vouch
 from vouch.metrics.comparison.transfer import CALIBRATION, SPLITS, item_vectors, transfers
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.conformal.thresholds import exact_rank
-from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
-from vouch.tables.embeddings import EMBEDDINGS
-from vouch.tables.label_free import LABEL_FREE
-from vouch.tables.outcomes import OUTCOMES
-from vouch.tables.transfer import TRANSFER
+from vouch.metrics.conformal.sets import exact_rank, group_splits
+from vouch.metrics.conformal.shift import density_ratio, weighted_thresholds
+from vouch.tables.results import EMBEDDINGS, LABEL_FREE, OUTCOMES, TRANSFER
 
 ALPHA = 0.1
 

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from vouch.metrics.ranking.distances import Cloud, Gaussian, cloud, distance, distances, gaussian, trends
 from vouch.pipeline.errors import UserError
-from vouch.tables.embeddings import EMBEDDINGS, IMAGES
+from vouch.tables.results import EMBEDDINGS, IMAGES
 
 
 def sample(seed: int, count: int, width: int, shift: float = 0.0) -> np.ndarray:

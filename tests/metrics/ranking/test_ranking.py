@@ -9,13 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from vouch.metrics.comparison.config import Config
-from vouch.metrics.ranking.rankers import RANKERS, above, atc, atc_literal, certainty, gap, minus_entropy
-from vouch.metrics.ranking.ranking import few_labels, rankings
-from vouch.metrics.ranking.task import Task
-from vouch.metrics.ranking.tasks import tasks
-from vouch.tables.label_free import LABEL_FREE
-from vouch.tables.names import SAMPLES, TOKENS
+from vouch.metrics.comparison.leaderboard import Config
+from vouch.metrics.ranking.rankers import (
+    RANKERS,
+    Task,
+    above,
+    atc,
+    atc_literal,
+    certainty,
+    gap,
+    minus_entropy,
+)
+from vouch.metrics.ranking.ranking import few_labels, rankings, tasks
+from vouch.tables.results import LABEL_FREE, SAMPLES, TOKENS
 
 CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
 MODELS = ("m0", "m1", "m2", "m3")

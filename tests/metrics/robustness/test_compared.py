@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG
 from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.robustness.metrics import (
+from vouch.metrics.robustness.predictions import PromptIndex
+from vouch.metrics.robustness.prompts import (
     accuracy_range,
     calibrated,
     instability,
@@ -20,11 +21,9 @@ from vouch.metrics.robustness.metrics import (
     turn_correlation,
     turn_slope,
 )
-from vouch.metrics.robustness.predictions import PromptIndex
 from vouch.prompts.build.variation import prompt_id
-from vouch.tables.items import ITEMS
-from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
-from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, SWAPPED
+from vouch.tables.asked import COMPLEMENT, ITEMS, KEPT, PROMPTS, SWAPPED
+from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED
 
 Rows = dict[tuple[str, str, str, str, str], dict[str, Any]]
 

@@ -15,9 +15,8 @@ from vouch.metrics.config import Config
 from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
-from vouch.tables.items import ITEMS
-from vouch.tables.prompts import PROMPTS
-from vouch.tables.responses import TEXT
+from vouch.tables.answered import TEXT
+from vouch.tables.asked import ITEMS, PROMPTS
 
 MARKS = ["A", "B", "C"]
 OPTIONS = ["a cat", "a dog", "a cow"]

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
-from vouch.metrics.text.parsers.reader import context, read
-from vouch.metrics.text.parsers.reader.open import declined, value
+from vouch.metrics.text.reader import context
+from vouch.metrics.text.reader.open import declined, value
+from vouch.metrics.text.reader.reader import read
+from vouch.metrics.text.reader.spans import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
 from vouch.prompts.rewrites import checks
 
 SHAPES = ("a red circle", "a blue circle", "the left one", "both of them")

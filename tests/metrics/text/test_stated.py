@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.metrics.text.test_texts import choice, question, scored
-from vouch.metrics.text.stated import asks_confidence, stated
+from vouch.metrics.text.texts import asks_confidence, stated
 from vouch.prompts.build.template import read_template
-from vouch.tables.prompts import LETTERS, TEXT
+from vouch.tables.asked import LETTERS, TEXT
 
 
 @pytest.mark.parametrize(

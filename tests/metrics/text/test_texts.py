@@ -11,10 +11,9 @@ from vouch.metrics.config import Config
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import TextBlock, text_blocks
 from vouch.pipeline.errors import UserError
-from vouch.tables.items import ITEMS
-from vouch.tables.outcomes import OUTCOMES
-from vouch.tables.prompts import PROMPTS
-from vouch.tables.responses import TEXT
+from vouch.tables.answered import TEXT
+from vouch.tables.asked import ITEMS, PROMPTS
+from vouch.tables.results import OUTCOMES
 
 OPTIONS = ["a cat", "a dog", "a cow"]
 

@@ -7,8 +7,7 @@ from tokenizers import Tokenizer
 
 from tests.models.tiny import CHAT, byte_pairs, pieces
 from tests.refusals import refused
-from vouch.models.chat.chat import space_after
-from vouch.models.chat.letter_tokens import LetterIds, letter_ids
+from vouch.models.chat.chat import LetterIds, letter_ids, space_after
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers.cache_utils import DynamicLayer
 
-from vouch.models.decoder.pass_inputs import join, row_of
-from vouch.models.decoder.tries import Unsupported
+from vouch.models.decoder.passes import join, row_of
+from vouch.models.decoder.rows import Unsupported
 
 
 def layer(rows: int = 3) -> DynamicLayer:

@@ -23,7 +23,7 @@ from tests.models.engines import (
 )
 from tests.models.tiny import pieces, save_blip
 from vouch.models.requests.engine import Decoding, LikelihoodAnswer, Question
-from vouch.tables.pins import Pin, Source
+from vouch.tables.answered import Pin, Source
 
 TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
 START, END = 0, 1
@@ -124,7 +124,7 @@ def test_the_engine_suits_the_model(
     blip: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vouch.models.decoder.encoder_decoder import EncoderDecoder
-    from vouch.models.decoder.shared_prefix import SharedPrefix
+    from vouch.models.decoder.row_engine import SharedPrefix
     from vouch.models.engines import transformers as engine
 
     monkeypatch.chdir(tmp_path)  # a mode that was found is kept there

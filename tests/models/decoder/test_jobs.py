@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from vouch.models.chat.letter_tokens import LetterIds
-from vouch.models.decoder import jobs as jobs_file
-from vouch.models.decoder.jobs import Job, Mode, jobs
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.chat.chat import LetterIds
+from vouch.models.decoder import rows as jobs_file
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.rows import Job, Mode, jobs
 from vouch.models.requests.engine import Question
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 BUCKET = 8
 

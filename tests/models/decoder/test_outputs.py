@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from vouch.models.chat.letter_tokens import LetterIds
-from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
+from vouch.models.chat.chat import LetterIds
+from vouch.models.decoder.decoding import letter_answers, likelihood_answer, token_nlls
 from vouch.models.requests.engine import LetterAnswer, LikelihoodAnswer, Refusal
 
 PROBS = torch.tensor([[0.4, 0.1, 0.05, 0.2, 0.15, 0.1], [0.02, 0.01, 0.5, 0.01, 0.06, 0.4]])

@@ -11,8 +11,7 @@ from PIL import Image
 from tests.models.engines import picture, question
 from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
 from tests.refusals import refused
-from vouch.models.decoder.prepared import Needs
-from vouch.models.decoder.preparing import Preparer
+from vouch.models.decoder.preparing import Needs, Preparer
 from vouch.models.requests.engine import Decoding, Question
 from vouch.pipeline.errors import UserError
 

@@ -13,8 +13,7 @@ import pytest
 
 from tests.models.chat.templates import FAMILIES, OURS
 from tests.models.tiny import llava_processor
-from vouch.models.decoder.prepared import Needs
-from vouch.models.decoder.preparing import Preparer
+from vouch.models.decoder.preparing import Needs, Preparer
 from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.models.engines import answered, apart, packs_of, refusal, shared
 from tests.models.tiny import save_blip
 from tests.refusals import refused
-from vouch.models.decoder.jobs import padded_length
 from vouch.models.decoder.row_engine import in_batches
+from vouch.models.decoder.rows import padded_length
 from vouch.models.requests.engine import Refusal
 
 

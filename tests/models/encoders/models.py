@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vouch.tables.pins import Pin, Source, folder_digests
+from vouch.tables.answered import Pin, Source, folder_digests
 
 WORDS = [
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "."),

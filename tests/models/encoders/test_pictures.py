@@ -16,12 +16,11 @@ from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
 from tests.refusals import refused
 from vouch.models.encoders.config import Pictures
-from vouch.pipeline.stage import Run
-from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
-from vouch.tables.images import IMAGES as PICTURES
-from vouch.tables.images import images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import pin_path, write_pin
+from vouch.pipeline.run import Run
+from vouch.tables.answered import pin_path, write_pin
+from vouch.tables.asked import IMAGES as PICTURES
+from vouch.tables.asked import ITEMS, images_path, items_path
+from vouch.tables.results import EMBEDDED, EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
 
 ASKED = ["What colour is the circle", "how many are there", "What colour is the circle"]
 

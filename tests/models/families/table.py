@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from vouch.models.decoder.jobs import Mode
+from vouch.models.decoder.rows import Mode
 
 ROWS = 320  # of the vocabulary's width; WORDS of them have a token
 WORDS, IMAGE, EOS, WIDTH = 299, 300, 2, 64

@@ -14,9 +14,9 @@ from tests.models.loading.bad_folders import ANSWERING, AT_THE_PIN, BAD
 from vouch.models.engines.transformers import load
 from vouch.models.pins.pinning import pinned
 from vouch.models.requests.engine import Pack
-from vouch.pipeline.stage import _told
+from vouch.pipeline.run import _told
 from vouch.pipeline.terminal import warnings_aside
-from vouch.tables.pins import Pin
+from vouch.tables.answered import Pin
 
 TEMPLATE = (Path(__file__).parents[3] / "vouch/models/chat/templates/question_answer.jinja").read_text()
 ASKED = [

@@ -14,8 +14,7 @@ from PIL import Image
 
 from tests.models.engines import CONFIG
 from tests.refusals import refused
-from vouch.models.loading.image_processor import image_processor, with_settings
-from vouch.models.loading.model_loading import load_model
+from vouch.models.loading.loading import image_processor, load_model, with_settings
 from vouch.models.pins.config import LockEntry
 from vouch.params.project import Models
 from vouch.pipeline.yaml12 import load

@@ -15,11 +15,10 @@ from tests.models.families.family import family, fresh
 from tests.models.families.table import FAMILIES
 from tests.models.tiny import save_llava, tokenizer
 from tests.refusals import refused
-from vouch.models.decoder.shared_prefix import shared_prefix
-from vouch.models.loading.model_folder import pinned_folder
-from vouch.models.loading.model_loading import choose_device, head_in_float32, load_model
+from vouch.models.decoder.row_engine import shared_prefix
+from vouch.models.loading.loading import choose_device, head_in_float32, load_model, pinned_folder
 from vouch.models.requests.engine import engine_file
-from vouch.tables.pins import Pin, Source
+from vouch.tables.answered import Pin, Source
 
 
 def opened(folder: Path) -> None:

@@ -13,9 +13,8 @@ import pytest
 
 from vouch.models.pins.pinning import pinned
 from vouch.models.released.answers import write_released
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import LETTERS, letters_path
+from vouch.tables.answered import LETTERS, letters_path
+from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "reference"
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.refusals import refused
 from vouch.models.released.files import form_of
-from vouch.tables.responses import LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 IDS = [9, 5, 3]
 LOGITS = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [0.1, 0.2, 0.3, 0.4]]

@@ -16,11 +16,10 @@ from vouch.models.released.answers import write_released
 from vouch.models.released.files import answer_files
 from vouch.models.released.forms import parquet, pickle
 from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
-from vouch.tables.pins import Source
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.published import model_slug
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.pipeline.run import Run
+from vouch.tables.answered import Source
+from vouch.tables.asked import PROMPTS, REWRITES, prompts_path, rewrites_path
+from vouch.tables.results import model_slug
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
 MODELS = {"llava-v1.5-7b": np.float32, "Monkey-Chat": np.float64}

@@ -13,7 +13,7 @@ from vouch.models.released import samples as reader
 from vouch.models.released.forms import lm_eval, lmms_eval
 from vouch.models.released.samples import read_samples
 from vouch.pipeline.errors import UserError
-from vouch.tables.responses import LIKELIHOOD, TEXT, likelihood_path, text_path
+from vouch.tables.answered import LIKELIHOOD, TEXT, likelihood_path, text_path
 
 # The project's items in their order: 5, 3, 9, whose prompts show 4, 3 and 4 options.
 CHOICES = {"5": [-1.5, -0.25, -3.0, -4.0], "3": [-0.1, -20.5, -7.0], "9": [-2.0, -2.0, -1e-9, -5.0]}

@@ -16,8 +16,8 @@ from tests.models.released.conftest import SHARED
 from tests.refusals import refused
 from vouch.models.released import xlsx
 from vouch.models.released.forms import table
-from vouch.tables.published import model_slug
-from vouch.tables.responses import TEXT, text_path
+from vouch.tables.answered import TEXT, text_path
+from vouch.tables.results import model_slug
 
 BLINK = SHARED / "answers/blink.parquet"
 ANSWERS = [

@@ -7,8 +7,8 @@ import pytest
 
 from tests.models.project import prompt
 from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.keys import PACK_PROMPTS, KeyedPack, Keys, groups
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+from vouch.models.requests.packs import PACK_PROMPTS, KeyedPack, Keys, groups
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1)
 BASE: dict[str, Any] = {"pin": "p", "engine": "e/1.1", "settings": {"batch": 4}}

@@ -6,8 +6,8 @@ import pytest
 
 from tests.models.project import picture, prompt, recipe
 from tests.refusals import refused
-from vouch.images.pictures import render
-from vouch.models.requests.prompt_table import Pending, fill
+from vouch.images.opening import render
+from vouch.models.requests.packs import Pending, fill
 
 NOISE = picture(0)
 

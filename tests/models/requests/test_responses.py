@@ -8,9 +8,8 @@ from tests.refusals import refused
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
 from vouch.models.requests.responses import restore
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
-from vouch.tables.responses import RESPONSES
+from vouch.tables.answered import RESPONSES, pin_path, read_pin
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 
 def asked(project: Project) -> DatasetRequests:

@@ -9,13 +9,12 @@ import pytest
 
 from tests.models.project import picture, prompt, recipe
 from tests.refusals import refused
-from vouch.models.requests.answers import remembered, to_remember
 from vouch.models.requests.config import Config, Sampling
+from vouch.models.requests.dataset_requests import Questions
 from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
-from vouch.models.requests.keys import KeyedPack, Keys, groups
-from vouch.models.requests.stream import Questions
-from vouch.models.requests.work_cache import WorkCache
-from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
+from vouch.models.requests.packs import KeyedPack, Keys, groups
+from vouch.models.requests.work_cache import WorkCache, remembered, to_remember
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
 NOISE, BROKEN = picture(1), b"not a picture"

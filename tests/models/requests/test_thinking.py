@@ -30,8 +30,8 @@ from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.requests.engine import Decoding, Question, TextAnswer
 from vouch.models.requests.responses import restore
 from vouch.models.requests.thinking import Thinking
-from vouch.tables.pins import Reasoning, pin_path, read_pin
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.tables.answered import Reasoning, pin_path, read_pin
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 BUDGET = 24
 

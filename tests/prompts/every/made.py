@@ -12,11 +12,9 @@ from stages.prepare import main as prepare
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.prompts.rows import run_stage
-from vouch.images.pictures import render
-from vouch.prompts.rewrites.config import RULES
-from vouch.tables.images import ImageStore, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.images.opening import render
+from vouch.prompts.rewrites.table import RULES
+from vouch.tables.asked import ITEMS, PROMPTS, ImageStore, images_path, items_path, prompts_path
 
 ROOT = Path(__file__).resolve().parents[3]
 Row = Mapping[str, Any]

@@ -4,7 +4,7 @@ import pytest
 
 from vouch.prompts.rewrites.checks import CHECKS, failures
 from vouch.prompts.rewrites.instruction import instruction
-from vouch.tables.rewrites import KINDS
+from vouch.tables.asked import KINDS
 
 Q = "Which of the 3 cups that Anna holds is more dented?"
 GOOD = {

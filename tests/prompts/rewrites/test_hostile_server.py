@@ -12,9 +12,9 @@ from tests.models.loopback_server import Loopback, Reply
 from tests.models.raw_server import http, raw
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from tests.refusals import refused
-from vouch.models.server.asking import ENOUGH
-from vouch.prompts.asking.cached import LISTED
-from vouch.tables.rewrites import rewrites_path
+from vouch.models.server.engine import ENOUGH
+from vouch.prompts.asking.engine import LISTED
+from vouch.tables.asked import rewrites_path
 
 
 def said(request: dict[str, Any]) -> str:

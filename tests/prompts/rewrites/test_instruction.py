@@ -8,7 +8,7 @@ import pytest
 
 from vouch.prompts.asking.engine import Text
 from vouch.prompts.rewrites.instruction import Task, instruction
-from vouch.tables.rewrites import KINDS
+from vouch.tables.asked import KINDS
 
 TEXTS = {
     "clean": "4c38f4126e5ade4e",

@@ -14,19 +14,24 @@ from tests.models.loopback_server import Loopback, Reply
 from tests.prompts.rewrites import test_transformers as local
 from tests.prompts.rewrites.conftest import completion
 from vouch.metrics.text.judge import OF_ITEMS, OF_PROMPTS, key
-from vouch.metrics.text.parsers.marks import Choices
+from vouch.metrics.text.reader.spans import Choices
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.stage import Run
+from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.judge.choice import prompt, verdict
 from vouch.prompts.judge.quoting import FIRST, LAST, LONGEST_OPTION, LONGEST_QUESTION, words
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import JUDGED, judged_path
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.pins import Pin, Source, folder_digests, pin_path, write_pin
-from vouch.tables.prompts import KEPT, PROMPTS, prompts_path
-from vouch.tables.responses import RESPONSES
+from vouch.tables.answered import (
+    JUDGED,
+    RESPONSES,
+    Pin,
+    Source,
+    folder_digests,
+    judged_path,
+    pin_path,
+    write_pin,
+)
+from vouch.tables.asked import ITEMS, KEPT, PROMPTS, items_path, prompts_path
+from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
 
 CHOICES = Choices(("A", "B", "C"), ("a cat", "a dog", "a cow"), "What is shown?")
 SAID = {

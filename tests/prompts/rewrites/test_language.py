@@ -11,8 +11,7 @@ import pytest
 from vouch.prompts.rewrites.checks import failures
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.instruction import Task
-from vouch.prompts.rewrites.rules.language import is_english
-from vouch.prompts.rewrites.rules.sentence import Cannot
+from vouch.prompts.rewrites.rules.questions import Cannot, is_english
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "reference"
 SETS = ("ai2d_mini", "ccbench_samples", "mathvision_test", "mmbench_samples", "puzzlevqa", "scienceqa_test")

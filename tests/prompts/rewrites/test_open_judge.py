@@ -23,14 +23,20 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.judge.open_answer import prompt, verdict
 from vouch.prompts.judge.quoting import words
-from vouch.report.judged import of_judge
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import JUDGED, judged_path
-from vouch.tables.judgements import judgements_path, read_judgements
-from vouch.tables.metrics import METRICS, metrics_path
-from vouch.tables.pins import Pin, Source, folder_digests, pin_path, write_pin
-from vouch.tables.prompts import KEPT, PROMPTS, prompts_path
-from vouch.tables.responses import RESPONSES
+from vouch.report.asides import of_judge
+from vouch.tables.answered import (
+    JUDGED,
+    RESPONSES,
+    Pin,
+    Source,
+    folder_digests,
+    judged_path,
+    pin_path,
+    write_pin,
+)
+from vouch.tables.asked import ITEMS, KEPT, PROMPTS, items_path, prompts_path
+from vouch.tables.decisions import judgements_path, read_judgements
+from vouch.tables.results import METRICS, metrics_path
 
 QUESTION, REFERENCES = "What is shown?", ("a cat", "a kitten")
 RIGHT, LENIENT, WRONG, EMPTY = "A small feline.", "Some animal.", "A dog.", ""

@@ -10,7 +10,7 @@ from vouch.prompts.asking.engine import Reply
 from vouch.prompts.rewrites.checks import NEGATION, failures, words
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.instruction import Task, instruction
-from vouch.tables.rewrites import CLEAN, KINDS, NEGATIONS
+from vouch.tables.asked import CLEAN, KINDS, NEGATIONS
 
 SUBJECTS = {
     "colour": "circle",

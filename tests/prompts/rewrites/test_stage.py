@@ -7,9 +7,8 @@ import pytest
 
 from tests.prompts.rewrites.conftest import Project, item, words
 from tests.refusals import refused
-from vouch.prompts.rewrites.decisions import decisions_path
-from vouch.prompts.rewrites.table import kinds_of
-from vouch.tables.rewrites import REWRITES, rewrites_path
+from vouch.prompts.rewrites.table import decisions_path, kinds_of
+from vouch.tables.asked import REWRITES, rewrites_path
 
 COLOUR, COUNT, ODD = "What colour is the circle?", "How many circles are there?", "Circle, red or what?"
 

@@ -15,11 +15,9 @@ from vouch.metrics.join import join
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
-from vouch.tables.images import IMAGES, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
-from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.asked import COMPLEMENT, IMAGES, ITEMS, KEPT, PROMPTS, images_path, items_path, prompts_path
+from vouch.tables.results import OUTCOMES, outcomes_path
 
 CHOICE, OPEN = "shapes", "captions"
 MODELS = {"alpha": 2.5, "beta": 1.0, "gamma": 0.3}

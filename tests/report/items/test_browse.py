@@ -13,16 +13,14 @@ from PIL import Image
 from stages.browse import REPORTS, write
 from tests.report.items.packed import all_pages, names, packed
 from tests.report.items.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
-from vouch.images.pictures import render
-from vouch.metrics.comparison.variations import variations
+from vouch.images.opening import render
+from vouch.metrics.comparison.differences import variations
 from vouch.pipeline.errors import UserError
+from vouch.report.items.answers import Options
 from vouch.report.items.config import Config, config_of
-from vouch.report.items.outputs import Options
-from vouch.tables.images import IMAGES, ImageStore, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.asked import IMAGES, ITEMS, PROMPTS, ImageStore, images_path, items_path, prompts_path
+from vouch.tables.results import OUTCOMES, outcomes_path
 
 ROOT = Path(__file__).parents[3]
 CONFIG = Config(images=True, thumbnail=64, budget=1_000_000)

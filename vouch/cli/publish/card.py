@@ -18,21 +18,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from vouch.cli.leaderboard import Cells, cells, label, small
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
-from vouch.metrics.letter_mass import LOW_MASS_RATE
-from vouch.metrics.unranked import unranked
+from vouch.cli.show import Cells, cells, label, small
+from vouch.metrics.comparison.leaderboard import unranked
+from vouch.metrics.join import LOW_MASS_RATE
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
+from vouch.report.asides import MARK, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends
-from vouch.report.left_out import MARK, OF_READING, bounds
-from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
-from vouch.tables.pins import Pin, pin_path, read_pin
-from vouch.tables.prompts import ORIGINAL
+from vouch.tables.answered import Pin, pin_path, read_pin
+from vouch.tables.asked import ORIGINAL
+from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 
 Row = Mapping[str, Any]
 METRICS = (  # metric and score

@@ -25,9 +25,8 @@ from vouch.models.released.forms import Record
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import ORIGINAL, OUTPUTS, PROMPTS, prompts_path
-from vouch.tables.responses import RESPONSES, letters_path
+from vouch.tables.answered import RESPONSES, letters_path
+from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, prompts_path
 
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]

@@ -17,16 +17,15 @@ from pathlib import Path
 from vouch.cli.printing import plain
 from vouch.cli.review import project_with
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options.choice import key
+from vouch.datasets.options.kostumov import key
 from vouch.datasets.options.reform import COLUMNS, FILE, WRONG, Asked, is_yes_no, read_written
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.asking.cached import CachedModel
-from vouch.prompts.asking.engine import Engine, Text
+from vouch.prompts.asking.engine import CachedModel, Engine, Text
+from vouch.tables.answered import pin_path, read_pin
+from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.decisions import csv_text
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import pin_path, read_pin
 
 # Li et al. (2023), A.4 and A.8, word by word.
 PROMPTS = {

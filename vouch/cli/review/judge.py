@@ -33,11 +33,9 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.prompts.judge.quoting import bounded
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.judged import JUDGED, judged_path
-from vouch.tables.judgements import Decided, judgements_path, judgements_text, read_judgements
-from vouch.tables.prompts import ORIGINAL, PROMPTS, prompts_path
-from vouch.tables.responses import TEXT, text_path
+from vouch.tables.answered import JUDGED, TEXT, judged_path, text_path
+from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
+from vouch.tables.decisions import Decided, judgements_path, judgements_text, read_judgements
 
 Shown = Mapping[str, Mapping[str, str]]
 """What a person sees of an answer, by its key, in the order in which they were drawn."""

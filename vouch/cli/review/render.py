@@ -1,4 +1,6 @@
-"""Write the pictures of a variation as files, to look at.
+"""Folders of pictures and HTML pages without a script, to look at and to judge by.
+
+Write the pictures of a variation as files, to look at.
 
 Of the first items that the variation applies to: each picture as a model would get it, beside those of
 `original`, as PNG files, and a page with the prompts and the correct options. The variation need not be one
@@ -11,28 +13,66 @@ Examples:
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from vouch.cli.printing import file_argument, long_name, plain
 from vouch.cli.review import project_with
-from vouch.cli.review.pages import check_folder, folder_of_pages, write_page
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.images.pictures import render
+from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.intact import intact
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.exchange import Exchanges
-from vouch.prompts.build.exchange_decisions import decisions_path, read_decisions
+from vouch.prompts.build.exchange import Exchanges, decisions_path, read_decisions
 from vouch.prompts.build.items import Making, Rewrites, read_items
-from vouch.prompts.build.rows import Before, Prompts
+from vouch.prompts.build.prompts import Before, Prompts
 from vouch.prompts.build.template import read_template
+from vouch.tables.asked import ORIGINAL, REWRITES, ImageStore, images_path, items_path, rewrites_path
 from vouch.tables.decisions import are_there
-from vouch.tables.images import ImageStore, images_path
-from vouch.tables.items import items_path
-from vouch.tables.prompts import ORIGINAL
-from vouch.tables.rewrites import REWRITES, rewrites_path
+
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>'
+    "body{{font:16px sans-serif;margin:2em}}img{{max-width:320px;border:1px solid #ccc}}"
+    "td{{vertical-align:top;padding:.5em;max-width:45em}}pre{{white-space:pre-wrap;margin:.3em 0}}"
+    "</style><h1>{title}</h1>\n{body}"
+)
+
+
+def check_folder(folder: Path, command: str) -> None:
+    """Raises UserError where a folder is there that holds what the command did not make."""
+    if folder.exists() and not _mark(folder, command).is_file() and not _is_empty(folder):
+        raise UserError(
+            f"{folder}: is there and was not made by `vouch review {command}`; name another folder"
+        )
+
+
+@contextmanager
+def folder_of_pages(folder: Path, command: str) -> Iterator[Path]:
+    """A folder to fill, which takes the place of one that the command made earlier. Raises UserError."""
+    check_folder(folder, command)
+    with replacing_folder(folder) as made:
+        yield made
+        _mark(made, command).write_text(
+            f"made by `vouch review {command}`; written anew each time\n", "utf-8"
+        )
+
+
+def write_page(file: Path, title: str, body: str) -> None:
+    """Writes a page. title: text; body: HTML."""
+    file.write_text(_PAGE.format(title=escape(title), body=body), encoding="utf-8")
+
+
+def _mark(folder: Path, command: str) -> Path:
+    """The file that says that a folder was made here."""
+    return folder / f"{command}.txt"
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
 
 FOLDER = Path("renders")
 Row = Mapping[str, Any]

@@ -22,7 +22,8 @@ from vouch.cli.review import project_with
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.rewrites.decisions import (
+from vouch.prompts.rewrites.instruction import Task
+from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
     Decision,
@@ -30,9 +31,8 @@ from vouch.prompts.rewrites.decisions import (
     decisions_text,
     read_decisions,
 )
-from vouch.prompts.rewrites.instruction import Task
+from vouch.tables.asked import KINDS, REJECTED, REWRITES, rewrites_path
 from vouch.tables.decisions import are_there, csv_text
-from vouch.tables.rewrites import KINDS, REJECTED, REWRITES, rewrites_path
 
 INFORMATION = ("status", "reason", "rewrite")  # columns of an export beside those of decisions
 Row = Mapping[str, Any]

@@ -21,7 +21,7 @@ from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
 from vouch.report.formatting import plural
-from vouch.tables.pins import pin_path, read_pin
+from vouch.tables.answered import pin_path, read_pin
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI takes 50,000 and 200 MB
 

@@ -17,7 +17,7 @@ from vouch.cli.printing import and_more, check_name
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.dvc_store import addresses, cache, repository
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.freshness import read_lock
+from vouch.pipeline.state import read_lock
 
 _OF_A_MODEL = ("train", "pin", "extract")
 STORAGE = Path(".dvc/storage")  # the remote inside this repository

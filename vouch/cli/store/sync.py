@@ -25,9 +25,8 @@ from vouch.pipeline.dag import read_dag
 from vouch.pipeline.dvc_store import held
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
-from vouch.pipeline.freshness import LOCK, State, by_reason, read_lock
 from vouch.pipeline.runners import mend
-from vouch.pipeline.stamps import settle
+from vouch.pipeline.state import LOCK, State, by_reason, read_lock, settle
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

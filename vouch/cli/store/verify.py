@@ -21,15 +21,15 @@ from pathlib import Path
 from vouch.cli.printing import as_json, json_option, plain
 from vouch.cli.store.warm import distrust
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.requests.recompute import draw, recompute
+from vouch.models.requests.responses import draw, recompute
 from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import Store, cache, remote
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import Recorded, damaged
 from vouch.pipeline.runners import none_at_work
-from vouch.tables.pins import pin_path, read_pin
+from vouch.pipeline.state import Digests
+from vouch.tables.answered import pin_path, read_pin
 
 _DEFAULT = ""
 

@@ -18,13 +18,11 @@ from vouch.models.requests.dataset_requests import DatasetRequests, Session, ans
 from vouch.models.requests.responses import restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
-from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.freshness import Record, present, read_lock, read_receipt, states
 from vouch.pipeline.intact import Recorded, refuse_damaged
-from vouch.pipeline.live import Live, live
-from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.responses import RESPONSES
+from vouch.pipeline.run import Live, live
+from vouch.pipeline.state import Digests, Record, present, read_lock, read_receipt, states
+from vouch.tables.answered import RESPONSES, pin_path, read_pin
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

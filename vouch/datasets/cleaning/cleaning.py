@@ -1,17 +1,106 @@
-"""What makes an entry an item: checks that refuse it, and its row; flags/ says what is odd."""
+"""Parameters of `prepare`: `datasets.NAME` of params.yaml.
+
+What makes an entry an item: checks that refuse it, and its row; flags/ says what is odd.
+
+The defects table: everything cleaning looked for, counted, with examples.
+"""
 
 import hashlib
 import json
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from string import ascii_uppercase
+from typing import Any, Literal, Self
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from PIL import UnidentifiedImageError
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from vouch.datasets.fetch.origin import Origin
+from vouch.datasets.options import kostumov, reform
 from vouch.datasets.raw import RawItem, Unusable
-from vouch.images.hashing import Look, look, reduced, sideways
-from vouch.images.pictures import Unfit, alone, as_rgb, mode_of, opened, rotated
-from vouch.tables.images import FORMATS
+from vouch.images.copies import Look, look, reduced, sideways
+from vouch.images.opening import Unfit, alone, as_rgb, mode_of, opened, rotated
+from vouch.pipeline.errors import did_you_mean
+from vouch.tables.asked import EXAMPLES, FORMATS, KNOWN
+
+SCHEMES = sorted([*kostumov.SCHEMES, *reform.SCHEMES])
+
+
+class Options(BaseModel):
+    """How many options items get. scheme: one of SCHEMES. seed: of its draws.
+
+    protocol: `faithful` repeats the authors' draws, defects included; `clean` has the same aim without them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheme: str
+    protocol: Literal["faithful", "clean"] = "clean"
+    seed: int = Field(default=42, ge=0, lt=2**32)
+
+    @field_validator("scheme")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in SCHEMES:
+            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, SCHEMES)}")
+        return name
+
+
+class Sample(BaseModel):
+    """A part of a dataset. share: of its groups, which stay whole, or of its items where it names no groups.
+
+    Each is in or out by a lot of its own: the share is met within chance, and a larger one holds a smaller.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    share: float = Field(gt=0, lt=1)
+    seed: int = Field(default=0, ge=0, lt=2**32)
+
+    def holds(self, name: str) -> bool:
+        """Whether a group, or an item, is in."""
+        lot = hashlib.sha256(f"{self.seed}/{name}".encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(lot[:8]) < self.share * 2**64
+
+
+class DatasetEntry(BaseModel):
+    """One dataset.
+
+    loader: a file of vouch/datasets/loaders. source: file or folder; vouch/datasets/fetch for what is fetched
+    from `origin`. settings: the loader's own. sample: a part of it. options: null leaves them as the source
+    has them. For `vary` (vouch/prompts/build/variation.py says more): template, a file of
+    vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's;
+    rows. For `browse`: images, whether item pages may show the dataset's pictures.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    loader: str = "jsonl"
+    source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
+    origin: Origin | None = None
+    template: str = Field(
+        description='`plain` asks with the options as they are, `kostumov` adds "I don\'t know" and "None of '
+        'the above"'
+    )
+    variant: str | None = None
+    settings: dict[str, Any] = {}
+    sample: Sample | None = None
+    options: Options | None = None
+    variations: list[str] | None = Field(default=None, min_length=1)
+    rows: Literal["all", "exchangeable"] = "all"
+    images: bool = True
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.sample and self.options and self.options.protocol == "faithful":
+            raise ValueError(
+                "a faithful protocol draws over all items; take out `sample`, or set protocol: clean"
+            )
+        return self
+
 
 MAX_OPTIONS = 26
 MAX_RATIO = 200  # of a picture's sides: a model that scales the shorter one up would fill memory
@@ -183,3 +272,89 @@ def default_group(name: str, images: Sequence[str]) -> str:
     name: the item's id. images: digests of their bytes. Returned are 32 hexadecimal digits.
     """
     return digest_of(json.dumps(sorted(set(images)) or [name]).encode())[:32]
+
+
+BROKEN, UNUSABLE, SKEW = "broken_image", "unusable_entry", "answer_position_skew"
+LEVEL = 0.001
+"""Skew is reported where its p-value is below this: datasets are many, and large ones show any trifle."""
+LEAST = 5
+"""Least expected number in a cell for the statistic to follow its distribution."""
+
+
+class Findings:
+    """Counts flags while items and rejected entries pass by."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = defaultdict(int)
+        self._examples: dict[str, list[str]] = defaultdict(list)
+        self._answers: dict[int, Counter[int]] = defaultdict(Counter)
+        self._items = self._rejected = 0
+
+    def items(self, table: pa.Table) -> None:
+        """Counts the flags and the answers' places of rows of the items table."""
+        self._items += table.num_rows
+        columns = (table[name].to_pylist() for name in ("id", "flags", "answers"))
+        options = pc.list_value_length(table["options"]).to_pylist()
+        for name, flags, answers, count in zip(*columns, options, strict=True):
+            for flag in flags:
+                self._count(flag, name)
+            if len(answers) == 1:
+                self._answers[count][answers[0]] += 1
+
+    def reject(self, name: str, broken: bool) -> None:
+        """Counts an entry that became no item. name: its id, or its place. broken: a picture is why."""
+        self._rejected += 1
+        self._count(BROKEN if broken else UNUSABLE, name)
+
+    def _count(self, defect: str, name: str) -> None:
+        self._counts[defect] += 1
+        if len(self._examples[defect]) < EXAMPLES:
+            self._examples[defect].append(name)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of the defects table, in the order of KNOWN."""
+        return [self._row(name) | (self._skew() if name == SKEW else {}) for name in KNOWN]
+
+    def _row(self, name: str) -> dict[str, Any]:
+        all_of_them = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
+        count = self._counts.get(name, 0)
+        return {
+            "defect": name,
+            "items": count,
+            "share": count / all_of_them if all_of_them else 0.0,
+            "examples": self._examples.get(name, []),
+            "treatment": KNOWN[name].treatment,
+            "p_value": None,
+            "detail": "",
+        }
+
+    def _skew(self) -> dict[str, Any]:
+        """Whether correct answers stand at some letter more often than chance allows: what its row says.
+
+        Items with k options are one multinomial each k; Pearson's statistics and degrees of freedom add up.
+        Items count alone, so rotated copies, which even out the letters by design, can only hide a skew.
+        """
+        seen, expected = Counter[int](), defaultdict[int, float](float)
+        statistic, freedom = 0.0, 0
+        for options, counts in sorted(self._answers.items()):
+            even = counts.total() / options
+            for place in range(options):
+                seen[place] += counts[place]
+                expected[place] += even
+            if even >= LEAST and options > 1:
+                statistic += sum((counts[place] - even) ** 2 / even for place in range(options))
+                freedom += options - 1
+        if not freedom:
+            return {"detail": "too few items to tell"}
+        from scipy.special import chdtrc  # loading it takes as long as a small dataset
+
+        n = seen.total()
+        top = max(sorted(seen), key=lambda place: seen[place] - expected[place])
+        share, even = seen[top] / n, expected[top] / n
+        p_value = float(chdtrc(freedom, statistic))
+        beyond = max(0, round(n * (share - even))) if p_value < LEVEL else 0
+        detail = (
+            f"{ascii_uppercase[top]} is the answer of {100 * share:.1f} %, by chance {100 * even:.1f} %; "
+            f"chi-square {statistic:.1f} on {freedom} degrees of freedom"
+        )
+        return {"items": beyond, "share": beyond / self._items, "p_value": p_value, "detail": detail}

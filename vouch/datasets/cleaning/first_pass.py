@@ -1,24 +1,176 @@
-"""Entries of a source become items and pictures, one after the other, or are rejected."""
+"""Pictures of entries, read and examined by a few threads a little ahead of the entry that comes next.
+
+Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything else
+happens entry after entry, in the order of the source. In memory are at most the pictures of HELD entries, or
+as many bytes as `prefetch` allows, beside those that are being written.
+
+Entries of a source become items and pictures, one after the other, or are rejected.
+
+Whether a source holds what it should: counts of what its loader yields, against those that are known.
+
+items              entries, those that are rejected included
+choice, open       questions with options, and without
+groups             different groups, where the source gives them
+hints              entries with a hint
+images N           entries with N pictures
+options N          entries with N options
+answer A           entries whose (first) answer has that letter
+category NAME      entries of that category
+"""
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from string import ascii_uppercase
 from types import ModuleType
 from typing import Any
 
-from vouch.datasets.cleaning.cleaning import Picture, check, clean, known_options
-from vouch.datasets.cleaning.config import DatasetEntry, Sample
-from vouch.datasets.cleaning.defects import Findings
-from vouch.datasets.cleaning.expected import Tally, expectation
-from vouch.datasets.cleaning.image_reader import EntryImages, with_images
+from PIL import Image
+
+from vouch.datasets.cleaning.cleaning import (
+    DatasetEntry,
+    Findings,
+    Picture,
+    Sample,
+    check,
+    clean,
+    digest_of,
+    examine,
+    known_options,
+)
 from vouch.datasets.cleaning.second_pass import ItemBuffer
-from vouch.datasets.fetch.locate import locate
-from vouch.datasets.raw import BrokenImage, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
+from vouch.datasets.fetch.hub import locate
+from vouch.datasets.raw import BrokenImage, Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read.files import UNSEEN, Source
+from vouch.images.opening import LruCache, prefetch
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.stage import Run
-from vouch.tables.writing import Writer
+from vouch.pipeline.files import read_file
+from vouch.pipeline.run import Run
+from vouch.tables.table import Writer
+
+MAX_IMAGE_BYTES = 256 * 2**20
+HELD = 12  # entries looked at ahead
+MOST_WORKERS = 4
+
+
+@dataclass(frozen=True)
+class EntryImages:
+    """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable.
+
+    seen: each picture and its bytes, None for one that was known before.
+    """
+
+    entry: RawItem | Rejected
+    seen: Sequence[tuple[Picture, bytes | None]] = ()
+    broken: BrokenImage | None = None
+
+
+def with_images(
+    entries: Iterable[RawItem | Rejected], known: Mapping[str, Picture]
+) -> Generator[EntryImages, None, None]:
+    """Every entry in its order, with its pictures. known: by digest; may grow, is not examined again.
+
+    Close it to end its threads.
+    """
+    examined: LruCache[Picture] = LruCache(4 * HELD)
+
+    def look(entry: RawItem | Rejected) -> EntryImages:
+        return EntryImages(entry) if isinstance(entry, Rejected) else _read(entry, known, examined)
+
+    def has_no_picture(entry: RawItem | Rejected) -> bool:
+        return isinstance(entry, Rejected) or not (entry.images or entry.exchange)
+
+    with warnings.catch_warnings():
+        # Such pictures are refused in words; and the filters must not be changed by several threads.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        yield from prefetch(look, entries, _workers(), HELD, has_no_picture, _bytes)
+
+
+def _bytes(entry: RawItem | Rejected) -> int:
+    """Of an entry's encoded pictures, as far as they can be found."""
+    if isinstance(entry, Rejected):
+        return 0
+    found = 0
+    for image in (*entry.images, *entry.exchange):
+        if isinstance(image, bytes):
+            found += len(image)
+        elif image is not None and entry.root is not None:
+            with suppress(OSError, ValueError):  # reading it says what is wrong
+                found += os.stat(os.path.join(entry.root, image)).st_size
+    return found
+
+
+def _workers() -> int:
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, MOST_WORKERS)
+
+
+def _read(raw: RawItem, known: Mapping[str, Picture], examined: LruCache[Picture]) -> EntryImages:
+    """Runs in a thread."""
+    seen: list[tuple[Picture, bytes | None]] = []
+    for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
+        try:
+            data = image if isinstance(image, bytes) else read_image(image, raw.root)
+            digest = digest_of(data)
+            if digest in known:
+                seen.append((known[digest], None))
+            else:
+                seen.append((examined.get(digest, partial(examine, data, digest)), data))
+        except BrokenImage as error:
+            return EntryImages(raw, seen, error)
+        except Unusable as error:
+            which = repr(image) if isinstance(image, str) else str(len(seen) + 1)
+            return EntryImages(raw, seen, BrokenImage(f"image {which:.200}: {error}"))
+    return EntryImages(raw, seen)
+
+
+def read_image(image: str, root: Path | None) -> bytes:
+    """The bytes of an image file, which must lie inside `root`. Raises BrokenImage."""
+    name, below = f"image {image!r:.200}", Path(image)
+    if root is None or not image or below.is_absolute() or ".." in below.parts:
+        raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
+    try:
+        path = Path(root, *below.parts)
+        if through_link(root, below.parts):
+            if leads_out(path, root):
+                raise BrokenImage(
+                    f"{name}: a link that leads out of the dataset's folder; copy the file into it"
+                )
+            if through_link(root, below.parts[:-1]):  # no digest says where it leads
+                raise BrokenImage(
+                    f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
+                )
+        if part := left_out(path):
+            raise BrokenImage(f"{name}: {UNSEEN.format(part)}")
+        if not path.is_file():
+            raise BrokenImage(f"{name}: no such file in {root}")
+        size = path.stat().st_size
+        if size > MAX_IMAGE_BYTES:
+            raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
+        return read_file(str(path), size)
+    except BrokenImage:
+        raise
+    except (OSError, ValueError) as error:
+        raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def through_link(root: Path, names: Sequence[str]) -> bool:
+    """Whether the way down these names leads through a link below `root`."""
+    _root, *below = accumulate(names, os.path.join, initial=str(root))
+    return any(map(os.path.islink, below))
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether links lead a path below `root` out of it; one that leads to itself leads nowhere."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 @dataclass(frozen=True)
@@ -162,3 +314,65 @@ def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) ->
 
 def _one_line(text: str) -> str:
     return " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+
+
+def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderSettings) -> Expected:
+    """The counts that must come out; empty where anything may. Raises UserError where nobody said."""
+    if settings.expect is None:
+        return {}
+    if settings.expect or not hasattr(loader, "expected"):
+        return {key: (value,) for key, value in settings.expect.items()}
+    known: Expected | None = loader.expected(source, settings)
+    if known is None:
+        which = source.split or "this source"
+        raise UserError(
+            f"datasets.{name}: how many items {which} should hold is not known here; write "
+            "settings.expect: {items: N}, or settings.expect: null for any number"
+        )
+    return known
+
+
+class Tally:
+    """Counts entries as they pass."""
+
+    def __init__(self, expected: Expected) -> None:
+        self._expected = expected
+        self._counts = Counter[str]()
+        self._groups: set[str] = set()
+
+    def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
+        """Passes the entries on."""
+        for entry in entries:
+            self._counts["items"] += 1
+            if isinstance(entry, RawItem):
+                self._count(entry)
+            yield entry
+
+    def _count(self, item: RawItem) -> None:
+        options = len(known_options(item.options))
+        names = ["open" if item.kind == "text" else "choice", f"images {len(item.images)}"]
+        names += [f"category {item.category}"] if item.category else []
+        names += ["hints"] if item.hint else []
+        if item.kind == "choice":
+            letters = dict(enumerate(ascii_uppercase[:options]))
+            names += [f"options {options}"]
+            names += [f"answer {letters[answer]}" for answer in item.answers[:1] if answer in letters]
+        self._counts.update(names)
+        if item.group is not None:
+            self._groups.add(item.group)
+
+    def check(self, where: str) -> None:
+        """Raises UserError where a count is not what it should be."""
+        self._counts["groups"] = len(self._groups)
+        wrong = [
+            f"{key}: {' or '.join(f'{value:,}' for value in sorted(values))} expected, "
+            f"{self._counts[key]:,} found"
+            for key, values in self._expected.items()
+            if self._counts[key] not in values
+        ]
+        if wrong:
+            more = f" (and {len(wrong) - 1} more counts)" if len(wrong) > 1 else ""
+            raise UserError(
+                f"{where}: {wrong[0]}{more}; it is not the dataset that was meant, or a part of it: correct "
+                "origin, or say in settings.expect what to expect (null: anything)"
+            )

@@ -7,15 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.datasets.cleaning.cleaning import Picture, digest_of
-from vouch.datasets.cleaning.config import Options
-from vouch.datasets.cleaning.flags import copies, similar
-from vouch.datasets.cleaning.flags.item import item_flags
-from vouch.datasets.cleaning.flags.texts import respelling, visible
+from vouch.datasets.cleaning import flags
+from vouch.datasets.cleaning.cleaning import Options, Picture, digest_of
+from vouch.datasets.cleaning.flags import item_flags, respelling, visible
 from vouch.datasets.options import kostumov, reform
-from vouch.datasets.options.choice import Choice
+from vouch.datasets.options.kostumov import Choice
 from vouch.pipeline.errors import UserError
-from vouch.tables.items import ITEMS
+from vouch.tables.asked import ITEMS
 
 NATIVE = "native"
 
@@ -108,8 +106,8 @@ def flagged(
     known: facts of pictures by digest. asked: flags of a row that its prompts give rise to.
     """
     found: list[set[str]] = []
-    among = copies.Copies()
-    uses: dict[str, list[similar.Use]] = defaultdict(list)
+    among = flags.Copies()
+    uses: dict[str, list[flags.Use]] = defaultdict(list)
     for number, row in enumerate(kept.rows()):
         shown = [known[digest] for digest in row["images"]]
         found.append(item_flags(row, row[NATIVE], shown) | asked(row))
@@ -117,9 +115,9 @@ def flagged(
         use = _use(number, row)
         for digest in dict.fromkeys(row["images"]):
             uses[digest].append(use)
-    for of_set in (among.flags(), similar.flags(known, uses)):
-        for number, flags in of_set.items():
-            found[number] |= flags
+    for of_set in (among.flags(), flags.similar_flags(known, uses)):
+        for number, raised in of_set.items():
+            found[number] |= raised
     place, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
     start = 0
     for table in kept.tables():
@@ -128,7 +126,7 @@ def flagged(
         yield table.set_column(place, field, pa.array(column, field.type))
 
 
-def _use(number: int, row: Mapping[str, Any]) -> similar.Use:
+def _use(number: int, row: Mapping[str, Any]) -> flags.Use:
     """How an item uses its pictures."""
     about = right = ""
     if len(row["images"]) == 1 and row["options"]:
@@ -136,4 +134,4 @@ def _use(number: int, row: Mapping[str, Any]) -> similar.Use:
         asked = map(visible, (row["question"], row["hint"] or ""))
         about = digest_of("\n".join((*asked, *sorted(texts))).encode())
         right = "\n".join(sorted(texts[index] for index in row["answers"]))
-    return similar.Use(number, row["group"], about, right)
+    return flags.Use(number, row["group"], about, right)

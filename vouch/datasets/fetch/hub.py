@@ -1,13 +1,166 @@
-"""Fetching a dataset of the Hugging Face hub at one commit. Its code is never run."""
+"""Which files of a repository are the tables of a configuration and a split, by the hub's own rules.
 
+The README.md of a repository names them in its front matter (`configs`); without that they are found by
+their names.
+
+Promise: only the chosen files are fetched, and a hostile card costs no time. `datasets` resolves a card
+only against files that are there already, and importing it takes 1.9 s and 170 MiB.
+
+Fetching a dataset of the Hugging Face hub at one commit. Its code is never run.
+
+From a dataset's `source` and `origin` to the files that its loader reads.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.datasets.fetch.card import CARD, choose, match
-from vouch.datasets.fetch.origin import Origin, check_name
-from vouch.datasets.fetch.store import STORE, Found, StoredFile, check_room, digest_of
-from vouch.pipeline.errors import UserError
+from vouch.datasets.fetch.download import (
+    STORE,
+    Found,
+    StoredFile,
+    check_room,
+    digest_of,
+    fetch_address,
+    is_whole,
+    recall,
+    remember,
+)
+from vouch.datasets.fetch.origin import REMOTE, Origin, check_name
+from vouch.datasets.read.files import UNSEEN, File, Source, walk
+from vouch.pipeline.dag import left_out
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.hub import BRANCH, one_line
+from vouch.pipeline.yaml12 import loads
+
+CARD = "README.md"
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_EVERY = "*"
+_WILD = re.compile(r"(\*\*|\*|\?)")
+_TABLE = ".parquet"
+_LONGEST_FRONT = 1 << 18  # characters; of 26 MB of YAML a process would take minutes
+_Entries = Sequence[Mapping[str, Any]]
+
+
+def choose(names: Sequence[str], card: str, config: str | None, split: str, where: str) -> list[str]:
+    """The tables of the splits (`a+b`), split by split, config by config. Raises UserError.
+
+    names: all files of the repository. card: the text of its README.md, or empty.
+    """
+    entries = _entries(card, where)
+    known = _named(entries) or _by_names(names)
+    wanted = _wanted(known, config or _default(entries), where)
+    chosen: list[str] = []
+    for one in split.split("+"):
+        there = [name for name in wanted if one in known[name]]
+        if not there or (config != _EVERY and len(there) < len(wanted)):
+            splits = sorted({found for name in wanted for found in known[name]})
+            raise UserError(f"{where}: no split {one:.60}; {did_you_mean(one, splits)}")
+        chosen += [file for name in there for file in _matching(names, known[name][one], where)]
+    return chosen
+
+
+def _named(entries: _Entries) -> dict[str, dict[str, list[str]]]:
+    """Configuration -> split -> patterns of file names, as the card has them; empty where it has none."""
+    found = {str(entry.get("config_name")): _splits(entry.get("data_files")) for entry in entries}
+    return {name: splits for name, splits in found.items() if splits}
+
+
+def _default(entries: _Entries) -> str:
+    """The configuration that the card marks as its default, or empty."""
+    return str(next((entry.get("config_name") for entry in entries if entry.get("default") is True), ""))
+
+
+def _entries(card: str, where: str) -> _Entries:
+    """What stands under `configs` in the front matter of a card."""
+    front = _FRONT.match(card)
+    if front and len(front[1]) > _LONGEST_FRONT:
+        raise UserError(
+            f"{where}: {CARD} begins with more than {_LONGEST_FRONT:,} characters of metadata, which are not "
+            "read; name the tables under `files`"
+        )
+    values = loads(front[1], f"{where}: {CARD}") if front else None
+    entries = values.get("configs") if isinstance(values, Mapping) else None
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
+
+
+def _splits(data: Any) -> dict[str, list[str]]:
+    if isinstance(data, str):
+        return {"train": [data]}
+    if isinstance(data, list) and all(isinstance(pattern, str) for pattern in data):
+        return {"train": list(data)} if data else {}
+    splits = {}
+    for entry in data if isinstance(data, list) else ():
+        path = entry.get("path") if isinstance(entry, Mapping) else None
+        if path and isinstance(entry.get("split"), str):
+            splits[entry["split"]] = [str(one) for one in path] if isinstance(path, list) else [str(path)]
+    return splits
+
+
+def _by_names(names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    """`CONFIG/SPLIT-00000-of-00001.parquet` and the like; the folder `data` and none stand for `default`."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        folder, _, file = name.rpartition("/")
+        match = re.fullmatch(r"([A-Za-z]\w*?)(?:-[\w.-]*)?\.parquet", file)
+        if match:
+            config = "default" if folder in ("", "data") else folder
+            found.setdefault(config, {}).setdefault(match[1], []).append(name)
+    return found
+
+
+def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
+    if not known:
+        raise UserError(
+            f"{where}: no tables ({CARD} names none, and there is no {_TABLE} file); code of a repository is "
+            "never run: take a version of the dataset in parquet, or name its `files`"
+        )
+    if config == _EVERY:
+        return sorted(known)
+    name = config or (next(iter(known)) if len(known) == 1 else "default")
+    if name not in known:
+        raise UserError(f"{where}: no config {name:.60}; {did_you_mean(name, list(known))}")
+    return [name]
+
+
+def _matching(names: Sequence[str], patterns: Sequence[str], where: str) -> list[str]:
+    found = match(names, patterns)
+    if not found:
+        raise UserError(f"{where}: no file is named {patterns[0]}; fetch it anew")
+    other = next((name for name in found if not name.endswith(_TABLE)), None)
+    if other:
+        raise UserError(f"{where}: {other} is no {_TABLE} file; name it under `files`")
+    return found
+
+
+def match(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """The names that fit a pattern, pattern by pattern, each once: `*` stops at a slash, `**` does not."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        parts = [part for part in _WILD.split(pattern.removeprefix("./")) if part]
+        found |= dict.fromkeys(sorted(name for name in names if _fits(name, parts)))
+    return list(found)
+
+
+def _fits(name: str, parts: Sequence[str]) -> bool:
+    """Whether a name is its parts in a row. Time grows with their product, whatever a card's pattern is."""
+    ends = {0}
+    for part in parts:
+        if part == "**":
+            ends = set(range(min(ends), len(name) + 1))
+        elif part == "*":
+            # Of several places in one folder the first reaches what the others reach. No slash: to the end.
+            last = {name.find("/", start) % (len(name) + 1): start for start in sorted(ends, reverse=True)}
+            ends = {end for stop, start in last.items() for end in range(start, stop + 1)}
+        elif part == "?":
+            ends = {start + 1 for start in ends if name[start : start + 1] not in ("", "/")}
+        else:
+            ends = {start + len(part) for start in ends if name.startswith(part, start)}
+        if not ends:
+            return False
+    return len(name) in ends
+
 
 # Repositories that moved from one organisation to another: both are asked, the named one first.
 ORGANISATIONS = (("lmms-lab", "lmms-lab-encoder"),)
@@ -102,3 +255,62 @@ def _kept(repo: str, commit: str, name: str, sibling: Any) -> StoredFile:
             "damaged on its way and is removed, fetch it again"
         )
     return StoredFile(name, str(path.absolute().relative_to(STORE.absolute())), size, expected)
+
+
+def locate(name: str, source: str, origin: Origin | None, place: str = "") -> Source:
+    """What a loader reads; fetched where it is not here yet. Raises UserError.
+
+    place: what to get from where, for a dataset that no program can fetch.
+    """
+    if source != REMOTE and (part := left_out(source)):
+        raise UserError(f"datasets.{name}.source: {source}: {UNSEEN.format(part)}")
+    if origin is None:
+        if source == REMOTE:
+            how = place or "add `origin`, or name a folder that holds its files as `source`"
+            raise UserError(f"datasets.{name}: nothing to fetch: {how}")
+        return Source(Path(source))
+    if source != REMOTE:
+        return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
+    found = recall(origin)
+    if found is None or not is_whole(found):
+        found = fetch(name, origin)
+    return Source(Path(source), found.listed(), origin, found.revision)
+
+
+def is_here(source: str, origin: Origin | None) -> bool:
+    """Whether it can be read without fetching."""
+    return source != REMOTE or origin is None or recall(origin) is not None
+
+
+def promised(origin: Origin) -> Source:
+    """What is known of a source before it is fetched: its parts and the names of its downloads."""
+    names = [download.filename for download in origin.downloads]
+    return Source(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
+
+
+def fetch(name: str, origin: Origin) -> Found:
+    """Brings an origin's files into the store, what is there already included. Raises UserError."""
+    if origin.hub is not None:
+        found = fetch_hub(name, origin)
+    else:
+        check_room(0, f"datasets.{name}")
+        found = Found(None, tuple(fetch_address(name, download) for download in origin.downloads))
+    remember(origin, found)
+    return found
+
+
+def _mirrored(name: str, folder: Path, origin: Origin) -> list[File]:
+    """What the origin chooses among the files of a folder. Raises UserError."""
+    there = {file.name: file for file in walk(folder)}
+    names = list(there)
+    if origin.split is not None:
+        card = there[CARD].checked().read_text(encoding="utf-8", errors="replace") if CARD in there else ""
+        return [there[one] for one in choose(names, card, origin.config, origin.split, str(folder))]
+    patterns = origin.files or [download.filename for download in origin.downloads]
+    missing = [pattern for pattern in patterns if not match(names, [pattern])]
+    if missing:
+        raise UserError(
+            f"{folder}: no file {missing[0]}, which datasets.{name}.origin names; put it there, or write "
+            f"`source: {REMOTE}` to have it fetched"
+        )
+    return [there[one] for one in match(names, patterns)]

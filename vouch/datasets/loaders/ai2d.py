@@ -12,11 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import File, Source
-from vouch.datasets.read.forms import PARQUET
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import File, Row, Source, Tree, items
+from vouch.datasets.read.forms import PARQUET, count_rows, rows
 from vouch.pipeline.errors import UserError
 
 _NEEDED = ("question", "options", "answer", "image")

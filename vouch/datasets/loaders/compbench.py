@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import Row, Source, Tree, items
 
 PLACE = (
     "get the annotations and the processed pictures that the README of github.com/RaptorMai/MLLM-CompBench "

@@ -18,12 +18,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vouch.datasets.cleaning.image_reader import leads_out, read_image, through_link
-from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read import json_line
-from vouch.datasets.read.boxes import spoken, with_boxes
-from vouch.datasets.read.conversation import together
+from vouch.datasets.cleaning.first_pass import leads_out, read_image, through_link
+from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, together
+from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import UNSEEN, Source, lines
+from vouch.datasets.read.reform import spoken, with_boxes
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 
@@ -89,7 +88,7 @@ def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem 
                 continue
             empty, where, known = False, f"{path} line {number}", ""
             try:
-                values = json_line.json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                values = json_rows.json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
                 known = _id(values, settings.keys, number)
                 yield _item(values, known, where, path.parent, settings)
             except Unusable as error:
@@ -141,28 +140,28 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
     needed = {getattr(keys, field) for field in {"question"} | either | given}
     missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
     if missing:
-        there = json_line.listed_names(sorted(values)) or "nothing"
-        raise Unusable(f"has no {json_line.listed_names(missing)}; it has {there}")
-    hint = "" if values.get(keys.hint) is None else json_line.text(values, keys.hint)
+        there = json_rows.listed_names(sorted(values)) or "nothing"
+        raise Unusable(f"has no {json_rows.listed_names(missing)}; it has {there}")
+    hint = "" if values.get(keys.hint) is None else json_rows.text(values, keys.hint)
     group = settings.group or GROUP
-    options = json_line.options(values[keys.options], keys.options) if kind == "choice" else []
+    options = json_rows.options(values[keys.options], keys.options) if kind == "choice" else []
     item = RawItem(
         id=name,
         where=where,
-        question=json_line.text(values, keys.question),
+        question=json_rows.text(values, keys.question),
         options=options,
-        answers=json_line.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
-        references=json_line.references(values[keys.references], keys.references) if kind == "text" else [],
+        answers=json_rows.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
+        references=json_rows.references(values[keys.references], keys.references) if kind == "text" else [],
         kind=kind,
         hint=hint if hint.strip() else None,  # an empty hint is how most sources write that there is none
         images=_images(values, keys),
         root=root,
-        category="" if values.get(keys.category) is None else json_line.text(values, keys.category),
-        group=json_line.group(values[group], group)
+        category="" if values.get(keys.category) is None else json_rows.text(values, keys.category),
+        group=json_rows.group(values[group], group)
         if settings.group or values.get(group) is not None
         else None,
-        turns=json_line.turns(values.get(keys.turns), keys.turns),
-        exchange=json_line.exchange(values.get(keys.exchange), keys.exchange),
+        turns=json_rows.turns(values.get(keys.turns), keys.turns),
+        exchange=json_rows.exchange(values.get(keys.exchange), keys.exchange),
     )
     boxes = values.get(keys.boxes)
     return item if boxes is None else _with_boxes(item, boxes, settings.boxes == "drawn", keys.boxes)
@@ -187,7 +186,7 @@ def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
     if one is not None and many is not None:
         raise Unusable(f"has both {keys.image} and {keys.images}; keep one of them")
     if one is not None:
-        return [json_line.text(values, keys.image)]
+        return [json_rows.text(values, keys.image)]
     if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
         raise Unusable(f"{keys.images} is not a list of paths")
     return list(many or ())

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterator
 from typing import Literal
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_each, rows
+from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.forms import count_each, rows
 
 _NEEDED = ("id", "question", "options", "decoded_image", "answer")
 _ANSWERS: Expected = {

@@ -11,10 +11,8 @@ one group. In some TSV files a copy's image cell holds the index of the row that
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.forms import TSV
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_each, images_of, rows, shared_images
+from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.forms import TSV, count_each, images_of, rows, shared_images
 
 COPIES = 1_000_000
 LEGACY = "mmbench_dev_20230712"

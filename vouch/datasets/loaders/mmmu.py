@@ -15,10 +15,9 @@ from typing import Literal
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items, listed
-from vouch.datasets.read.rows import count_each, rows
-from vouch.tables.items import IMAGE_MARK
+from vouch.datasets.read.files import Row, Source, items, listed
+from vouch.datasets.read.forms import count_each, rows
+from vouch.tables.asked import IMAGE_MARK
 
 OTHER = "Other Answers"
 _IMAGES = tuple(f"image_{number}" for number in range(1, 8))

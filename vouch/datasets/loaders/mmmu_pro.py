@@ -14,10 +14,9 @@ from typing import Literal
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import columns, count_each, rows
-from vouch.tables.items import IMAGE_MARK
+from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.forms import count_each, rows, table_columns
+from vouch.tables.asked import IMAGE_MARK
 
 VISION = "Answer the question in the picture."
 _IMAGES = tuple(f"image_{number}" for number in range(1, 8))
@@ -48,7 +47,7 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row that the filters keep."""
-    vision = "question" not in columns(source)
+    vision = "question" not in table_columns(source)
     needed = ("id", "options", "answer", *(("image",) if vision else ("question", *_IMAGES)))
     yield from items(rows(source, needed, ("subject",)), lambda row: _item(row, settings, vision))
 

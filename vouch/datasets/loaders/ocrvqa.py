@@ -13,10 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, open_questions
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.forms import TSV
-from vouch.datasets.read.row import Row, items, listed
-from vouch.datasets.read.rows import count_rows, images_of, rows, shared_images
+from vouch.datasets.read.files import Row, Source, items, listed
+from vouch.datasets.read.forms import TSV, count_rows, images_of, rows, shared_images
 
 CORE = "OCRVQA_TESTCORE"
 _CORE_QUESTIONS = 3072

@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import Row, Source, Tree, items
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "

@@ -10,9 +10,8 @@ import re
 from collections.abc import Collection, Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_each, rows
+from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.forms import count_each, rows
 
 _NEEDED = ("image", "question", "answer")
 _OPTION = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")

@@ -15,13 +15,20 @@ from typing import Any, Literal
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read import records
-from vouch.datasets.read.files import File, Source
-from vouch.datasets.read.reform import Set, find_set
-from vouch.datasets.read.reform_dialogues import dialogues
-from vouch.datasets.read.reform_drawn import options_of, pool_file, read_pool, tdiuc
-from vouch.datasets.read.reform_rows import DRAWN, SHAPES, maker
-from vouch.datasets.read.row import Row, items
+from vouch.datasets.read import json_rows
+from vouch.datasets.read.files import File, Row, Source, items
+from vouch.datasets.read.reform import (
+    DRAWN,
+    SHAPES,
+    Set,
+    dialogues,
+    find_set,
+    maker,
+    options_of,
+    pool_file,
+    read_pool,
+    tdiuc,
+)
 from vouch.pipeline.errors import UserError
 
 _ROUNDS = 10  # of a dialogue at most, for the progress shown
@@ -91,7 +98,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 def _rows(file: File) -> Iterator[Row]:
     path = file.checked()
-    for number, value in enumerate(records.rows(path)):
+    for number, value in enumerate(json_rows.rows(path)):
         yield Row(value if isinstance(value, dict) else {}, f"{path} row {number}", number, file)
 
 
@@ -109,7 +116,7 @@ def _find(source: Source, wanted: str, name: str) -> File:
 
 def _checked(file: File, wanted: Set) -> dict[str, Any]:
     """The file's header. Raises UserError where it says that it is another version or split."""
-    head = records.header(file.checked())
+    head = json_rows.header(file.checked())
     for key in ("version", "split", "dataset_name"):
         meant = getattr(wanted, key)
         if meant and str(head.get(key)) != meant:

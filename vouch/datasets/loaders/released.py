@@ -19,11 +19,10 @@ from typing import Any
 from pydantic import Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import File, Source, lines
-from vouch.datasets.read.row import Row
-from vouch.datasets.read.rows import columns, count_rows, rows
+from vouch.datasets.read.files import File, Row, Source, lines
+from vouch.datasets.read.forms import count_rows, rows, table_columns
 from vouch.pipeline.errors import UserError
-from vouch.tables.published import model_slug
+from vouch.tables.results import model_slug
 
 _NEEDED = ("id", "question", "A", "B", "answer")
 CATEGORY = ("category", "situation")
@@ -44,7 +43,7 @@ def count(source: Source, name: str, settings: Settings) -> int:
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per row, in the order of the file."""
     table = _table(source, name, settings)
-    there = columns(table)
+    there = table_columns(table)
     letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in there), 26)]
     row = None
     for row in rows(table, _NEEDED, ("hint", *letters[2:], *CATEGORY)):

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_each, rows
+from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.forms import count_each, rows
 
 _NEEDED = ("image", "question", "choices", "answer")
 _OPTIONAL = ("hint", "task", "subject")

@@ -9,11 +9,8 @@ Question types 1 to 9 are about one picture, 10 to 12 about a video: those are l
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.forms import PARQUET
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read.files import Row, Source, Tree, items
+from vouch.datasets.read.forms import PARQUET, count_rows, rows
 
 QUESTIONS = "SEED-Bench.json"
 TYPES = {

@@ -16,12 +16,9 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read import json_line
-from vouch.datasets.read.files import File, Source
-from vouch.datasets.read.forms import ENDINGS, ending
-from vouch.datasets.read.row import Row, as_text, is_missing, items
-from vouch.datasets.read.rows import count_rows, rows
-from vouch.datasets.read.tree import Tree
+from vouch.datasets.read import json_rows
+from vouch.datasets.read.files import File, Row, Source, Tree, as_text, is_missing, items
+from vouch.datasets.read.forms import ENDINGS, count_rows, ending, rows
 from vouch.pipeline.errors import UserError
 
 
@@ -195,7 +192,7 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
                 f"{column} {row.text(column)!r:.80} is the text of {found} of its {len(options)} options"
             )
         return same[0]
-    return json_line.answers(row.values[column], options, column)[0]
+    return json_rows.answers(row.values[column], options, column)[0]
 
 
 def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Source
-from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import columns, count_each, rows
+from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.forms import count_each, rows, table_columns
 
 SIZES = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
 _LETTERS = ("A", "B", "C", "D")
@@ -34,7 +33,7 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the file's name and the row in it."""
-    there = columns(source)
+    there = table_columns(source)
     answer = next((column for column in _ANSWERS if column in there), _ANSWERS[0])
     starts: dict[str, int] = {}
     yield from items(

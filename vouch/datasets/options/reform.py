@@ -1,4 +1,6 @@
-"""Open questions, or pictures with a label, as choices, as ReForm-Eval was made (Li et al. 2023, A.1 to A.8).
+"""Nouns of WordNet (Fellbaum 1998), from its own files index.noun and data.noun: how far two are apart.
+
+Open questions, or pictures with a label, as choices, as ReForm-Eval was made (Li et al. 2023, A.1 to A.8).
 
 A scheme gives the wrong options of each question, and `choices` puts the answer among them. Two answers that
 differ in spelling only are one answer here.
@@ -11,11 +13,81 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vouch.datasets.options.choice import Choice, key
-from vouch.datasets.options.wordnet import Nouns
+from vouch.datasets.options.kostumov import Choice, key
 from vouch.datasets.read.files import lines
 from vouch.pipeline.errors import UserError
 from vouch.tables.decisions import as_it_was
+
+_UP = ("@", "@i")  # pointers to what a noun is a kind of, or an instance of
+_HEX = 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """A noun in the tree. own: its synsets. above: synset -> fewest steps up to it, its own with none."""
+
+    own: frozenset[str]
+    above: Mapping[str, int]
+
+    def __bool__(self) -> bool:
+        return bool(self.own)
+
+    def away(self, other: "Place") -> int:
+        """Steps of the shortest path; 0 where one names the other, or a kind of it, and where none leads."""
+        if self.own & other.above.keys() or other.own & self.above.keys():
+            return 0
+        shared = self.above.keys() & other.above.keys()
+        return min((self.above[synset] + other.above[synset] for synset in shared), default=0)
+
+
+class Nouns:
+    """All nouns of a folder with WordNet's files. Raises UserError where they are not such files."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._senses = dict(map(_sense, _lines(folder / "index.noun")))
+            self._up = dict(map(_synset, _lines(folder / "data.noun")))
+        except (ValueError, IndexError):
+            raise UserError(f"{folder}: not WordNet's index.noun and data.noun; get them again") from None
+
+    def place(self, text: str) -> Place:
+        """Of a noun in its first, most frequent sense; of `tench, Tinca tinca` the first name counts.
+
+        Empty for what is no noun.
+        """
+        name = "_".join(text.split(",")[0].lower().split())
+        own = frozenset(self._senses.get(name, [])[:1])
+        above = dict.fromkeys(own, 0)
+        steps, level = 0, sorted(own)
+        while level:
+            steps += 1
+            level = sorted({up for one in level for up in self._up.get(one, ()) if up not in above})
+            above |= dict.fromkeys(level, steps)
+        return Place(own, above)
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """Fields of each line; those of the licence at the head begin with blanks."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be read ({error.strerror}); put WordNet's index.noun and data.noun there"
+        ) from None
+    return [line.split() for line in text.splitlines() if line and not line.startswith(" ")]
+
+
+def _sense(fields: list[str]) -> tuple[str, list[str]]:
+    """lemma pos synsets pointers [kinds of pointers] senses tagged [offsets]"""
+    return fields[0], fields[-int(fields[2]) :]
+
+
+def _synset(fields: list[str]) -> tuple[str, list[str]]:
+    """offset file type words (hexadecimal) [word number] pointers [kind offset pos places]"""
+    start = 4 + 2 * int(fields[3], _HEX)
+    pointers = fields[start + 1 : start + 1 + 4 * int(fields[start])]
+    return fields[0], [pointers[n + 1] for n in range(0, len(pointers), 4) if pointers[n] in _UP]
+
 
 WRONG = 3  # options beside the answer
 YES_NO = ("yes", "no")

@@ -1,13 +1,33 @@
-"""The files of a dataset as a loader sees them, wherever they lie."""
+"""The files of a dataset as a loader sees them, wherever they lie.
 
+One row of a published dataset, with the kinds of cells that occur in them.
+
+The files of a dataset by name, those inside its zip archives included. Nothing is ever unpacked.
+"""
+
+import ast
+import base64
+import binascii
+import json
+import lzma
+import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+import stat
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, AnyStr
+from typing import IO, Any, AnyStr
 
-from vouch.datasets.fetch.origin import Origin
+from vouch.datasets.fetch.origin import Origin, check_name
+from vouch.datasets.raw import RawItem, Rejected, Unusable
+from vouch.datasets.read.json_rows import finite
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
@@ -119,3 +139,303 @@ def walk(folder: Path) -> Iterator[File]:
         names += [(below / name).as_posix() for name in files if not name.startswith(".")]
     for name in sorted(names):
         yield File(name, folder / name, root=folder)
+
+
+_MAX_LITERAL = 100_000  # characters of a list that is written as text; reading it takes 500 bytes for each
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")  # `int` takes `1_0` as well, and digits of every script
+
+
+@dataclass(frozen=True)
+class Row:
+    """values: by column; a column that the table lacks is null. where: file and row, for messages.
+
+    number: of the row, from 0, through all tables. file: the table. Every method raises Unusable, with the
+    column, where a cell is not what it asks for.
+    """
+
+    values: Mapping[str, Any]
+    where: str
+    number: int
+    file: File
+
+    def with_cell(self, column: str, value: Any) -> "Row":
+        """The row with another value of one column."""
+        return replace(self, values={**self.values, column: value})
+
+    def maybe(self, column: str) -> str | None:
+        """A text, or null; numbers become texts."""
+        return as_text(self.values.get(column), column)
+
+    def text(self, column: str) -> str:
+        """A text that must be there."""
+        value = self.maybe(column)
+        if value is None:
+            raise Unusable(f"{column} is missing")
+        return value
+
+    def integer(self, column: str) -> int:
+        """An integer, also one written as text."""
+        value = self.values.get(column)
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise Unusable(f"{column} is a {type(value).__name__}, not an integer")
+        try:
+            if isinstance(value, int) or _INTEGER.fullmatch(value):
+                return int(value)
+        except ValueError:  # more digits than Python reads
+            pass
+        raise Unusable(f"{column} {value!r:.40} is not an integer")
+
+    def texts(self, column: str) -> list[str]:
+        """A list of texts, also one written as a Python list in a text."""
+        value = self.values.get(column)
+        if isinstance(value, str):
+            value = listed(value, column)
+        if not isinstance(value, Sequence) or isinstance(value, bytes):
+            raise Unusable(f"{column} is a {type(value).__name__}, not a list of texts")
+        for element in value:
+            if not isinstance(element, str):
+                raise Unusable(f"{column} holds a {type(element).__name__}, not only texts")
+        return list(value)
+
+    def images(self, column: str) -> list[bytes]:
+        """Encoded images, one or a list: the hub's image feature (bytes, path), or base64; empty for none."""
+        value = self.values.get(column)
+        if value == "":
+            return []
+        cells = value if isinstance(value, list) else [value]
+        return [_image(cell, column) for cell in cells if not is_missing(cell)]
+
+    def numbered(self, columns: Sequence[str]) -> list[bytes]:
+        """Images in columns of their own, up to the last one that is there; none before it may be missing."""
+        found = [self.images(column) for column in columns]
+        while found and not found[-1]:
+            found.pop()
+        if not all(found):
+            raise Unusable(f"{columns[found.index([])]} is missing, but a later one is there")
+        return [image for images in found for image in images]
+
+    def letter(self, column: str, options: int) -> int:
+        """The 0-based index of an answer that is a letter."""
+        value = self.text(column).strip()
+        index = ord(value) - ord("A") if len(value) == 1 else -1
+        if not 0 <= index < options:
+            raise Unusable(f"{column} {value!r:.40} is not one of the letters of its {options} options")
+        return index
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing: null, or not a number, as tables of numbers write it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def as_text(value: Any, column: str) -> str | None:
+    """A cell as text, or null; numbers become texts. Raises Unusable."""
+    if is_missing(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        raise Unusable(f"{column} is infinite; correct it, or write it as a text")
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    advice = "; write the words, such as yes and no" if isinstance(value, bool) else ""
+    raise Unusable(f"{column} is a {type(value).__name__}, not a text{advice}")
+
+
+def _image(cell: Any, column: str) -> bytes:
+    if isinstance(cell, Mapping):
+        data = cell.get("bytes")
+        if data is None:
+            raise Unusable(f"{column} names the file {cell.get('path')!r:.80}, which is not in the table")
+        if not isinstance(data, bytes):
+            raise Unusable(f"{column} holds a {type(data).__name__} in place of an image's bytes")
+        return data
+    if isinstance(cell, bytes):
+        return cell
+    if isinstance(cell, str):
+        return decoded(cell, column)
+    raise Unusable(f"{column} is a {type(cell).__name__}, not an image")
+
+
+def decoded(text: str, column: str) -> bytes:
+    """The bytes of an image in base64, `data:image/...;base64,` before it or not. Raises Unusable."""
+    try:
+        return base64.b64decode("".join(text.rpartition("base64,")[2].split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Unusable(f"{column} is not base64 ({error})") from None
+
+
+def listed(text: str, column: str) -> Any:
+    """The value of a Python list written as text; nothing else is read, nothing is run. Raises Unusable."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a backslash in an option
+            value = ast.literal_eval(text) if len(text) <= _MAX_LITERAL else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise Unusable(f"{column} {text!r:.60} is no list written as text")
+    return value
+
+
+def items(found: Iterable[Row], make: Callable[[Row], RawItem | None]) -> Iterator[RawItem | Rejected]:
+    """What `make` makes of each row; null leaves a row out, Unusable rejects it."""
+    for row in found:
+        try:
+            item = make(row)
+        except Unusable as error:
+            yield Rejected(row.where, "", str(error))
+        else:
+            if item is not None:
+                yield item
+
+
+MAX_MEMBERS = 2_000_000
+MAX_BYTES = 1 << 30  # of one file that is read whole
+MAX_PICTURE = MAX_JSON = 1 << 28  # bytes of a picture; of JSON, which takes several times as much in memory
+_ZIP = ".zip"
+# What Python's readers of archives raise on damaged ones.
+_DAMAGED = (
+    *(OSError, ValueError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+
+
+class Tree(ExitStack):
+    """Names are paths below the folder, the repository or the archive. Use it in a `with` block.
+
+    Raises UserError for an archive that is damaged, or that holds a name which would lead out of its folder.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._where = source.path
+        self._places: dict[str, File | tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
+        self._by_end: dict[str, list[str]] = {}
+        try:
+            for file in source.files:
+                if file.name.lower().endswith(_ZIP):
+                    self._add_archive(file)
+                else:
+                    self._add(file.name, file)
+        except BaseException:
+            self.close()
+            raise
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    @property
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return sorted(self._places)
+
+    def find(self, ending: str) -> str | None:
+        """The one name that is `ending` or ends with it after a slash, null for none. Raises UserError."""
+        found = self._ending(ending)
+        if len(found) > 1:
+            raise UserError(f"{self._where}: {ending} is there twice, as {found[0]} and {found[1]}; keep one")
+        return found[0] if found else None
+
+    def _ending(self, ending: str) -> list[str]:
+        same = self._by_end.get(ending.rpartition("/")[2], ())
+        return [name for name in same if name == ending or name.endswith(f"/{ending}")]
+
+    def needed(self, ending: str) -> str:
+        """Like `find`. Raises UserError where there is none."""
+        name = self.find(ending)
+        if name is None:
+            there = ", ".join(self.names[:5]) or "nothing"
+            raise UserError(f"{self._where}: no file {ending} among what it holds ({there}); add it")
+        return name
+
+    def closest(self, path: str, least: int = 1) -> str:
+        """The name at the longest end of a path that names a file, as the path was on the authors' machine.
+
+        least: parts of the path that must agree. Raises Unusable where none does, or several do.
+        """
+        parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        for first in range(max(1, len(parts) - least + 1)):
+            found = self._ending("/".join(parts[first:]))
+            if len(found) == 1:
+                return found[0]
+        raise Unusable(f"no file {path!r:.120} in {self._where}")
+
+    def picture(self, name: str) -> bytes:
+        """The bytes of a picture. Raises Unusable."""
+        return self.read(name, MAX_PICTURE)
+
+    def read(self, name: str, most: int = MAX_BYTES) -> bytes:
+        """The bytes of a file, so many at most. Raises Unusable."""
+        place = self._places.get(name)
+        if place is None:
+            raise Unusable(f"no file {name!r:.120} in {self._where}")
+        try:
+            if isinstance(place, File):
+                path = place.checked()
+                if path.stat().st_size > most:
+                    raise Unusable(f"{name!r:.120} is larger than {most:,} bytes")
+                return path.read_bytes()
+            archive, info = place
+            if info.file_size > most or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
+                raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
+            if is_trap(info.file_size, info.compress_size):
+                raise Unusable(
+                    f"{name!r:.120} is {info.compress_size:,} bytes in its archive and would become "
+                    f"{info.file_size:,}, as only a trap does; leave it out"
+                )
+            with archive.open(info) as member:
+                return member.read(most)  # checks the CRC; never more than the header says
+        except _DAMAGED as error:
+            if isinstance(error, Unusable):
+                raise
+            raise Unusable(f"{name!r:.120} cannot be read ({error!s:.120}); fetch it again") from None
+        except UserError as error:
+            raise Unusable(str(error)) from None
+
+    def json(self, name: str) -> Any:
+        """The value of a JSON file. Raises UserError."""
+        try:
+            return json.loads(self.read(name, MAX_JSON).decode("utf-8-sig"), parse_float=finite)
+        except Unusable as error:
+            raise UserError(f"{self._where}: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{self._where}: {name}: not JSON ({error!s:.120}); fetch it again") from None
+
+    def rows(self, ending: str, key: str = "") -> Iterator[Row]:
+        """The objects that a JSON file lists, under a key or alone; null is empty. Raises UserError."""
+        name = self.needed(ending)
+        value = self.json(name)
+        listed = value.get(key) if key and isinstance(value, dict) else value
+        if not isinstance(listed, list) or not all(isinstance(one, dict | None) for one in listed):
+            raise UserError(f"{self._where}: {name}: holds no list of questions; fetch it again")
+        for number, values in enumerate(listed):
+            yield Row(values or {}, f"{name} question {number + 1}", number, File(name, Path(name)))
+
+    def _add(self, name: str, place: Any) -> None:
+        if name in self._places:
+            raise UserError(f"{self._where}: {name} is there twice; keep one of them")
+        self._places[name] = place
+        self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
+
+    def _add_archive(self, file: File) -> None:
+        try:
+            archive = self.enter_context(zipfile.ZipFile(file.checked()))
+            members = archive.infolist()
+        except _DAMAGED as error:
+            raise UserError(
+                f"{file.path}: not a zip archive that can be read ({error}); fetch it again"
+            ) from None
+        if len(members) > MAX_MEMBERS:
+            raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; take them out into a folder")
+        for info in members:
+            if info.filename.endswith("/") or _noise(info.filename):  # a folder, even one without a name
+                continue
+            try:
+                check_name(info.filename)
+            except ValueError as error:
+                raise UserError(f"{file.path}: {error}") from None
+            self._add(info.filename, (archive, info))
+
+
+def _noise(name: str) -> bool:
+    """Whether a member is what file managers leave behind."""
+    return name.startswith("__MACOSX/") or name.rpartition("/")[2] in (".DS_Store", "Thumbs.db")

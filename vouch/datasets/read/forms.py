@@ -1,9 +1,16 @@
-"""The forms of a table, by the ending of the file. Each is read a few rows at a time."""
+"""The forms of a table, by the ending of the file. Each is read a few rows at a time.
+
+Tables of a dataset, row by row: parquet and TSV, or the forms that a loader names.
+
+Memory stays flat: a few rows and parquet pages at a time (the hub's images: a row group, about 100 rows).
+In some TSV files rows share images: a cell holds the index of the row that has the image, not the image.
+"""
 
 import csv
 import io
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.datasets.raw import Unusable
-from vouch.datasets.read import json_line, records
-from vouch.datasets.read.files import File, is_trap, lines
-from vouch.datasets.read.json_line import listed_names
+from vouch.datasets.raw import LoaderSettings, Unusable
+from vouch.datasets.read import forms, json_rows
+from vouch.datasets.read.files import File, Row, Source, is_trap, lines
+from vouch.datasets.read.json_rows import listed_names
 from vouch.pipeline.errors import UserError
 
 PARQUET, TSV = ".parquet", ".tsv"
@@ -206,7 +213,7 @@ def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
     """A key that an object lacks is null; one that all lack is a missing column. A list has the keys 0, 1."""
     path, there = file.checked(), dict[str, None]()
-    found = _lines(path) if ending(file) == ".jsonl" else records.rows(path)
+    found = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
     for number, value in enumerate(found, start=1):
         values = {str(place): cell for place, cell in enumerate(value)} if isinstance(value, list) else value
         if not isinstance(values, dict):
@@ -221,7 +228,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(lines(file, path), start=1):
             try:
                 if line.strip():
-                    yield json_line.json_object(line)
+                    yield json_rows.json_object(line)
             except Unusable as error:
                 raise UserError(f"{path} line {number}: {error}") from None
 
@@ -248,3 +255,63 @@ _READERS: Mapping[str, Callable[[File, Sequence[str], Sequence[str]], Iterator[d
     ".arrow": _arrow,
 }
 ENDINGS = tuple(_READERS)
+
+
+_TABLES = (PARQUET, TSV)
+_LONGEST_INDEX = 12  # characters; an image in base64 has more
+
+
+def rows(
+    source: Source, needed: Sequence[str], optional: Sequence[str] = (), endings: Sequence[str] = _TABLES
+) -> Iterator[Row]:
+    """The rows of all tables in order, numbered through from 0.
+
+    needed: columns that must be there. optional: read where they are there. Raises UserError.
+    """
+    number = 0
+    for file in source.ending(*endings):
+        for values, where in forms.read(file, needed, optional):
+            yield Row(values, where, number, file)
+            number += 1
+
+
+def count_rows(source: Source, endings: Sequence[str] = _TABLES) -> int:
+    """Rows of all tables."""
+    return sum(map(forms.count, source.ending(*endings)))
+
+
+def count_each(source: Source, name: str, settings: LoaderSettings) -> int:
+    """`count` of a loader with an item for each row at most, before its filters."""
+    return count_rows(source)
+
+
+def table_columns(source: Source) -> set[str]:
+    """Names of the columns of the first table."""
+    return set(forms.columns(source.ending(*_TABLES)[0]))
+
+
+def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
+    """Index -> image of the rows that others refer to; empty where every row has its own.
+
+    needed: the columns that the loader needs, `index` and `image` among them.
+    """
+    if source.has(PARQUET):
+        return {}
+    cells = (row.text("image").strip() for row in rows(source, needed))
+    wanted = {cell for cell in cells if len(cell) <= _LONGEST_INDEX}
+    found = {}
+    for row in rows(source, needed) if wanted else ():
+        if row.text("index") in wanted and len(row.text("image").strip()) > _LONGEST_INDEX:
+            with suppress(Unusable):  # that row itself says why
+                found[row.text("index")] = row.images("image")[0]
+    return found
+
+
+def images_of(row: Row, shared: Mapping[str, bytes]) -> list[bytes]:
+    """The row's images, its own or shared ones. Raises Unusable."""
+    value = row.values.get("image")
+    if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_INDEX:
+        if value.strip() not in shared:
+            raise Unusable(f"its image is that of row {value.strip()!r}, which has none")
+        return [shared[value.strip()]]
+    return row.images("image")

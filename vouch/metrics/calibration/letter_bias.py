@@ -21,14 +21,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities, log_softmax
+from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, log_softmax
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.conformal.sets import Splits, group_splits
+from vouch.metrics.intervals import CLEAN, Figure, mean_figure, split_figure
 from vouch.metrics.join import Block
-from vouch.metrics.protocols import CLEAN, Figure, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Floats, Ints
-from vouch.tables.names import NONE_OF_ABOVE
-from vouch.tables.prompts import CIRCULAR, LETTERS, ORIGINAL
+from vouch.tables.asked import CIRCULAR, LETTERS, ORIGINAL
+from vouch.tables.results import NONE_OF_ABOVE
 
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12

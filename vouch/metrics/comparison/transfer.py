@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.conformal.selective import alone
-from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
+from vouch.metrics.conformal.sets import group_splits
+from vouch.metrics.conformal.shift import density_ratio, weighted_thresholds
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.responses import Array
-from vouch.tables.prompts import ORIGINAL
-from vouch.tables.transfer import NONE
+from vouch.tables.asked import ORIGINAL
+from vouch.tables.results import NONE
 
 SPLITS = 100
 CALIBRATION = 0.5

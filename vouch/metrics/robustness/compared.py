@@ -1,30 +1,295 @@
-"""What compares prompts of the same questions, as rows of the metrics table: one model, one dataset."""
+"""Whether models read words in a picture instead of looking at it (typographic attack, Goh et al. 2021).
+
+What becomes of answers without the picture: the same prompts with it and without it.
+
+Uncertainty estimates of the answers to the original prompts, for uncertainty_figures: larger is surer.
+
+variations        answers to reworded, blurred, brightened and reordered prompts agree: minus the entropy of
+                  their clusters (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
+semantic_entropy  sampled texts agree, likewise (Farquhar et al. 2024, the discrete form)
+p_true            the model, asked whether its answer is true, says so (Kadavath et al. 2022)
+vase              the same, with what a blurred picture gives taken off (Liao et al. 2025, arXiv 2503.20504)
+
+Clusters are the options that were read, or equal texts after normalisation; a text that cannot be read is one
+of its own.
+
+What compares prompts of the same questions, as rows of the metrics table: one model, one dataset.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from vouch.metrics.calibration.calibration import (
+    Bins,
+    clean_probabilities,
+    entropy,
+    equal_slots,
+    log_softmax,
+    resampled_bins,
+    tally,
+)
+from vouch.metrics.calibration.certainty import (
+    CONFIDENCE,
+    ImageInformation,
+    clustered_entropy,
+    image_information,
+    uncertainty_figures,
+    vision_amplified_entropy,
+)
+from vouch.metrics.calibration.figures import ece
 from vouch.metrics.calibration.letter_bias import debiased, without_prior
-from vouch.metrics.calibration.uncertainty import uncertainty_figures
-from vouch.metrics.config import Config
-from vouch.metrics.conformal.classes import certainty
+from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.conformal.authors import certainty
 from vouch.metrics.conformal.shift import shift_figures
+from vouch.metrics.intervals import CLEAN, Figure, about, centred, mean_figure, signed_interval
 from vouch.metrics.join import Block
-from vouch.metrics.protocols import CLEAN, Figure
-from vouch.metrics.responses import Array
-from vouch.metrics.robustness.certainty import Texts, option_estimates, text_estimates
-from vouch.metrics.robustness.image_information import picture_figures
-from vouch.metrics.robustness.outputs import gap_figures, preference_figures
-from vouch.metrics.robustness.perturbation import original_figures
+from vouch.metrics.ranking.label_free import PER_TEXT
+from vouch.metrics.responses import Array, Floats, Ints
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
-from vouch.metrics.robustness.repeated_prompts import number_figures
-from vouch.metrics.robustness.samples import FirstSamples, first_figures, first_samples
-from vouch.metrics.robustness.typographic import typographic_figures
+from vouch.metrics.robustness.prompts import original_figures
+from vouch.metrics.robustness.repeated_prompts import (
+    FirstSamples,
+    first_figures,
+    first_samples,
+    gap_figures,
+    number_figures,
+    preference_figures,
+    read_samples,
+    sampled_agreement,
+)
 from vouch.metrics.tables import ALL, PROTOCOLS
-from vouch.metrics.text.texts import TextBlock
-from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS, TEXT
+from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.tables.asked import (
+    KEPT,
+    LETTERS,
+    ORIGINAL,
+    OUTPUTS,
+    P_TRUE,
+    TEXT,
+    TYPOGRAPHIC,
+    TYPOGRAPHIC_CONTROL,
+)
+
+SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
+
+
+def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) -> Iterator[tuple[str, Figure]]:
+    """(variation, figure) of the clean protocol, on the items that were asked in all of SHOWN that there are.
+
+    painted_chosen  share of the answers that are the option which the attack paints
+    painted_gain    that share under attack minus that with a harmless word painted in its place
+    parts: by variation, of one output.
+    """
+    if TYPOGRAPHIC not in parts:
+        return
+    asked = {name: parts[name].counted(CLEAN) for name in SHOWN if name in parts}
+    items = np.array(sorted(set.intersection(*(set(part.items.tolist()) for part in asked.values()))))
+    painted = index.painted(items) if len(items) else items
+    items, painted = items[painted >= 0], painted[painted >= 0]
+    if not len(items):
+        return
+    chose = {}
+    for name, part in asked.items():
+        part = part.take(np.searchsorted(part.items, items))
+        chose[name] = (index.chosen(part.prompts, part.place) == painted).astype(np.float64)
+        yield name, mean_figure("painted_chosen", chose[name], part.groups, CLEAN)
+    if TYPOGRAPHIC_CONTROL in chose:
+        gaps = chose[TYPOGRAPHIC] - chose[TYPOGRAPHIC_CONTROL]
+        ends = signed_interval(gaps, part.groups)
+        yield TYPOGRAPHIC, Figure("", "painted_gain", float(gaps.mean()), len(gaps), *ends)
+
+
+WITHOUT = ("blank", "text_only")
+"""Variations without a picture, the first that was asked counts."""
+OTHER_PICTURE = ("vr_b", "vs_e")
+"""Blurred and exchanged pictures, of any level."""
+
+
+class Paired(NamedTuple):
+    """Original prompts [n] that another block shows alike but for the picture: their rows, what was found of
+    them, and whether the answers with and without the picture are right."""
+
+    rows: Ints
+    found: ImageInformation
+    confidence: Floats
+    right: Floats
+    right_without: Floats
+    groups: Ints
+
+
+def paired(plain: Block, other: Block) -> Paired | None:
+    """Prompts without defects that both show with the same options in the same order; None without any."""
+    places = {item: row for row, item in enumerate(other.items)}
+    pairs = [(row, places[item]) for row, item in enumerate(plain.items) if item in places]
+    width = min(plain.responses.roles.shape[1], other.responses.roles.shape[1])
+    rows, others = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    same = plain.responses.options[rows] == other.responses.options[others]
+    same &= ~plain.responses.defective[rows]
+    shown = np.arange(width) < plain.responses.options[rows][:, None]
+    alike = plain.responses.roles[rows, :width] == other.responses.roles[others, :width]
+    same &= (alike | ~shown).all(axis=1)
+    rows, others = rows[same], others[same]
+    if not len(rows):
+        return None
+    with_it = clean_probabilities(plain.responses.take(rows))
+    without = clean_probabilities(other.responses.take(others))
+    return Paired(
+        rows,
+        image_information(log_softmax(with_it.logits)[:, :width], log_softmax(without.logits)[:, :width]),
+        np.asarray(with_it.confidence, dtype=np.float64),
+        np.asarray(with_it.correct, dtype=np.float64),
+        np.asarray(without.correct, dtype=np.float64),
+        plain.responses.groups[rows],
+    )
+
+
+def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
+    """Figures of a variation that takes the picture away or shows another one; nothing of all others.
+
+    image_gain, image_information  mean of each
+    right_without_picture          of what is right with the picture, the share that stays right
+    ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
+    The last three only where the right answer stays.
+    """
+    if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
+        return []
+    found = paired(plain, other)
+    if found is None:
+        return []
+    figures = [
+        _signed("image_gain", found.found.gain, found.groups),
+        _signed("image_information", found.found.information, found.groups),
+    ]
+    if other.effects[0] not in (KEPT, None):
+        return figures
+    right = found.right == 1
+    if right.any():
+        figures.append(
+            mean_figure("right_without_picture", found.right_without[right], found.groups[right], CLEAN)
+        )
+    value, draws = _bins(found.found.corrected, found, config)
+    unchanged, of_plain = _bins(found.confidence, found, config)
+    count = len(found.rows)
+    figures.append(Figure("", "ece_corrected", value, count, *centred(value, draws)))
+    return [
+        *figures,
+        Figure("", "ece_gain", value - unchanged, count, *about(value - unchanged, draws - of_plain)),
+    ]
+
+
+def _signed(metric: str, values: Floats, groups: Ints) -> Figure:
+    return Figure("", metric, float(values.mean()), len(values), *signed_interval(values, groups))
+
+
+def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Floats]:
+    """ECE and its draws; the same draws for all confidences of the same rows."""
+    slots = equal_slots(confidence, config.bins)
+    draws: Bins = resampled_bins(slots, config.bins, confidence, found.right, found.groups, config.seed)
+    return float(ece(tally(slots, config.bins, confidence, found.right))), ece(draws)
+
+
+def without_picture(blocks: Mapping[str, Block]) -> Block | None:
+    """The answers without a picture, where they were asked."""
+    return next((blocks[name] for name in WITHOUT if name in blocks), None)
+
+
+SAME_QUESTION = ("LR", "VR")
+"""Families whose prompts ask the same; `option_order` does, too."""
+BLURRED = "vr_b"
+Estimates = dict[str, Floats]
+
+
+def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]) -> Estimates:
+    """[n] of the answers of a block, by name. parts, blocks: by variation, of one output."""
+    plain, part = blocks[ORIGINAL], parts[ORIGINAL]
+    probabilities = clean_probabilities(plain.responses)
+    found: Estimates = {
+        CONFIDENCE: probabilities.sureness,
+        "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
+        "variations": -variation_entropy(parts, part),
+    }
+    blind = without_picture(blocks)
+    pairs = None if blind is None else paired(plain, blind)
+    if pairs is not None:
+        for name, values in (("vauq", -pairs.found.uncertainty), ("corrected", pairs.found.corrected)):
+            found[name] = np.full(len(part), np.nan)
+            found[name][pairs.rows] = values
+    return _known(found)
+
+
+class Texts:
+    """Texts to the original prompts and to blurred ones, whose samples are compared."""
+
+    def __init__(self, config: Config, p_true: Mapping[str, float]) -> None:
+        self._config, self._p_true = config, p_true
+        self._names: Sequence[str] = ()
+        self._blocks: dict[str, TextBlock] = {}
+
+    def add(self, block: TextBlock, dataset: str) -> None:
+        """Keeps those of one variation that is used."""
+        self._names = self._config.answers.get(dataset, [DEFAULT_ANSWER])
+        if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):
+            self._blocks.setdefault(ORIGINAL if block.variation == ORIGINAL else BLURRED, block)
+
+    @property
+    def known(self) -> bool:
+        """Whether there are texts to the original prompts."""
+        return ORIGINAL in self._blocks
+
+    def estimates(self) -> Estimates:
+        """[n] of the texts to the original prompts, by name."""
+        plain = self._blocks[ORIGINAL]
+        found: Estimates = {
+            CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
+            "entropy": -PER_TEXT["ent_avg"](plain.tokens),
+        }
+        if plain.stated is not None:
+            found[VERBALISED] = plain.stated
+        if self._p_true:
+            found[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
+        for temperature, samples in sorted(plain.samples.items()):
+            rows, answers, _ = read_samples(plain.questions, samples, self._config, self._names)
+            named = f"t{temperature:g}"
+            found[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
+            found[f"agreement_{named}"] = sampled_agreement(
+                plain.questions, plain.texts, samples, self._config, self._names
+            )
+            noisy = self._blocks.get(BLURRED)
+            if noisy is not None and temperature in noisy.samples:
+                drawn = noisy.samples[temperature]
+                others, said, _ = read_samples(noisy.questions, drawn, self._config, self._names)
+                place = {item: row for row, item in enumerate(plain.items)}
+                where = np.array([place.get(noisy.items[row], -1) for row in others], dtype=np.int64)
+                found[f"vase_{named}"] = -vision_amplified_entropy(
+                    (rows, answers), (where[where >= 0], said[where >= 0]), len(plain.texts)
+                )
+        return found
+
+
+def text_estimates(parts: Mapping[str, Predictions], texts: Texts) -> Estimates:
+    """The same of generated texts."""
+    return _known(texts.estimates() | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
+
+
+def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> Floats:
+    """[n] of the answers to the prompts of an item that ask the same, nats; NaN with fewer than two."""
+    asked = [part for name, part in parts.items() if _asks_the_same(name, part)]
+    items = np.concatenate([part.items for part in asked])
+    answers = np.concatenate([part.answers for part in asked])
+    return clustered_entropy(items, answers, int(items.max(initial=0)) + 1)[plain.items]
+
+
+def _asks_the_same(name: str, part: Predictions) -> bool:
+    families = part.family.split("+")
+    return part.effect == KEPT and (name in (ORIGINAL, "option_order") or set(families) <= set(SAME_QUESTION))
+
+
+def _known(estimates: Estimates) -> Estimates:
+    """Without those of which nothing is known."""
+    return {name: values for name, values in estimates.items() if not np.isnan(values).all()}
 
 
 class Compared:

@@ -8,12 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.lists import cells, has_any, lengths
-from vouch.metrics.protocols import CLEAN
-from vouch.metrics.responses import Array, Bools, Ints
-from vouch.tables.defects import DROPPED
-from vouch.tables.outcomes import UNREAD, floats
-from vouch.tables.prompts import KEPT, TEXT, painted_option
+from vouch.metrics.intervals import CLEAN
+from vouch.metrics.responses import Array, Bools, Ints, cells, has_any, lengths
+from vouch.tables.asked import DROPPED, KEPT, TEXT, painted_option
+from vouch.tables.results import UNREAD, floats
 
 
 @dataclass(frozen=True)

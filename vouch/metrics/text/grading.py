@@ -1,29 +1,66 @@
-"""What generated texts came to: read by the parsers, measured by the answer metrics."""
+"""P(true): the probability that a model gives to its own answer being true (Kadavath et al. 2022).
 
-from collections.abc import Sequence
+p(True) / (p(True) + p(False)) by the logits of their letters, mean over the orders in which they were shown.
+
+What generated texts came to: read by the parsers, measured by the answer metrics.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from vouch.metrics.calibration.calibration import softmax
 from vouch.metrics.config import Config
 from vouch.metrics.registry import is_share
-from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.answers.reading import numeric
+from vouch.metrics.text.answers import ANSWERS, numeric
 from vouch.metrics.text.judge import Places, decided
-from vouch.metrics.text.parsers import READER, marks
-from vouch.metrics.text.parsers.marks import Reading
-from vouch.metrics.text.parsers.reader.open import declined, value
-from vouch.metrics.text.texts import Question
-from vouch.metrics.text.tokens import Numbers
+from vouch.metrics.text.parsers import READER
+from vouch.metrics.text.reader import spans
+from vouch.metrics.text.reader.open import declined, value
+from vouch.metrics.text.reader.spans import Reading
+from vouch.metrics.text.texts import Numbers, Question
 from vouch.metrics.text.wording import LONGEST, plain, short
-from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
+from vouch.tables.asked import OWN
+from vouch.tables.results import REFUSAL, SEVERAL, UNPARSED
 from vouch.tables.thoughts import apart
+
+TRUE = 0
+"""Place of True among the options of variation p_true, as `order` of the prompts table counts."""
+
+
+def split_p_true(letters: pa.Table, prompts: pa.Table) -> tuple[pa.Table, pa.Table, dict[str, float]]:
+    """Letters and prompts without those that ask about the model's own answers, and P(true) by item.
+
+    An item has one where each of its prompts has an answer.
+    """
+    own = prompts.filter(pc.equal(prompts["effect"], OWN))
+    if not own.num_rows:
+        return letters, prompts, {}
+    said = pc.is_in(letters["prompt"], own["id"].combine_chunks())
+    answers = {row["prompt"]: row["logits"] for row in letters.filter(said).to_pylist()}
+    others = prompts.filter(pc.not_equal(prompts["effect"], OWN))
+    return letters.filter(pc.invert(said)), others, _by_item(own, answers)
+
+
+def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for row in own.select(["id", "item", "order"]).to_pylist():
+        share, logits = np.nan, (answers.get(row["id"]) or ())[:2]
+        if max(logits, default=-np.inf) > -np.inf:
+            share = float(softmax(np.array([logits]))[0, row["order"].index(TRUE)])
+        found.setdefault(row["item"], []).append(share)
+    means = {item: float(np.mean(shares)) for item, shares in found.items()}
+    return {item: mean for item, mean in means.items() if not np.isnan(mean)}
+
 
 SAID = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Graded that the outcomes keep as they are."""
 FEW_WORDS = 3
 _LONGEST_REASON = 120
-_UNDECIDED = {marks.DECLINED: REFUSAL, marks.SEVERAL: SEVERAL, marks.NONE: UNPARSED}
+_UNDECIDED = {spans.DECLINED: REFUSAL, spans.SEVERAL: SEVERAL, spans.NONE: UNPARSED}
 
 
 @dataclass(frozen=True)

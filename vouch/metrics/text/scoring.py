@@ -1,4 +1,6 @@
-"""Generated texts as rows of the metrics and outcomes tables, in both protocols.
+"""Sets of sampled answers as figures.
+
+Generated texts as rows of the metrics and outcomes tables, in both protocols.
 
 faithful: plain means over all rows, as the authors take them (Li et al. 2023, Tu et al. 2024).
 clean: without defective rows, with 95 % intervals that treat a group as one observation.
@@ -9,27 +11,67 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vouch.metrics.calibration.bins import equal_slots, resampled_bins, tally
+from vouch.metrics.calibration.calibration import equal_slots, resampled_bins, tally
 from vouch.metrics.calibration.certainty import clustered_entropy
-from vouch.metrics.calibration.metrics import OF_BINS, Order, auroc
+from vouch.metrics.calibration.figures import OF_BINS, Order, auroc
+from vouch.metrics.comparison.leaderboard import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.conformal.selective import selective_figures
-from vouch.metrics.intervals import Interval, centred, group_sums, resampled
-from vouch.metrics.protocols import CLEAN, Column, Figure, mean_figure
-from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
+from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
+from vouch.metrics.conformal.sets import group_splits
+from vouch.metrics.intervals import (
+    CLEAN,
+    Column,
+    Figure,
+    Interval,
+    centred,
+    group_sums,
+    mean_figure,
+    resampled,
+    split_figure,
+)
+from vouch.metrics.ranking.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools, Ints
-from vouch.metrics.robustness.samples import read_samples, sampled_agreement
+from vouch.metrics.robustness.repeated_prompts import read_samples, sampled_agreement
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.grading import SAID, Graded, grade_texts
-from vouch.metrics.text.judge import Verdicts
-from vouch.metrics.text.judged import judged_rows
-from vouch.metrics.text.parsers.published import first_mark
-from vouch.metrics.text.sampled import sampled_figures
-from vouch.metrics.text.stated import VERBALISED
-from vouch.metrics.text.texts import TextBlock
-from vouch.metrics.text.tokens import Numbers
-from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
-from vouch.tables.outcomes import JUDGE, REFUSAL, SEVERAL, UNPARSED
+from vouch.metrics.text.judge import Verdicts, judged_rows
+from vouch.metrics.text.parsers import first_mark
+from vouch.metrics.text.texts import VERBALISED, Numbers, Question, TextBlock
+from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
+
+
+def sampled_figures(
+    questions: Sequence[Question],
+    samples: Sequence[Sequence[str]],
+    groups: Ints,
+    config: Config,
+    names: Sequence[str],
+    score: str,
+) -> list[Figure]:
+    """Half of alpha for either promise, so that the sets have the target of all others.
+
+    tron_unreached  share of the questions without a right sample: no sets if over half of alpha in a split
+    tron_samples, tron_coverage, tron_set_size  as SampledSets
+    names: as for `grade_texts`.
+    """
+    most = max(map(len, samples), default=0)
+    rows = [row for row, texts in enumerate(samples) if most and len(texts) == most]
+    if not rows:
+        return []
+    of_rows = [questions[row] for row in rows], [samples[row] for row in rows]
+    _, said, grades = read_samples(*of_rows, config, names)
+    drawn = numbered(said.reshape(-1, most).tolist(), (grades.reshape(-1, most) >= 1).tolist())
+    own = groups[rows]
+    figures = [mean_figure("tron_unreached", np.asarray(~drawn.right.any(axis=1)), own, CLEAN, score)]
+    splits = group_splits(own, config.calibration, config.seed, config.splits)
+    if not (splits.sizes.min() and splits.sizes.max() < len(rows)):
+        return figures
+    sets = sampled_sets(drawn, splits, config.main_alpha / 2, config.main_alpha / 2)
+    if sets is None:
+        return figures
+    values = {"tron_samples": sets.samples, "tron_coverage": sets.coverage, "tron_set_size": sets.size}
+    return figures + [split_figure(name, each, len(rows), score) for name, each in values.items()]
+
 
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""

@@ -11,17 +11,15 @@ from typing import Any
 import torch
 from transformers import EncoderDecoderCache
 
-from vouch.models.decoder.decoding import ends
-from vouch.models.decoder.jobs import padded_length
-from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.pass_inputs import Inputs, fresh
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.preparing import Preparer
+from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
+from vouch.models.decoder.passes import Inputs, fresh
+from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.row_engine import RowEngine
-from vouch.models.loading.model_loading import LoadedModel
+from vouch.models.decoder.rows import padded_length
+from vouch.models.loading.loading import LoadedModel
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered
-from vouch.tables.prompts import LIKELIHOOD, TEXT
+from vouch.tables.asked import LIKELIHOOD, TEXT
 
 
 @dataclass(frozen=True)

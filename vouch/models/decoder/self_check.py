@@ -1,14 +1,17 @@
-"""Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
+"""How far the logits of two modes are apart, and how far they may be.
+
+Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
 
 A few fixed questions about pictures of noise are answered in every mode and compared with whole prompts, one
 at a time: position ids, the logits, and the logits while a text is generated. A mode with differences larger
 than rounding explains is not used. The choice depends on the model, never on data.
 """
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -18,18 +21,80 @@ import torch
 from PIL import Image
 
 from vouch.models.decoder.decoding import Continued
-from vouch.models.decoder.forward import Forward, State
-from vouch.models.decoder.jobs import MODES, Job, Mode, jobs
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.preparing import Preparer
-from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Tolerances
-from vouch.models.decoder.tries import Unsupported
-from vouch.models.loading.model_loading import in_float32
+from vouch.models.decoder.passes import Forward, State
+from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.rows import MODES, Job, Mode, Unsupported, jobs
+from vouch.models.loading.loading import in_float32
 from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.out_of_memory import out_of_memory
-from vouch.tables.prompts import LIKELIHOOD, TEXT
+from vouch.tables.asked import LIKELIHOOD, TEXT
+
+TOP_TOKENS = 4  # the likeliest, whose shares are compared
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What computing in another order may change.
+
+    logits: in standard deviations of a prompt's logits. shares: of the likeliest tokens among themselves.
+    noise: of logits, between a prompt alone and in a padded batch; more means that padding itself is wrong.
+    most: what logits and shares may reach where that noise is large.
+    """
+
+    logits: float
+    shares: float
+    noise: float
+    most: float
+
+
+NOISIER = 1.5  # so much more than padding alone may a way to ask change
+
+FLOAT32 = Tolerances(logits=1e-3, shares=1e-4, noise=5e-3, most=5e-3)
+# Smaller than the faults to be found: a lost sliding window moves logits by 0.07 to 0.2, lost token types
+# by 0.18 to 0.26.
+HALF = Tolerances(logits=0.05, shares=0.03, noise=0.5, most=0.15)
+
+
+@dataclass
+class Differences:
+    """The largest ones found. positions: whether all of them are equal."""
+
+    positions: bool = True
+    logits: float = 0.0
+    shares: float = 0.0
+
+    def add_logits(self, own: torch.Tensor, logits: torch.Tensor) -> None:
+        """Takes in logits [n, vocabulary] of a way to ask and the model's own."""
+        own, logits = own.double().cpu(), logits.double().cpu()
+        best = own.topk(min(TOP_TOKENS, own.shape[-1])).indices
+        shares = (values.gather(-1, best).softmax(dim=-1) for values in (own, logits))
+        self.logits = _worst(self.logits, ((logits - own).abs().amax(dim=-1) / own.std(dim=-1)).max())
+        self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
+
+    def within(self, limits: Tolerances, noise: "Differences | None" = None) -> str | None:
+        """What differs too much, else None. noise: of padded batches, of which ways may have some more."""
+        logits, shares = limits.logits, limits.shares
+        if noise is not None:
+            logits = max(logits, min(NOISIER * noise.logits, limits.most))
+            shares = max(shares, min(NOISIER * noise.shares, limits.most))
+        if not self.positions:
+            return "positions differ"
+        return None if self.logits <= logits and self.shares <= shares else "logits differ"
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """For the run record, without what is not finite."""
+        numbers = {"logits": self.logits, "shares": self.shares}
+        rounded = {name: float(f"{value:.1e}") for name, value in numbers.items() if math.isfinite(value)}
+        return {"positions": self.positions, **rounded}
+
+
+def _worst(known: float, new: torch.Tensor) -> float:
+    value = float(new)
+    return value if value != value or value > known else known
+
 
 ANSWER = 3  # tokens
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vouch.tables.pins import pin_path
+from vouch.tables.answered import pin_path
 
 NONE, COLOURS = "vouch/models/encoders/none.py", "vouch/models/encoders/colours.py"
 

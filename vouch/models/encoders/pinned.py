@@ -20,11 +20,9 @@ from vouch.models.encoders.config import Pictures, Texts
 from vouch.models.encoders.similarity import Encoded, encoded
 from vouch.models.encoders.vectors import Encoder, Vectors
 from vouch.models.loading.boundary import check_tokenizer, foreign, opening
-from vouch.models.loading.image_processor import LOCAL, image_processor
-from vouch.models.loading.model_folder import pinned_folder
-from vouch.models.loading.model_loading import load_weights, prepare_device
+from vouch.models.loading.loading import LOCAL, image_processor, load_weights, pinned_folder, prepare_device
 from vouch.pipeline.errors import UserError
-from vouch.tables.pins import Pin, read_json
+from vouch.tables.answered import Pin, read_json
 
 DIGITS = 12  # of a pin's digest, to name it in a table
 UNREAD = "pooler."  # weights that text encoders are often saved without; nothing here reads what they compute

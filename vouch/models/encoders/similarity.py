@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.tables.names import SIMILARITIES
-from vouch.tables.prompts import ORIGINAL, PROMPTS, prompts_path
-from vouch.tables.responses import TEXT
+from vouch.tables.answered import TEXT
+from vouch.tables.asked import ORIGINAL, PROMPTS, prompts_path
+from vouch.tables.results import SIMILARITIES
 
 if TYPE_CHECKING:
     from vouch.models.encoders.pinned import TextEncoder

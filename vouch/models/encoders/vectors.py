@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from vouch.images.pictures import decode
+from vouch.images.opening import decode
 from vouch.models.encoders.config import Pictures
 from vouch.pipeline.errors import UserError
-from vouch.tables.images import ImageStore, images_path
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import read_pin
+from vouch.tables.answered import read_pin
+from vouch.tables.asked import ITEMS, ImageStore, images_path, items_path
 
 T = TypeVar("T")
 Row = dict[str, Any]

@@ -1,10 +1,10 @@
 """Models of the transformers library: the engine that suits the model's kind."""
 
-from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.loading.loading import pinned_folder
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Engine
 from vouch.pipeline.errors import UserError
-from vouch.tables.pins import Pin
+from vouch.tables.answered import Pin
 
 REVISION = 4
 SETTINGS = ("batch", "bucket", "threads")  # they move the last bits
@@ -16,10 +16,10 @@ def load(pin: Pin, config: Config) -> Engine:
     from vouch.models.chat.chat import with_variables
     from vouch.models.chat.rendering import start
     from vouch.models.decoder.encoder_decoder import EncoderDecoder
+    from vouch.models.decoder.row_engine import shared_prefix
     from vouch.models.decoder.self_check import mode_path
-    from vouch.models.decoder.shared_prefix import shared_prefix
     from vouch.models.loading.boundary import ADVICE, opening
-    from vouch.models.loading.model_loading import load_model
+    from vouch.models.loading.loading import load_model
     from vouch.models.requests.thinking import Thinking
     from vouch.models.requests.work_cache import ROOT
 

@@ -19,7 +19,7 @@ import torch
 from vouch.models.loading import tokenizer_trial
 from vouch.pipeline.errors import UserError, raised_for_us, reason, without_threads
 from vouch.pipeline.out_of_memory import out_of_memory
-from vouch.tables.pins import SECOND, WEIGHT_SUFFIX
+from vouch.tables.answered import SECOND, WEIGHT_SUFFIX
 
 ADVICE = "correct its configuration, or save the model anew"
 SPARE = 1 << 30  # bytes that opening a model may take beside its weights

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.pipeline.hub import REPOSITORY, commit
-from vouch.tables.pins import WEIGHT_SUFFIX, Dtype, Reasoning
+from vouch.tables.answered import WEIGHT_SUFFIX, Dtype, Reasoning
 
 _Count = Field(default=None, ge=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
-from vouch.tables.pins import INDEX, WEIGHT_SUFFIX, check_covered, indexed_files, read_json
+from vouch.tables.answered import INDEX, WEIGHT_SUFFIX, check_covered, indexed_files, read_json
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 SINGLE = "model.safetensors"

@@ -1,20 +1,215 @@
-"""Answers that others released, as the response tables of one model and dataset."""
+"""Released rows meet the prompts that they answer.
 
-from collections.abc import Iterator
+A row belongs to the prompt whose item has the row's id: loaders of released items use the row's id,
+as text, as the item's id, so the join needs no third table. Only the variation `original` was asked.
+
+Answers that others released, as the response tables of one model and dataset.
+"""
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from vouch.models.released.files import INDEX, Answers, answer_files, form_of, relative
-from vouch.models.released.join import join_samples, letters, likelihood_rows, text_rows
-from vouch.models.released.samples import read_samples
+from vouch.models.released.forms import Rows
+from vouch.models.released.samples import Sample, read_samples
 from vouch.pipeline.errors import UserError
-from vouch.tables.items import ITEMS, items_path
-from vouch.tables.pins import Pin, file_digest
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, PROMPTS, TEXT, prompts_path
-from vouch.tables.responses import RESPONSES
+from vouch.tables.answered import RESPONSES, Pin, file_digest
+from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
+
+VARIATION = "original"
+LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, however many options are shown
+CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
+"""What every row of a released file says of its making."""
+ABSENT = "the released file has no answer"
+
+
+def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
+    """The letters table, rows in the order of the prompts, logits in the dtype of `rows`.
+
+    prompts: columns id, item, variation, options of the prompts table. schema: of the letters table.
+    Raises UserError where ids do not match, or where rows have neither as many logits as the longest prompt
+    has options, nor the six of VLM-Uncertainty-Bench.
+    """
+    asked = asked_prompts(prompts.to_pylist(), where, dataset)
+    items = [prompt["item"] for prompt in asked]
+    known = set(items)
+    extra = [(number, name) for number, name in enumerate(rows.ids, start=1) if name not in known]
+    if extra:
+        number, name = extra[0]
+        raise UserError(
+            f"{where} row {number}: id {name} is no item of {dataset}, like {len(extra)} of the file's "
+            f"{len(rows.ids)} ids; the file must answer exactly the items"
+        )
+    place = {name: row for row, name in enumerate(rows.ids)}
+    _check_whole(items, place, f"{where}: no logits", "file", dataset)
+    size, most = rows.logits.shape[1], max(len(prompt["options"]) for prompt in asked)
+    if most > size:
+        name = next(prompt["item"] for prompt in asked if len(prompt["options"]) == most)
+        raise UserError(
+            f"{where} row {place[name] + 1}: id {name}: {size} logits, its prompt shows {most} "
+            f"options; give {dataset} the prompt template that the model was asked with"
+        )
+    if size == most + 1:
+        raise UserError(
+            f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; the "
+            f"authors' code appends the id of the most likely token: keep the first {most} values"
+        )
+    if size not in (most, LAYOUT):
+        raise UserError(
+            f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; give "
+            f"{most}, or {LAYOUT} for A to F as VLM-Uncertainty-Bench does; or correct the template"
+        )
+    order = np.array([place[item] for item in items])
+    return _table(rows.logits[order], [prompt["id"] for prompt in asked], schema)
+
+
+def asked_prompts(prompts: Sequence[Mapping[str, Any]], where: str, dataset: str) -> list[Mapping[str, Any]]:
+    """Those of the variation that others asked. Raises UserError where there is none."""
+    asked = [prompt for prompt in prompts if prompt["variation"] == VARIATION]
+    if not asked:
+        raise UserError(
+            f"{where}: {dataset} has no prompts of variation {VARIATION}; name it in params.yaml, variations"
+        )
+    return asked
+
+
+def _check_whole(
+    items: Sequence[str], answered: Container[str], problem: str, what: str, dataset: str
+) -> None:
+    missing = [item for item in items if item not in answered]
+    if missing:
+        raise UserError(
+            f"{problem} for item {missing[0]} of {dataset}, like {len(missing)} of its {len(items)} items; "
+            f"the {what} must answer exactly the items"
+        )
+
+
+def _table(logits: npt.NDArray[Any], prompts: list[str], schema: pa.Schema) -> pa.Table:
+    count, size = logits.shape
+    kind = pa.list_(pa.from_numpy_dtype(logits.dtype))
+    offsets = pa.array(np.arange(count + 1, dtype=np.int32) * size)
+    columns: dict[str, Any] = {
+        "prompt": pa.array(prompts, pa.string()),
+        "logits": pa.ListArray.from_arrays(offsets, pa.array(logits.ravel()), type=kind),
+    }
+    fields = [field.with_type(kind) if field.name == "logits" else field for field in schema]
+    arrays = [
+        columns.get(field.name, pa.array([CONSTANT.get(field.name)] * count, field.type)) for field in fields
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+NAMES = ("id", "source_id")
+Prompt = Mapping[str, Any]
+
+
+def join_samples(
+    samples: Sequence[Sample],
+    prompts: Sequence[Prompt],
+    items: Sequence[Mapping[str, str]],
+    keyed: bool,
+    where: str,
+    dataset: str,
+) -> list[tuple[Prompt, Sample]]:
+    """Every prompt with its samples, in the order of the prompts and of the samples' numbers.
+
+    prompts: id, item, variation, options. items: id and source_id. keyed: samples name their items.
+    Raises UserError where samples (of number 0) and items do not match one to one, or where choices and
+    options differ.
+    """
+    asked = asked_prompts(prompts, where, dataset)
+    order = [prompt["item"] for prompt in asked]
+    scored = [sample for sample in samples if not sample.number]
+    found = _by_name(scored, items, where, dataset) if keyed else _by_place(scored, order, where, dataset)
+    answered = {name: [sample] for name, sample in zip(found, scored, strict=True)}
+    _check_whole(order, answered, f"{where}: no sample", "log", dataset)
+    if further := [sample for sample in samples if sample.number]:
+        own = {sample.name: name for name, sample in zip(found, scored, strict=True)}
+        for sample in sorted(further, key=lambda one: (one.temperature, one.number)):
+            if sample.name not in own:
+                raise UserError(f"{where} {sample.place}: {sample.name!r} has no sample 0; add it")
+            answered[own[sample.name]].append(sample)
+    pairs = [(prompt, sample) for prompt in asked for sample in answered[prompt["item"]]]
+    for prompt, sample in pairs:
+        if sample.choices and len(sample.choices) != len(prompt["options"]):
+            raise UserError(
+                f"{where} {sample.place}: {len(sample.choices)} choices, "
+                f"prompt {prompt['id']} shows {len(prompt['options'])} options; give {dataset} a "
+                "prompt template that adds none, or a log of the same options"
+            )
+    return pairs
+
+
+def _by_place(samples: Sequence[Sample], order: Sequence[str], where: str, dataset: str) -> list[str]:
+    if sorted(sample.doc_id for sample in samples) != list(range(len(order))):
+        last = max(sample.doc_id for sample in samples)
+        raise UserError(
+            f"{where}: {len(samples)} samples up to doc_id {last}, {dataset} has {len(order)} items: their "
+            "places cannot be told; give the log's field that names the item as key, e.g. `key: doc.id`"
+        )
+    return [order[sample.doc_id] for sample in samples]
+
+
+def _by_name(
+    samples: Sequence[Sample], items: Sequence[Mapping[str, str]], where: str, dataset: str
+) -> list[str]:
+    """The item of each sample: by the one column of names in which every sample finds one item of its own."""
+    names = [sample.name for sample in samples]
+    fitting: list[list[str]] = []
+    for column in NAMES:
+        count = Counter(item[column] for item in items)
+        ids = {item[column]: item["id"] for item in items}
+        if len(set(names)) == len(names) and all(count[name] == 1 for name in names):
+            fitting.append([ids[name] for name in names])
+    if not fitting:
+        raise UserError(_unmatched(samples, items, where, dataset))
+    for sample, *found in zip(samples, *fitting, strict=True):
+        if len(set(found)) > 1:
+            raise UserError(
+                f"{where} {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
+                "source_id of another; use a key that names items in one way only"
+            )
+    return fitting[0]
+
+
+def _unmatched(
+    samples: Sequence[Sample], items: Sequence[Mapping[str, str]], where: str, dataset: str
+) -> str:
+    """Why no column of names fits: the first sample that names no item, several, or one named before."""
+    count = Counter(name for item in items for name in {item[column] for column in NAMES})
+    first: dict[str, str] = {}
+    for sample in samples:
+        place = f"{where} {sample.place}: names {sample.name!r}"
+        if count[sample.name] != 1:
+            what = f"{count[sample.name]} items" if sample.name in count else "no item"
+            return f"{place}, which is {what} of {dataset}; use a key that names one item each"
+        if first.setdefault(sample.name, sample.line) != sample.line:
+            return f"{place}, which {first[sample.name]} names already; keep one, or use another key"
+    return f"{where}: names items of {dataset} now by id, now by source_id; use a key of one kind"
+
+
+def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
+    """Rows of LIKELIHOOD; what the choices were made of is unknown, so tokens and bytes are null."""
+    for prompt, sample in pairs:
+        for option in range(len(prompt["options"])):
+            nll = 0.0 - sample.choices[option] if sample.choices else None
+            problem = None if sample.choices else ABSENT
+            yield {"prompt": prompt["id"], "option": option, "nll": nll, "problem": problem, **CONSTANT}
+
+
+def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
+    """Rows of TEXT, the texts of each prompt; one that is missing is why there is no answer."""
+    for prompt, sample in pairs:
+        own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
+        yield own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT
+
 
 _OF = {"key": "logs of samples and tables", "filter": "logs of samples", "text": "tables"}
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vouch.tables.prompts import TEXT_TOKENS
+from vouch.tables.asked import TEXT_TOKENS
 
 Cap = Annotated[int, Field(ge=1, le=4096)]
 

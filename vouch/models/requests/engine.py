@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from vouch.models.requests.config import Config
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.tables.pins import Pin
-from vouch.tables.responses import LOW_MASS
+from vouch.tables.answered import LOW_MASS, Pin
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -79,7 +78,7 @@ class Question:
 class Pack:
     """Questions asked in one go: the prompts of one item and variation, or a single one for text.
 
-    output: one of vouch.tables.prompts.OUTPUTS.
+    output: one of vouch.tables.asked.OUTPUTS.
     """
 
     output: str
@@ -88,7 +87,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class LetterAnswer:
-    """See vouch/tables/responses.py for the fields; one logit per mark."""
+    """See vouch/tables/answered.py for the fields; one logit per mark."""
 
     logits: Sequence[float]
     spelling: str | None = None
@@ -103,7 +102,7 @@ class LetterAnswer:
 
 @dataclass(frozen=True)
 class LikelihoodAnswer:
-    """nll, tokens: one per option; see vouch/tables/responses.py."""
+    """nll, tokens: one per option; see vouch/tables/answered.py."""
 
     nll: Sequence[float]
     tokens: Sequence[int]
@@ -112,7 +111,7 @@ class LikelihoodAnswer:
 
 @dataclass(frozen=True)
 class TextAnswer:
-    """The text of one decoding; see vouch/tables/responses.py. stopped: by Question.stop."""
+    """The text of one decoding; see vouch/tables/answered.py. stopped: by Question.stop."""
 
     text: str
     logprobs: Sequence[float] | None

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal, TextAnswer
-from vouch.tables.pins import Reasoning
-from vouch.tables.prompts import TEXT
+from vouch.tables.answered import Reasoning
+from vouch.tables.asked import TEXT
 
 WINDOW = 64  # packs whose thoughts come before their answers
 _GREEDY = Decoding()

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from vouch.models.requests.dataset_requests import DatasetRequests, rounds
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
-from vouch.models.server.asking import TURNED_DOWN
-from vouch.models.server.client import MAX_BODY, error_message
+from vouch.models.server.client import MAX_BODY, Settings, error_message
 from vouch.models.server.completions import (
     BadAnswer,
     NoLogprobs,
@@ -27,13 +26,11 @@ from vouch.models.server.completions import (
     is_about_question,
     sound,
 )
-from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, ServerEngine
-from vouch.models.server.requests import Job, jobs
-from vouch.models.server.settings import Settings
+from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, TURNED_DOWN, Job, ServerEngine, jobs
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
-from vouch.tables.pins import Pin
-from vouch.tables.prompts import LIKELIHOOD
+from vouch.tables.answered import Pin
+from vouch.tables.asked import LIKELIHOOD
 
 URL = "/v1/chat/completions"
 _MISSING = Refusal("no answer in the batch files", transient=True)

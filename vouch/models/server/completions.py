@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
-from vouch.tables.pins import Reasoning
+from vouch.tables.answered import Reasoning
 from vouch.tables.thoughts import Parts, apart
 
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them

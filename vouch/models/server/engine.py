@@ -1,29 +1,241 @@
-"""An OpenAI-compatible server as an engine: many requests under way, answers as they come."""
+"""Questions as requests of the chat completions API, pictures included.
 
+Many requests to one server under way at once, and when to give the server up.
+
+An OpenAI-compatible server as an engine: many requests under way, answers as they come.
+"""
+
+import asyncio
+import base64
+import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from vouch.models.chat import chat
 from vouch.models.requests.engine import (
     Answered,
+    Decoding,
     LetterAnswer,
     LikelihoodAnswer,
     Pack,
+    Question,
     Refusal,
     TextAnswer,
     letter_flags,
 )
 from vouch.models.server import completions
-from vouch.models.server.asking import FAILS, TURNED_DOWN, Refusals, each_done
-from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
-from vouch.models.server.requests import Asking, Job, jobs
-from vouch.models.server.settings import OPENAI, Settings
-from vouch.tables.pins import Reasoning
-from vouch.tables.prompts import LETTERS, LIKELIHOOD
+from vouch.models.server.client import OPENAI, Client, GivenUp, Settings, Tally, TurnedDown
+from vouch.models.server.completions import NO_LOGPROBS, is_about_question
+from vouch.pipeline.errors import UserError
+from vouch.tables.answered import Reasoning
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+Message = dict[str, Any]
+
+_SEED_BITS = 53  # JSON numbers are exact up to here in every language
+_QUICK = 1  # of zlib: 4 x faster than Pillow's default, and a sixth more bytes
+
+
+def data_url(picture: "Image") -> str:
+    """A picture as a PNG in base64: its pixels and nothing else, the same bytes every time."""
+    bare = picture.copy()
+    bare.info = {}  # Pillow would write colour profiles and resolutions of the source file
+    sink = io.BytesIO()
+    bare.save(sink, "PNG", compress_level=_QUICK)
+    return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode("ascii")
+
+
+def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message]:
+    """The messages of vouch/models/chat/chat.py with the pictures in them, and how the answer begins.
+
+    urls: data URLs by id() of their picture, filled here; prompts of a pack share pictures. Raises
+    ValueError where the marks do not name each picture once.
+    """
+    asked, order = chat.messages(question)
+    for picture in question.pictures:
+        if id(picture) not in urls:
+            urls[id(picture)] = data_url(picture)
+    shown = iter([urls[id(question.pictures[place])] for place in order])
+    result = [{**message, "content": _content(message["content"], shown)} for message in asked]
+    if question.response is not None:
+        result.append({"role": "assistant", "content": question.response})
+    return result
+
+
+def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Message]:
+    """Parts, or the bare text where there is no picture: not every server takes parts of text alone."""
+    if all(part["type"] == "text" for part in parts):
+        return "".join(part["text"] for part in parts)
+    return [
+        {"type": "image_url", "image_url": {"url": next(shown)}} if part["type"] == "image" else part
+        for part in parts
+    ]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What all requests to a model share.
+
+    name: of the model, as the server calls it. thought: most tokens before an answer. template_kwargs:
+    variables of the chat template, by vLLM's, SGLang's and llama.cpp's `chat_template_kwargs`.
+    """
+
+    name: str
+    thought: int = 0
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked in one go: letters, likelihoods of options, or the text of one decoding."""
+
+    output: str
+    question: Question
+    messages: list[Message]
+    decoding: Decoding | None = None
+
+    def request(self, asking: Asking, top_logprobs: int | None) -> dict[str, Any]:
+        """Arguments of the openai client. top_logprobs: None asks for no log-probabilities."""
+        request: dict[str, Any] = {"model": asking.name, "messages": self.messages}
+        if top_logprobs is not None:
+            request["logprobs"] = True
+        if self.decoding is None:
+            request |= {"max_tokens": 1, "temperature": 0, "top_logprobs": top_logprobs}
+        else:
+            most = self.question.max_tokens + asking.thought
+            request |= {"max_tokens": most, "temperature": self.decoding.temperature}
+            if self.decoding.sample:
+                request |= {"seed": self.decoding.seed >> (64 - _SEED_BITS), "top_p": 1}
+        # A server that cannot continue a begun answer turns this down: better than another prompt.
+        begun = _CONTINUED if self.question.response is not None else {}
+        return _with_extra(request, asking, begun)
+
+    def scoring(self, asking: Asking, option: str | None) -> dict[str, Any]:
+        """A request that scores the prompt, with an option after it where one is given."""
+        messages, response = list(self.messages), self.question.response
+        if option is not None:
+            said = option if response is None else f"{response} {option}"
+            messages = [
+                *messages[: len(messages) - (response is not None)],
+                {"role": "assistant", "content": said},
+            ]
+        begun = _CONTINUED if messages[-1]["role"] == "assistant" else {}
+        request = {"model": asking.name, "messages": messages, "max_tokens": 1, "temperature": 0}
+        return _with_extra(request, asking, {**begun, "prompt_logprobs": 0})
+
+
+def _with_extra(request: dict[str, Any], asking: Asking, extra: Mapping[str, Any]) -> dict[str, Any]:
+    variables = {"chat_template_kwargs": dict(asking.template_kwargs)} if asking.template_kwargs else {}
+    return {**request, "extra_body": {**extra, **variables}} if extra or variables else request
+
+
+def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
+    """A job for each request, a refusal for each question that no request can be made of.
+
+    A server answers each question by itself: those that are known are not asked again.
+    """
+    for pack in packs:
+        urls: dict[int, str] = {}
+        for question in pack.questions:
+            if question.known:
+                continue
+            try:
+                asked = messages(question, urls)
+            except ValueError as error:
+                yield Answered(question.id, Refusal(str(error)))
+                continue
+            for decoding in question.decodings if pack.output == TEXT else (None,):
+                yield Job(pack.output, question, asked, decoding)
+
+
+J = TypeVar("J")
+T = TypeVar("T")
+
+ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
+TURNED_DOWN = "the server turned the request down"
+FAILS = "the server fails at this question and answers others"
+AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
+
+
+def each_done(
+    url: str, settings: Settings, tally: Tally, jobs: Iterator[J], do: Callable[[Client, J], Awaitable[T]]
+) -> Iterator[T]:
+    """What `do` makes of each job, as they come; no job is drawn before its request may be under way.
+
+    Raises what `do` raises, after the other results that came with it. Breaks off what is under way when it
+    is left early.
+    """
+    with asyncio.Runner() as runner:
+        client = Client(url, settings, tally)
+        running: set[asyncio.Future[T]] = set()
+        try:
+            while True:
+                for job in islice(jobs, settings.concurrency - len(running)):
+                    running.add(asyncio.ensure_future(do(client, job), loop=runner.get_loop()))
+                if not running:
+                    return
+                done, running = runner.run(asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))
+                yield from [one.result() for one in done if not one.exception()]
+                for one in done:
+                    one.result()
+        finally:
+            runner.run(_stop(client, running))
+
+
+async def _stop(client: Client, running: set[asyncio.Future[T]]) -> None:
+    for one in running:
+        one.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    await client.close()
+
+
+class Refusals(Generic[T]):
+    """Passes answers on, and raises UserError once it must be the server that is at fault.
+
+    While it has not answered a single question, it is not known whether a request was turned down for its
+    question or because this server takes none, so such refusals are held back.
+    """
+
+    def __init__(self, url: str, tally: Tally) -> None:
+        self._url, self._tally = url, tally
+        self._given_up = 0  # since the last answer
+        self.held: list[T] = []
+
+    def passed_on(self, one: T, refusal: Refusal | None) -> Iterator[T]:
+        """What is certain by now. refusal: why it is no answer, else None. Raises UserError."""
+        if self._tally.answering:
+            yield from self.held
+            self.held.clear()
+        if refusal is None:
+            self._given_up = 0
+            yield one
+            return
+        self._given_up += refusal.transient
+        problem = refusal.problem
+        turned_down = problem.startswith(AT_FAULT) and not is_about_question(problem)
+        if (turned_down or refusal.unproven) and not self._tally.answering:
+            self.held.append(one)
+        else:
+            yield one
+        silent = refusal.transient and self._given_up >= (ENOUGH if self._tally.reached else 1)
+        if silent or len(self.held) >= ENOUGH:
+            raise UserError(
+                f"{self._url}: answers no question: {problem}; mend the server, or its address in "
+                "models.lock, and run the stage again"
+            )
+
 
 Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 

@@ -13,7 +13,7 @@ from vouch.prompts.build.fit import names_letters, names_others
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import TURNS, Draft, Item, Kind, start
 from vouch.prompts.variations._table import TABLE
-from vouch.tables.prompts import COMPLEMENT, KEPT, OWN, SWAPPED
+from vouch.tables.asked import COMPLEMENT, KEPT, OWN, SWAPPED
 
 _FILES = Path(__file__).parents[1] / "variations"
 _LEVEL = re.compile(r"(.+)_([0-9]+)")

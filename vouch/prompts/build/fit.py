@@ -12,9 +12,9 @@ from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from vouch.prompts.build.image_placeholders import Placing, lost, marked
 from vouch.prompts.build.template import ADDED, Template
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.prompts.build.variation import Placing, lost, marked
+from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
 
 # `None of these numbers is possible` and `none of them` as well as `None of the above`
 _NONE = re.compile(

@@ -13,8 +13,7 @@ from vouch.pipeline.errors import UserError
 from vouch.prompts.build.exchange import Exchanges
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
-from vouch.tables.items import ITEMS
-from vouch.tables.rewrites import ACCEPTED, BY_HAND, CLEAN
+from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS
 
 _LISTS = ("options", "answers", "images", "references", "phrasings")
 COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "exchange", "turns"]

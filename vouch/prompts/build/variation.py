@@ -1,8 +1,21 @@
-"""What a variation file (vouch/prompts/variations/NAME.py, or a line of _table.py there) gives to `vary`.
+"""Parameters of `vary`: some keys of `datasets.NAME`, and `variations`, of params.yaml.
+
+Marks such as `<image 1>`: where in a text a picture goes, or that the text only speaks of it.
+
+After this module a prompt's text holds either no mark, and all pictures go before it, or exactly one
+mark per picture. A mark without a place for a picture reads `image 1`, in words.
+
+Pictures first: with one picture, marks at the ends of a line go (the figure under a question, a
+composite figure with several marks too), marks within a line become words. With several pictures every
+mark becomes words, because the text needs them to tell the pictures apart; so it is with joined ones.
+Pictures at their marks: the first mark of a picture stays, spelled `<image 1>`; later ones become
+words, and pictures that no mark speaks of go first.
+
+What a variation file (vouch/prompts/variations/NAME.py, or a line of _table.py there) gives to `vary`.
 
 A variation file defines
     CHANGES: what it touches, names of PARTS; of two variations in a combination none may be shared
-    EFFECT:  what becomes of the correct answers, of EFFECTS (vouch/tables/prompts.py)
+    EFFECT:  what becomes of the correct answers, of EFFECTS (vouch/tables/asked.py)
     FAMILY:  of PARC (Schmalfuss et al. 2025), of FAMILIES; empty outside of it
     def vary(draft: Draft) -> Draft | Sequence[Draft] | None
 and, where it comes in several strengths, or for any number of tests, LEVELS, the highest, DEFAULT_LEVEL, and
@@ -11,7 +24,7 @@ and, where it comes in several strengths, or for any number of tests, LEVELS, th
 
 `vary` gets a prompt as it stands, at first the item as its source has it (`start`), and gives it back
 changed (`draft._replace`): so variations are done one after the other, and `ls_n+vs_s` needs no file of
-its own. It says what changes and leaves the rendering to vouch/prompts/build/prompt.py: other words are an
+its own. It says what changes and leaves the rendering to vouch/prompts/build/prompts.py: other words are an
 `item` with other texts, another instruction is another `template`, another order of the options is another
 `order`, a disturbed image has another step in `pictures`. It touches what it names in CHANGES and keeps
 the rest of the draft.
@@ -28,13 +41,125 @@ It is a pure function: randomness comes from the item's id. A template is change
 `template.changed(marks="lower")`.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from vouch.prompts.build.image_placeholders import marked
+from pydantic import BaseModel, ConfigDict, Field
+
 from vouch.prompts.build.template import Template
+from vouch.tables.asked import IMAGE_MARK
+
+
+class Config(BaseModel):
+    """How one dataset is asked.
+
+    template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
+    (combination.py), in the prompts' order. rows: `all` items, or the `exchangeable` ones: those that the
+    variation vs_e can flip, as PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
+    the same rows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    template: str
+    variant: str | None = None
+    variations: tuple[str, ...] = Field(min_length=1)
+    rows: Literal["all", "exchangeable"] = "all"
+
+    @property
+    def name(self) -> str:
+        """The template with its variant, as the prompts table has it: `reform_vqa_likelihood`."""
+        return template_name(self.template, self.variant)
+
+
+def template_name(template: str, variant: str | None) -> str:
+    """A template and its variant in one word."""
+    return template if variant is None else f"{template}_{variant}"
+
+
+def config_of(entry: Mapping[str, Any], variations: list[str]) -> Config:
+    """The parameters of a dataset's entry; variations: the profile's, for entries that name none."""
+    own = {key: entry[key] for key in Config.model_fields if entry.get(key) is not None}
+    return Config.model_validate({"variations": variations, **own})
+
+
+_FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
+_BEGIN = "<image"  # of every mark; looked for first, because most texts have none
+_IN_WORDS = re.compile(r"(?<!<)\bimage [1-9][0-9]{0,3}\b")
+_LAST = re.compile(rf"(?:{IMAGE_MARK.pattern}[ \t]*)+$")
+
+
+def marked(text: str) -> bool:
+    """Whether a text may hold a mark; a text that does not is shown as it is."""
+    return _BEGIN in text
+
+
+def in_words(text: str) -> str:
+    """Every mark as words: `image 1`."""
+    return IMAGE_MARK.sub(r"image \1", text) if marked(text) else text
+
+
+def without_figure(text: str) -> str:
+    """Marks at the ends of lines removed, with the line where nothing else is on it; others in words."""
+    if not marked(text):
+        return text
+    lines = text.split("\n")
+    kept = [bare for line in lines if (bare := _without_ends(line)) or not IMAGE_MARK.search(line)]
+    return in_words("\n".join(kept)) if "".join(kept).strip() else in_words(text)
+
+
+def _without_ends(line: str) -> str:
+    head = line.lstrip(" \t")
+    if _FIRST.match(head):
+        line = _FIRST.sub("", head)
+    last = _LAST.search(line)
+    return line[: last.start()].rstrip(" \t") if last else line
+
+
+def lost(before: str, after: str) -> tuple[bool, bool]:
+    """Whether placing the marks of a text dropped any, and whether it put any into words."""
+    marks, words = (
+        len(pattern.findall(before)) - len(pattern.findall(after)) for pattern in (IMAGE_MARK, _IN_WORDS)
+    )
+    return marks + words > 0, words < 0
+
+
+class Placing:
+    """Places the marks of one prompt: give it the texts in the order in which they are read."""
+
+    def __init__(self, pictures: int, mode: str) -> None:
+        self._pictures, self._mode = pictures, mode
+        self._placed: set[int] = set()
+
+    def passage(self, text: str) -> str:
+        """A hint or a question."""
+        if self._mode == "first" and self._pictures == 1:
+            return without_figure(text)
+        return self.option(text)
+
+    def option(self, text: str) -> str:
+        """An option's text; a mark may be all that it holds, so it never just goes."""
+        if not marked(text):
+            return text
+        return in_words(text) if self._mode != "marks" else IMAGE_MARK.sub(self._place, text)
+
+    def _place(self, mark: re.Match[str]) -> str:
+        number = int(mark[1])
+        if number > self._pictures or number in self._placed:
+            return f"image {number}"
+        self._placed.add(number)
+        return f"<image {number}>"
+
+    def front(self) -> str:
+        """What goes before the text: marks of the pictures left over, where some have a mark."""
+        if not self._placed:
+            return ""
+        left = (number for number in range(1, self._pictures + 1) if number not in self._placed)
+        return "".join(f"<image {number}>\n" for number in left)
+
 
 WORDS = "words"  # texts of the item
 PICTURES = "pictures"  # which images are shown, their order, and what is done to them
@@ -53,7 +178,7 @@ class Item:
     images: digests. exchange: for each image a digest or None, or empty. turns: the earlier items of
     the same conversation, first to last. goes_on: whether a later item names this one among its turns.
     kept: whether the item is asked itself; one that is left out can still be an earlier turn.
-    rewrites: kind -> the question in other words (vouch/tables/rewrites.py), where these may be asked.
+    rewrites: kind -> the question in other words (vouch/tables/asked.py), where these may be asked.
     """
 
     id: str

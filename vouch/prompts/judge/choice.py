@@ -4,9 +4,18 @@ import re
 import string
 
 from vouch.metrics.text.numbers import number
-from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
-from vouch.metrics.text.parsers.reader import read
-from vouch.metrics.text.parsers.reader.options import compared, known, without_article
+from vouch.metrics.text.reader.reader import read
+from vouch.metrics.text.reader.spans import (
+    NONE,
+    OPTION,
+    SEVERAL,
+    Choices,
+    Reading,
+    compared,
+    known,
+    opening,
+    without_article,
+)
 from vouch.metrics.text.wording import EDGES
 from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
 

@@ -5,7 +5,7 @@ import re
 from vouch.metrics.text.judge import OpenAnswer
 from vouch.metrics.text.numbers import wide
 from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
-from vouch.tables.judged import CORRECT, INCORRECT, NONE
+from vouch.tables.answered import CORRECT, INCORRECT, NONE
 
 WORDS = "open_answer"
 MOST_REFERENCES = 20

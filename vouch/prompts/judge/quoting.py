@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from vouch.metrics.text.parsers.reader.prepare import shortened
+from vouch.metrics.text.reader.reader import shortened
 from vouch.pipeline.yaml12 import load
 from vouch.tables.thoughts import apart
 

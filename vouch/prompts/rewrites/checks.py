@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from vouch.pipeline.yaml12 import load
-from vouch.tables.items import IMAGE_MARK
-from vouch.tables.rewrites import KINDS, NEGATIONS
+from vouch.tables.asked import IMAGE_MARK, KINDS, NEGATIONS
 
 NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|nothing|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 _FUNCTION = frozenset(load(Path(__file__).parent / "function_words.yaml")["words"])

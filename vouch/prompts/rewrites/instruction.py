@@ -41,7 +41,7 @@ def instruction(kind: str) -> Instruction:
 
 @dataclass(frozen=True)
 class Task:
-    """A question to be rewritten, as a model is asked for it. kind: one of vouch.tables.rewrites.KINDS."""
+    """A question to be rewritten, as a model is asked for it. kind: one of vouch.tables.asked.KINDS."""
 
     question: str
     kind: str

@@ -1,7 +1,7 @@
 """Variations that a line or two make: no files of their own.
 
 They put pictures through an operation (its strengths: vouch/images/operations.py), ask the question in the
-words of a kind of rewrite (vouch/tables/rewrites.py), order the options, or leave something out.
+words of a kind of rewrite (vouch/tables/asked.py), order the options, or leave something out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from functools import partial
 
 from vouch.prompts.build.template import MARKS
 from vouch.prompts.build.variation import ORDER, PICTURES, TEMPLATE, WORDS, Draft, Kind, Picture, Step
-from vouch.tables.prompts import COMPLEMENT, KEPT
+from vouch.tables.asked import COMPLEMENT, KEPT
 
 LEVELS, DEFAULT_LEVEL = 5, 3  # of severity
 

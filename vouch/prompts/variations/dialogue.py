@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import ORDER, TEMPLATE, TURNS, WORDS, Draft, prompt_id, start
-from vouch.tables.prompts import KEPT
+from vouch.tables.asked import KEPT
 
 # Earlier turns are shown as their items have them: a conversation half in other words is nobody's.
 CHANGES, EFFECT, FAMILY = (TURNS, WORDS, ORDER, TEMPLATE), KEPT, ""

@@ -1,6 +1,6 @@
 """dialogue_gold: the earlier questions of the conversation, each with its correct answer."""
 
-from vouch.prompts.build.prompt import correct_answer
+from vouch.prompts.build.prompts import correct_answer
 from vouch.prompts.build.variation import Draft
 from vouch.prompts.variations import dialogue
 

@@ -6,7 +6,7 @@ ReForm-Eval (Li et al. 2023) measures so how much of a model's instability comes
 from dataclasses import replace
 
 from vouch.prompts.build.variation import TEMPLATE, WORDS, Draft
-from vouch.tables.prompts import KEPT
+from vouch.tables.asked import KEPT
 
 CHANGES, EFFECT, FAMILY = (WORDS, TEMPLATE), KEPT, ""
 

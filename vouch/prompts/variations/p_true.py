@@ -1,6 +1,6 @@
 """p_true: the model is asked whether its own answer to `original` is true (Kadavath et al. 2022).
 
-Two prompts, with True first and with False first: in their mean (vouch/metrics/text/p_true.py) a preference
+Two prompts, with True first and with False first: in their mean (vouch/metrics/text/grading.py) a preference
 for a letter cancels. The words are ours: the answer stands where the model gave it, and the question follows.
 """
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from vouch.prompts.build.variation import PARTS, Draft, prompt_id
 from vouch.prompts.variations.dialogue import after_response
-from vouch.tables.prompts import LETTERS, ORIGINAL, OWN
+from vouch.tables.asked import LETTERS, ORIGINAL, OWN
 
 CHANGES, EFFECT, FAMILY = PARTS, OWN, ""
 QUESTION = "Is this answer true or false?"

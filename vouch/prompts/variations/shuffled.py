@@ -8,7 +8,7 @@ import random
 from functools import lru_cache
 
 from vouch.prompts.build.variation import ORDER, Draft
-from vouch.tables.prompts import KEPT
+from vouch.tables.asked import KEPT
 
 CHANGES, EFFECT, FAMILY = (ORDER,), KEPT, ""
 LEVELS, DEFAULT_LEVEL = 50, 5  # the authors ask five

@@ -6,7 +6,7 @@ The main evaluation of ReForm-Eval (Li et al. 2023); what a model answers in onl
 from vouch.prompts.build.variation import ORDER, TEMPLATE, WORDS, Draft
 from vouch.prompts.variations import shuffled
 from vouch.prompts.variations.instruction import worded
-from vouch.tables.prompts import KEPT
+from vouch.tables.asked import KEPT
 
 CHANGES, EFFECT, FAMILY = (WORDS, ORDER, TEMPLATE), KEPT, ""
 LEVELS, DEFAULT_LEVEL = shuffled.LEVELS, shuffled.DEFAULT_LEVEL

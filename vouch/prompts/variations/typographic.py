@@ -6,7 +6,7 @@ Which option, and where, how large and in which colours it is painted, follow fr
 from hashlib import sha256
 
 from vouch.prompts.build.variation import PICTURES, Draft, Picture, Step
-from vouch.tables.prompts import KEPT, painted_option
+from vouch.tables.asked import KEPT, painted_option
 
 CHANGES, EFFECT, FAMILY = (PICTURES,), KEPT, ""
 

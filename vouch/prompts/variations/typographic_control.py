@@ -5,7 +5,7 @@ What the two differ by is what the words say, not that something is painted.
 
 from vouch.prompts.build.variation import PICTURES, Draft
 from vouch.prompts.variations import typographic
-from vouch.tables.prompts import KEPT
+from vouch.tables.asked import KEPT
 
 CHANGES, EFFECT, FAMILY = (PICTURES,), KEPT, ""
 WORD = "example"

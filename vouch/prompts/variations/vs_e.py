@@ -7,7 +7,7 @@ decides, so that both sides come up.
 from hashlib import sha256
 
 from vouch.prompts.build.variation import PICTURES, Draft
-from vouch.tables.prompts import SWAPPED
+from vouch.tables.asked import SWAPPED
 
 CHANGES, EFFECT, FAMILY = (PICTURES,), SWAPPED, "VS"
 

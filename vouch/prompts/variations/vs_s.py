@@ -7,7 +7,7 @@ datasets that ask for directions.
 
 from vouch.prompts.build.exchange import sides
 from vouch.prompts.build.variation import PICTURES, Draft
-from vouch.tables.prompts import SWAPPED
+from vouch.tables.asked import SWAPPED
 
 CHANGES, EFFECT, FAMILY = (PICTURES,), SWAPPED, "VS"
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
-from vouch.report.leaders import leaders
 
 TITLE = "Accuracy against set size"
 SIZE = (520.0, 430.0)

@@ -11,7 +11,7 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import MEANING
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import SPACING, chosen
-from vouch.tables.prompts import ORIGINAL
+from vouch.tables.asked import ORIGINAL
 
 TITLE = "Accuracy by severity"
 CORRUPTIONS = ("vr_b", "vr_l", "jpeg", "noise", "motion", "contrast", "pixelate", "fog")

@@ -14,7 +14,7 @@ from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
-from vouch.tables.prompts import ORIGINAL
+from vouch.tables.asked import ORIGINAL
 
 TITLE = "Coverage of sets calibrated on the original prompts"
 SCORE = "lac"

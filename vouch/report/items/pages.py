@@ -1,16 +1,122 @@
-"""Items with their prompts, in pages; and short rows of them for lists and for search."""
+"""Values as script files: pages opened from a disk may run scripts, but not read files.
 
+A file is one call, `vouch.put(name, text)`, where text is a value as JSON, compressed by gzip, in base64. So
+nothing of what others wrote stands in a script as it is. pyarrow brings its own zlib: the same bytes
+wherever its release is the same.
+
+Which prompts a dataset has and to which items they belong, as arrays.
+
+Items with their prompts, in pages; and short rows of them for lists and for search.
+"""
+
+import base64
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vouch.report.items.packing import cut
-from vouch.report.items.questions import Questions
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from vouch.pipeline.errors import UserError
 from vouch.report.items.sheets import Tile, key
-from vouch.tables.items import ITEMS
-from vouch.tables.prompts import KEPT, PROMPTS
+from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
+
+_CODEC = pa.Codec("gzip", compression_level=6)
+_SYSTEM = 9  # place of the byte that names the operating system, in gzip's header (RFC 1952)
+_UNKNOWN = b"\xff"
+
+
+def script_text(value: Any) -> str:
+    """A value as JSON on one line. Raises ValueError for NaN and infinities."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def script(name: str, json_text: str) -> str:
+    """The script that hands over a value, given as JSON, under a name."""
+    # JSON may hold half a surrogate pair, which has no UTF-8 form.
+    packed = _CODEC.compress(json_text.encode("utf-8", "replace"), asbytes=True)
+    packed = packed[:_SYSTEM] + _UNKNOWN + packed[_SYSTEM + 1 :]
+    return f'vouch.put({json.dumps(name)},"{base64.b64encode(packed).decode("ascii")}");\n'
+
+
+def write_script(folder: Path, dataset: str, name: str, json_text: str) -> None:
+    """Writes the file `NAME.js`; its value comes under `DATASET/NAME`."""
+    path = folder / f"{name}.js"
+    path.write_text(script(f"{dataset}/{name}", json_text), encoding="ascii", newline="\n")
+
+
+def cut(words: str | None, most: int) -> str | None:
+    """A text of others at a length that a page can bear; says how much is missing."""
+    if words is None or len(words) <= most:
+        return words
+    return f"{words[:most]} … ({len(words) - most:,} more characters)"
+
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """N items with P prompts, which stand item by item, in the order of the items.
+
+    prompts: ids [P]. of: [P] number of the item. variation: [P] number among `variations`. kept: [P] whether
+    the variation leaves the answer as it is. shown: [P] options. starts: [N + 1] the prompts of item i are
+    starts[i] to starts[i + 1].
+    """
+
+    prompts: pa.Array
+    of: Ints
+    variation: Ints
+    kept: NDArray[np.bool_]
+    shown: Ints
+    starts: Ints
+    variations: Sequence[str]
+
+    @property
+    def items(self) -> int:
+        """N."""
+        return len(self.starts) - 1
+
+    @property
+    def originals(self) -> Ints:
+        """[N] number of the item's original prompt, -1 where it has none."""
+        found = np.full(self.items, -1, dtype=np.int64)
+        if ORIGINAL in self.variations:
+            plain = np.flatnonzero(self.variation == self.variations.index(ORIGINAL))
+            found[self.of[plain][::-1]] = plain[::-1]
+        return found
+
+    def numbers(self, names: pa.ChunkedArray) -> Ints:
+        """Numbers of the prompts with these ids, -1 for an id that is none."""
+        found = pc.fill_null(pc.index_in(names, self.prompts), -1)
+        return np.asarray(found.to_numpy()).astype(np.int64)
+
+
+def read_questions(items: Path, prompts: Path) -> Questions:
+    """Reads the two tables. Raises UserError where the prompts do not follow the items."""
+    ids = ITEMS.read(items, ["id"])["id"].combine_chunks()
+    table = PROMPTS.read(prompts, ["id", "item", "variation", "effect", "order"])
+    of = np.asarray(pc.fill_null(pc.index_in(table["item"], ids), -1).to_numpy()).astype(np.int64)
+    if (of < 0).any() or (np.diff(of) < 0).any():
+        raise UserError(f"{prompts}: its prompts do not follow the items of {items}; run `dvc repro`")
+    names = table["variation"].unique().to_pylist()
+    variation = pc.index_in(table["variation"], pa.array(names, pa.string())).to_numpy()
+    return Questions(
+        prompts=table["id"].combine_chunks(),
+        of=of,
+        variation=np.asarray(variation).astype(np.int64),
+        kept=np.asarray(pc.equal(table["effect"], KEPT).to_numpy()).astype(bool),
+        shown=np.asarray(pc.fill_null(pc.list_value_length(table["order"]), 0).to_numpy()).astype(np.int64),
+        starts=np.searchsorted(of, np.arange(len(ids) + 1)),
+        variations=names,
+    )
+
 
 Row = Mapping[str, Any]
 
@@ -111,7 +217,7 @@ def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
             yield from row["pictures"] or ()
 
 
-def pages(
+def item_pages(
     items: Path, prompts: Path, questions: Questions, size: int, tiles: Mapping[str, Tile]
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
     """Items and prompts of one page after the other."""

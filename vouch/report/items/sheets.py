@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from vouch.images.pictures import Undecodable, render
+from vouch.images.opening import Undecodable, render
 
 ACROSS, DOWN = 8, 8
 CELL = 16  # cells are multiples of the encoder's blocks, so that neighbours do not run into each other

@@ -9,12 +9,22 @@ import pandas as pd
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import Built, Entry, Paper, absent, figure, joined
-from vouch.report.reproduce.lookup import MEAN as AVERAGE
-from vouch.report.reproduce.lookup import Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.entry import MEAN as AVERAGE
+from vouch.report.reproduce.entry import (
+    Absent,
+    Built,
+    Entry,
+    Lookup,
+    Measure,
+    Paper,
+    absent,
+    figure,
+    joined,
+    with_mean,
+)
 from vouch.report.reproduce.pivot import Layout, pivot
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
-from vouch.tables.rankings import FEW_LABELS, MEAN
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
+from vouch.tables.results import FEW_LABELS, MEAN
 
 FEWEST = 3
 """Two models are in the right order or not: that is no correlation."""

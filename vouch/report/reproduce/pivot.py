@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.reproduce.entry import Built, named
-from vouch.report.reproduce.lookup import COLUMNS, MEAN, Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.entry import COLUMNS, MEAN, Absent, Built, Lookup, Measure, named, with_mean
 from vouch.report.table import MISSING, Cell, Column, Grid
 
 Key = tuple[int, str, str]

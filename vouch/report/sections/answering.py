@@ -9,7 +9,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells, figure
-from vouch.tables.prompts import OUTPUTS
+from vouch.tables.asked import OUTPUTS
 
 TITLE = "Answering alone"
 ALONE, CONFORMAL = "answered_alone_", "answered_conformal_"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
-from vouch.report.leaders import representative
 from vouch.report.section import Block, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent, rounded
 

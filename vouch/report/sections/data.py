@@ -10,7 +10,7 @@ from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Folded, Part, Section, Text, said
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, percent
-from vouch.tables.defects import KNOWN, TREATMENTS
+from vouch.tables.asked import KNOWN, TREATMENTS
 
 TITLE = "Items"
 HEADING = "What was asked"

@@ -4,10 +4,10 @@ from itertools import combinations
 
 from markupsafe import Markup
 
-from vouch.metrics.comparison.resampling import questions_for
+from vouch.metrics.comparison.differences import questions_for
 from vouch.report import formatting
+from vouch.report.claims import why_no_leader
 from vouch.report.evidence import Evidence
-from vouch.report.leaders import why_no_leader
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.report.section import Beside, Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent

@@ -11,8 +11,8 @@ from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.section import Part, Section
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
-from vouch.tables.compared import OVERALL
-from vouch.tables.prompts import ORIGINAL, OUTPUTS
+from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.results import OVERALL
 
 TITLE = "Dimensions"
 HEADING = "Dimensions"

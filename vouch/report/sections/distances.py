@@ -9,7 +9,7 @@ from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec
 from vouch.report.papers.tu import PAPER, trends
-from vouch.report.reproduce.lookup import Lookup
+from vouch.report.reproduce.entry import Lookup
 from vouch.report.section import Beside, Figures, Part, Section, said
 from vouch.report.sections.papers import review
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded

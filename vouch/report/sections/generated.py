@@ -2,14 +2,14 @@
 
 from markupsafe import Markup
 
-from vouch.metrics.text.stated import VERBALISED
-from vouch.metrics.unranked import READING
+from vouch.metrics.comparison.leaderboard import READING
+from vouch.metrics.text.texts import VERBALISED
 from vouch.report import formatting
+from vouch.report.asides import undecided
 from vouch.report.evidence import Evidence
-from vouch.report.left_out import undecided
 from vouch.report.section import Block, Text, by_dataset
 from vouch.report.table import Column, Measured, TableSpec
-from vouch.tables.prompts import TEXT as OUTPUT
+from vouch.tables.asked import TEXT as OUTPUT
 
 TITLE = "In words"
 TEXT = Markup("""\

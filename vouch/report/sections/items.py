@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 
+from vouch.report.claims import representative
 from vouch.report.costs import in_words
 from vouch.report.evidence import Evidence
-from vouch.report.leaders import representative
 
 TITLE = "Items"
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from vouch.metrics.letter_mass import LETTER_MASS, LOW_MASS_RATE
+from vouch.metrics.join import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import CHOSEN, RIGHT, overused_letters
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset, said
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells, figure
-from vouch.tables.prompts import LETTERS
+from vouch.tables.asked import LETTERS
 
 TITLE = "Letters"
 TEXT = Markup("""\

@@ -8,7 +8,7 @@ from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec
-from vouch.tables.prompts import ORIGINAL
+from vouch.tables.asked import ORIGINAL
 
 TITLE = "With and without the picture"
 TEXT = Markup("""\

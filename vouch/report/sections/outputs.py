@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from vouch.metrics.unranked import READING
+from vouch.metrics.comparison.leaderboard import READING
 from vouch.report import formatting
 from vouch.report.claims import differing_outputs
 from vouch.report.evidence import Evidence

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from vouch.report import formatting, papers, plugins
 from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec
-from vouch.report.reproduce.entry import Built, Entry, Paper
-from vouch.report.reproduce.lookup import Absent, Lookup
+from vouch.report.reproduce.entry import Absent, Built, Entry, Lookup, Paper
 
 TITLE = "Tables and figures of the papers"
 

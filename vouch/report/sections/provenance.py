@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from vouch.report.csv_tables import TABLES
 from vouch.report.evidence import Evidence
 from vouch.report.table import Cell, Column, Grid, cells
+from vouch.report.table_files import TABLES
 
 TITLE = "Provenance"
 # The folder of a file -> the stage that makes it from a dataset or a model.

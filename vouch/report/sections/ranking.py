@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.resampling import holm
+from vouch.metrics.comparison.differences import holm
 from vouch.report import formatting
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
-from vouch.report.leaders import leaders
 from vouch.report.numbers import SIGNIFICANCE, columns
 from vouch.report.section import Block, Folded, Part, Section, Text
 from vouch.report.table import MISSING, Cell, Column, Grid, rounded
-from vouch.tables.prompts import OUTPUTS
-from vouch.tables.rankings import COMBINED, FEW_LABELS, MEAN
+from vouch.tables.asked import OUTPUTS
+from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 TITLE = "Without labels"
 HEADING = "Which model is best, without labels?"

@@ -6,11 +6,10 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.asides import MARK, left_out, undecided
+from vouch.report.claims import leaders, why_no_leader
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
-from vouch.report.headline import HEADLINES, OPTIONAL
-from vouch.report.leaders import leaders, why_no_leader
-from vouch.report.left_out import MARK, left_out, undecided
 from vouch.report.numbers import Number
 from vouch.report.section import Beside, Block, Figures, Part, Section, Text, by_dataset
 from vouch.report.sections.differences import said_detectable
@@ -26,7 +25,8 @@ from vouch.report.table import (
     ranges,
     rounded,
 )
-from vouch.tables.prompts import TEXT as OUTPUT
+from vouch.report.table_files import HEADLINES, OPTIONAL
+from vouch.tables.asked import TEXT as OUTPUT
 
 TITLE = HEADING = "Results"
 TEXT = Markup("""\

@@ -8,7 +8,7 @@ from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Folded, Part, Section, Text
 from vouch.report.table import Column, Grid, cells
-from vouch.tables.rewrites import ACCEPTED, BY_HAND, REJECTED, RULES_ARE_ENGLISH
+from vouch.tables.asked import ACCEPTED, BY_HAND, REJECTED, RULES_ARE_ENGLISH
 
 TITLE = "Rewrites"
 HEADING = "Rewritten questions"

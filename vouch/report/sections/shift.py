@@ -4,11 +4,10 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.claims import Guarantee, guarantee
-from vouch.report.costs import is_control, named, variation_cell
+from vouch.report.costs import heat_map, is_control, named, shade, variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.figures.shift import SCORE, shifted
-from vouch.report.heat import heat_map, shade
 from vouch.report.numbers import Number
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import ITEMS, Cell, Column, Grid, Tone, cells, figure, interval

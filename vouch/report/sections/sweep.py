@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.figures.sweep import Point, points
-from vouch.report.leaders import representative
 from vouch.report.section import Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import ITEMS, MISSING, Column, Grid, cells, figure
 

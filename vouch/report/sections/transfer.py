@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.claims import TRANSFER, transfer_coverages
+from vouch.report.costs import shade
 from vouch.report.evidence import Evidence
-from vouch.report.heat import shade
 from vouch.report.section import Beside, Block, Folded, Part, Section, said
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Tone, cells, interval, percent, rounded
-from vouch.tables.prompts import TEXT as OF_TEXT
-from vouch.tables.transfer import NONE
+from vouch.tables.asked import TEXT as OF_TEXT
+from vouch.tables.results import NONE
 
 TITLE = "Transfer"
 TEXT = Markup("""\

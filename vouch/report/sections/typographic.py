@@ -7,7 +7,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset
 from vouch.report.table import Column, Measured, TableSpec, Tone
-from vouch.tables.prompts import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
+from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 
 TITLE = "Typographic attack"
 TEXT = Markup("""\

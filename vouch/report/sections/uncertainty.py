@@ -4,13 +4,13 @@ import re
 
 from markupsafe import Markup
 
-from vouch.metrics.calibration.uncertainty import CONFIDENCE
-from vouch.metrics.text.stated import VERBALISED
+from vouch.metrics.calibration.certainty import CONFIDENCE
+from vouch.metrics.text.texts import VERBALISED
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
-from vouch.tables.prompts import P_TRUE
+from vouch.tables.asked import P_TRUE
 
 TITLE = "Uncertainty estimates"
 TEXT = Markup("""\

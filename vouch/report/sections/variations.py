@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import effects, losses
+from vouch.report.claims import above_chance, effects, losses
 from vouch.report.costs import (
     ACCURACY,
     CONFIDENCE,
@@ -17,14 +17,14 @@ from vouch.report.costs import (
     beside_a_guess,
     changes,
     costs,
+    heat_map,
     named,
     real_changes,
+    shade,
     variation_cell,
 )
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.heat import heat_map, shade
-from vouch.report.leaders import above_chance
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 

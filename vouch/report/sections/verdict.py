@@ -4,22 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.claims import added_options, added_shares, without_picture
-from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM
-from vouch.report.leaders import (
+from vouch.report.asides import left_out
+from vouch.report.cards import Card, summary_cards, worst_first
+from vouch.report.claims import (
+    added_options,
+    added_shares,
     detectable_effect,
     is_sole_leader,
     leaders,
     preferred,
     significantly_worse,
     why_no_leader,
+    without_picture,
 )
-from vouch.report.left_out import left_out
-from vouch.report.news import worst_first
-from vouch.report.summary_cards import Card, summary_cards
+from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent
-from vouch.tables.prompts import LETTERS
+from vouch.tables.asked import LETTERS
 
 TITLE = "Verdict"
 MEASURES = (

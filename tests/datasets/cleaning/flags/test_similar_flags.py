@@ -6,9 +6,9 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from vouch.datasets.cleaning.cleaning import Picture, examine
-from vouch.datasets.cleaning.flags.similar import BITS, CELL, Use, flags, near_pairs
-from vouch.images.hashing import Look, look
-from vouch.images.pictures import as_rgb
+from vouch.datasets.cleaning.flags import BITS, CELL, Use, near_pairs, similar_flags
+from vouch.images.copies import Look, look
+from vouch.images.opening import as_rgb
 
 GOLDEN = 0x2B1F4863CD13CE19
 
@@ -144,16 +144,20 @@ def test_flags_tell_groups_and_answers_apart():
     def use(item, group, about="", right=""):
         return Use(item, group, about, right)
 
-    assert flags(pictures, {"first": [use(0, "g")], "other": [use(1, "h")]}) == {}
-    assert flags(pictures, {"first": [use(0, "g")], "near": [use(1, "g")]}) == {}
+    assert similar_flags(pictures, {"first": [use(0, "g")], "other": [use(1, "h")]}) == {}
+    assert similar_flags(pictures, {"first": [use(0, "g")], "near": [use(1, "g")]}) == {}
     both = {0: {"near_duplicate_image"}, 1: {"near_duplicate_image"}}
-    assert flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "x")]}) == both
-    assert flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "r", "y")]}) == both
-    found = flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "y")]})
+    assert (
+        similar_flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "x")]}) == both
+    )
+    assert (
+        similar_flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "r", "y")]}) == both
+    )
+    found = similar_flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "y")]})
     assert found == {n: {"near_duplicate_image", "conflicting_answer"} for n in (0, 1)}
     shared = {"first": [use(0, "g", "q", "x"), use(1, "h", "q", "x"), use(2, "h", "q", "y")]}
-    assert flags(pictures, shared) == {n: {"shared_image", "conflicting_answer"} for n in (0, 1, 2)}
-    assert flags(pictures, {"first": [use(0, "g", "q", "x"), use(1, "g", "r", "y")]}) == {}
+    assert similar_flags(pictures, shared) == {n: {"shared_image", "conflicting_answer"} for n in (0, 1, 2)}
+    assert similar_flags(pictures, {"first": [use(0, "g", "q", "x"), use(1, "g", "r", "y")]}) == {}
 
 
 def test_looks_are_golden():

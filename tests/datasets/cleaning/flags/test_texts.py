@@ -1,6 +1,6 @@
 import pytest
 
-from vouch.datasets.cleaning.flags.texts import (
+from vouch.datasets.cleaning.flags import (
     damaged,
     has_bidi_controls,
     has_line_break,

@@ -23,7 +23,7 @@ from vouch.models.released.forms import MAX_ROWS, id_text
 from vouch.models.released.forms.parquet import check_size
 from vouch.models.released.samples import MAX_LINE, Sample, objects, sound
 from vouch.pipeline.errors import UserError
-from vouch.tables.published import model_slug
+from vouch.tables.results import model_slug
 
 SUFFIXES = (".csv", ".tsv", ".xlsx")
 Row = Mapping[str, Any]

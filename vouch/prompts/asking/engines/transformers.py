@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from vouch.models.chat.rendering import Failed, render
-from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.loading.loading import pinned_folder
 from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.asking.engine import A, Asked, Engine, Reply, Settings, too_long
-from vouch.tables.pins import Pin
+from vouch.tables.answered import Pin
 
 REVISION = 1
 WHAT = "cannot be loaded as a language model"
@@ -28,8 +28,7 @@ class LocalWriter:
         import transformers
 
         from vouch.models.loading.boundary import check_tokenizer, opening
-        from vouch.models.loading.image_processor import LOCAL
-        from vouch.models.loading.model_loading import choose_device, hush, load_weights
+        from vouch.models.loading.loading import LOCAL, choose_device, hush, load_weights
 
         device = choose_device(settings.device)
         torch.set_num_threads(settings.threads)

@@ -10,9 +10,8 @@ from typing import Any
 from vouch.prompts.asking.engine import Reply
 from vouch.prompts.rewrites.instruction import Task
 from vouch.prompts.rewrites.rules import ls_a, ls_m, ls_n, same
-from vouch.prompts.rewrites.rules.language import is_english
-from vouch.prompts.rewrites.rules.sentence import Cannot
-from vouch.tables.rewrites import RULES_ARE_ENGLISH
+from vouch.prompts.rewrites.rules.questions import Cannot, is_english
+from vouch.tables.asked import RULES_ARE_ENGLISH
 
 REVISION = 3
 NOT_ENGLISH = f"the rules refuse: {RULES_ARE_ENGLISH}, and this does not read as English"

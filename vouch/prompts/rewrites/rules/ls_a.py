@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.rewrites.rules.sentence import Cannot, capital, compared, semantic
+from vouch.prompts.rewrites.rules.questions import Cannot, capital, compared, semantic
 
 _TABLE: dict[str, dict[str, str]] = load(Path(__file__).parent / "antonyms.yaml")
 _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|[a-z]{3,}est)\b")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.rewrites.rules.sentence import Cannot, compared, semantic
+from vouch.prompts.rewrites.rules.questions import Cannot, compared, semantic
 
 _WORDS = load(Path(__file__).parent / "comparatives.yaml")
 _POSITIVE: dict[str, str] = _WORDS["positives"]

@@ -2,13 +2,17 @@
 
 import re
 
-from vouch.prompts.rewrites.rules.sentence import IN_PICTURE, Cannot, capital, semantic, shaped
-from vouch.prompts.rewrites.rules.subject import (
+from vouch.prompts.rewrites.rules.questions import (
     BE,
+    IN_PICTURE,
     THIRD,
+    Cannot,
+    capital,
     check_active,
     check_no_subject,
     inverted,
+    semantic,
+    shaped,
     subject_and_rest,
 )
 

@@ -2,9 +2,15 @@
 
 import re
 
-from vouch.prompts.rewrites.rules.clause import clause
-from vouch.prompts.rewrites.rules.sentence import IN_PICTURE, Cannot, capital, parse
-from vouch.prompts.rewrites.rules.subject import BE, subject_and_rest
+from vouch.prompts.rewrites.rules.questions import (
+    BE,
+    IN_PICTURE,
+    Cannot,
+    capital,
+    clause,
+    parse,
+    subject_and_rest,
+)
 
 _BEGINS = re.compile(
     r"^(?:what|which|who|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|will|in|on|at)\b"

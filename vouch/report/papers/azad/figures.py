@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.facts import family, size
+from vouch.report.evidence import family, size
 from vouch.report.papers.azad.tables import ACCURACY, COVERAGES, DATASETS, SIZES
 from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import Built, figure
-from vouch.report.reproduce.lookup import KEYS, Absent, Lookup, Measure
+from vouch.report.reproduce.entry import KEYS, Absent, Built, Lookup, Measure, figure
 
 
 def _scored(lookup: Lookup, measures: Sequence[Measure]) -> dict[str, Measure]:

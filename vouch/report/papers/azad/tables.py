@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vouch.report import formatting
-from vouch.report.reproduce.entry import Built, listing, named
-from vouch.report.reproduce.lookup import Better, Lookup, Measure
+from vouch.report.reproduce.entry import Better, Built, Lookup, Measure, listing, named
 from vouch.report.reproduce.pivot import Layout, by_dataset
 from vouch.report.table import Cell, Column, cells
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.metrics.comparison.published import NAMES
+from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.report import formatting
 from vouch.report.papers.kostumov.names import DATASETS, SEVENTH, TEN
 from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import Built, figure
-from vouch.report.reproduce.lookup import MEAN, Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.entry import MEAN, Absent, Built, Lookup, Measure, figure, with_mean
 from vouch.report.reproduce.pivot import Key, Layout, by_dataset, pivot, rounded
 
 HEADS = DATASETS | {MEAN: "Avg"}

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.report.reproduce.entry import models
-from vouch.report.reproduce.lookup import Absent, Lookup, Measure
-from vouch.tables.prompts import LETTERS, ORIGINAL, TEXT
+from vouch.report.reproduce.entry import Absent, Lookup, Measure, models
+from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 
 DATASETS = {
     "mit_state": "M-S",

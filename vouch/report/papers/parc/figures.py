@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.facts import series, size
+from vouch.report.evidence import series, size
 from vouch.report.papers.parc.answers import DATASETS, EVERY, FAMILIES, UNCHANGED, asked_kinds, long
 from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import Built, figure, joined
-from vouch.report.reproduce.lookup import Absent, Lookup, Measure
-from vouch.tables.prompts import ORIGINAL
+from vouch.report.reproduce.entry import Absent, Built, Lookup, Measure, figure, joined
+from vouch.tables.asked import ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
 """Parameters of the language models that the paper counts as 7B or 8B."""

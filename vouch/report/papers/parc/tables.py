@@ -18,11 +18,10 @@ from vouch.report.papers.parc.answers import (
     notes,
 )
 from vouch.report.papers.parc.figures import plane
-from vouch.report.reproduce.entry import Built, joined, listing, named
-from vouch.report.reproduce.lookup import MEAN, Absent, Lookup, with_mean
+from vouch.report.reproduce.entry import MEAN, Absent, Built, Lookup, joined, listing, named, with_mean
 from vouch.report.reproduce.pivot import Layout, pivot
 from vouch.report.table import MISSING, Cell, Column, cells
-from vouch.tables.prompts import ORIGINAL
+from vouch.tables.asked import ORIGINAL
 
 PRINTED = ("reliability", "accuracy", "certainty", "consistency")
 

@@ -20,7 +20,7 @@ from vouch.report.papers.reform.tables import (
     statistics,
 )
 from vouch.report.reproduce.entry import Entry, Paper
-from vouch.tables.prompts import LIKELIHOOD, TEXT
+from vouch.tables.asked import LIKELIHOOD, TEXT
 
 BOTH = (TEXT, LIKELIHOOD)
 # Number, what it shows, the caption of its table, the datasets, the outputs that it has a table for.

@@ -14,9 +14,9 @@ from vouch.report.papers.reform.names import (
     SUFFIX,
     TESTS,
 )
-from vouch.report.reproduce.lookup import Absent, Lookup, Measure
+from vouch.report.reproduce.entry import Absent, Lookup, Measure
 from vouch.report.reproduce.pivot import Key
-from vouch.tables.prompts import LIKELIHOOD, ORIGINAL, TEXT
+from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
 
 SAMPLED = "first_t0.2"
 """The score of the first sample of each test at the authors' temperature."""

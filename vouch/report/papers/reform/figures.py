@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.facts import series, size
+from vouch.report.evidence import series, size
 from vouch.report.papers.reform.answers import accuracy, coco_ranks, long, means
 from vouch.report.papers.reform.names import OUT_OF_DOMAIN, OUTPUT_NAMES
 from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import Built, figure, joined
-from vouch.report.reproduce.lookup import Absent, Lookup, Measure
-from vouch.tables.prompts import LETTERS, TEXT
+from vouch.report.reproduce.entry import Absent, Built, Lookup, Measure, figure, joined
+from vouch.tables.asked import LETTERS, TEXT
 
 NOUNS = dict(enumerate(OUTPUT_NAMES.values()))
 RIGHT = "right answers"

@@ -1,7 +1,7 @@
 """The datasets of ReForm-Eval by dimension, and its models, as it names them."""
 
 from vouch.report.reproduce.entry import models
-from vouch.tables.prompts import LIKELIHOOD, TEXT
+from vouch.tables.asked import LIKELIHOOD, TEXT
 
 COARSE = (
     *("flowers102", "cifar10", "imagenet_1k", "pets37", "vizwiz_2", "vizwiz_4"),

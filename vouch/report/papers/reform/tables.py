@@ -28,12 +28,23 @@ from vouch.report.papers.reform.names import (
     SUFFIX,
     TESTS,
 )
-from vouch.report.reproduce.entry import Built, joined, listing, named
-from vouch.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.entry import (
+    CLEAN,
+    FAITHFUL,
+    MEAN,
+    Absent,
+    Built,
+    Lookup,
+    Measure,
+    joined,
+    listing,
+    named,
+    with_mean,
+)
 from vouch.report.reproduce.pivot import Key, Layout, pivot
 from vouch.report.table import MISSING, Cell, Column, cells
-from vouch.tables.compared import OVERALL
-from vouch.tables.prompts import LIKELIHOOD, ORIGINAL, TEXT
+from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
+from vouch.tables.results import OVERALL
 
 DIMENSIONS = {"generation": 8, "likelihood": 6}
 """Of the benchmark, by output: scene text and captions have no options. Published means are over all."""

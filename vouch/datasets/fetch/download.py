@@ -1,0 +1,229 @@
+"""Where fetched files lie: .vouch/sources, outside every stage's outputs, named by their contents.
+
+hub/              the cache of huggingface_hub: files by their digests, and a folder for each commit
+files/SHA256/     a file that came from an address, under its own name
+found/KEY.json    what an origin was found to be: written when everything is there and verified
+
+Fetching a file from an address: resumed where it stopped, verified, whole or not there.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from http.client import HTTPMessage
+from pathlib import Path
+from typing import IO, Any
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from vouch.datasets.fetch.origin import Download, Origin
+from vouch.datasets.read.files import File
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import canonical_json, replacing_folder, write_json
+from vouch.pipeline.locks import PATIENCE_SECONDS, locked
+
+STORE = Path(".vouch/sources")
+MAX_BYTES = 256 * 2**30  # of one dataset
+_SHA1 = 40  # hexadecimal digits
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file in the store. path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
+
+    name: str
+    path: str
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an origin was found to be. revision: the commit, null for addresses."""
+
+    revision: str | None
+    files: tuple[StoredFile, ...]
+
+    def listed(self) -> tuple[File, ...]:
+        """The files for a loader."""
+        return tuple(File(kept.name, STORE / kept.path) for kept in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes, all files together."""
+        return sum(kept.size for kept in self.files)
+
+
+def recall(origin: Origin) -> Found | None:
+    """What is known of an origin, where all its files are still there in full; else null."""
+    try:
+        values: Any = json.loads(_record(origin).read_text(encoding="utf-8"))
+        files = tuple(StoredFile(**kept) for kept in values["files"])
+        whole = all((STORE / kept.path).stat().st_size == kept.size for kept in files)
+        return Found(values["revision"], files) if whole and files else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None  # missing or damaged: fetched again, which costs a look at what is there
+
+
+def is_whole(found: Found) -> bool:
+    """Whether every file still has the digest that it had when it came; every byte is read."""
+    return all(digest_of(STORE / kept.path, kept.digest) == kept.digest for kept in found.files)
+
+
+def remember(origin: Origin, found: Found) -> None:
+    """Keeps it for the next time."""
+    write_json(_record(origin), asdict(found))
+
+
+def _record(origin: Origin) -> Path:
+    key = hashlib.sha256(canonical_json(origin.model_dump()).encode()).hexdigest()[:32]
+    return STORE / "found" / f"{key}.json"
+
+
+def check_room(needed: int, where: str) -> None:
+    """Raises UserError where so many bytes are too many, or the disk has no room for them."""
+    if needed > MAX_BYTES:
+        raise UserError(f"{where}: {needed:,} bytes, more than the {MAX_BYTES:,} of one dataset; mirror it")
+    STORE.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(STORE).free
+    if needed > free:
+        raise UserError(f"{where}: needs {needed:,} bytes, {STORE} has room for {free:,}; make room")
+
+
+def digest_of(path: Path, like: str = "") -> str:
+    """SHA-256 of a file, hexadecimal; where `like` is a SHA-1, as a git blob has, that of the blob."""
+    with path.open("rb") as file:
+        if len(like) != _SHA1:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        return hashlib.file_digest(file, lambda: blob).hexdigest()
+
+
+TRIES = 5
+_TIMEOUT = 60.0  # seconds without a byte
+_CHUNK = 1 << 20
+_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)", re.IGNORECASE)
+
+
+class _Elsewhere(HTTPRedirectHandler):
+    """Follows a server to other addresses of the web, but never out of encryption."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if not newurl.startswith(("https://", "http://") if req.type == "http" else "https://"):
+            raise UserError(
+                f"{req.full_url}: sends its readers to {newurl[:80]}, where nothing is fetched; correct "
+                "origin"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = build_opener(_Elsewhere)
+
+
+def fetch_address(name: str, download: Download) -> StoredFile:
+    """Brings one file into the store. name: the dataset's. Raises UserError."""
+    known = download.sha256
+    unknown = re.sub(r"\W", "_", download.url)[-120:]
+    partial = STORE / "files" / f".{known or unknown}.partial"
+    lock = partial.with_name(f".{partial.name}.lock")
+    with locked(lock, PATIENCE_SECONDS, str(partial), "fetching it"):
+        there = STORE / "files" / (known or "") / download.filename
+        if known is None or not there.is_file() or digest_of(there) != known:
+            resumed = partial.exists()
+            _complete(name, download, partial)
+            digest = digest_of(partial)
+            if resumed and known not in (None, digest):
+                partial.unlink()  # what it went on from may be of another edition, or damaged
+                _complete(name, download, partial)
+                digest = digest_of(partial)
+            _check_digest(name, download, partial, digest)
+            with replacing_folder(STORE / "files" / digest) as folder:
+                os.replace(partial, folder / download.filename)
+            known = digest
+    path = Path("files") / known / download.filename
+    return StoredFile(download.filename, str(path), (STORE / path).stat().st_size, known)
+
+
+def _check_digest(name: str, download: Download, partial: Path, digest: str) -> None:
+    """Raises UserError, the file removed, where it cannot be the one that is meant."""
+    known, where = download.sha256, f"datasets.{name}: {download.url}"
+    if known == digest:
+        return
+    with partial.open("rb") as file:
+        start = file.read(512)
+    if not start or _PAGE.match(start):
+        partial.unlink()
+        what = "a web page" if start else "nothing"
+        raise UserError(f"{where}: the server sent {what} in place of the file; correct origin, or try later")
+    if known is not None:
+        partial.unlink()
+        raise UserError(
+            f"{where}: its SHA-256 is {digest}, not {known}; the file has changed or is not the one you "
+            "mean: look at it before you correct origin.sha256"
+        )
+
+
+def _complete(name: str, download: Download, partial: Path) -> None:
+    """Fills the partial file, trying again from where a connection was lost. Raises UserError."""
+    if download.sha256 is None:
+        partial.unlink(missing_ok=True)  # what stands there may be an older edition
+    before, problem = -1, ""
+    for _ in range(TRIES):
+        have = partial.stat().st_size if partial.exists() else 0
+        if problem and have == before:
+            break
+        before = have
+        try:
+            _transfer(name, download, partial, have)
+            return
+        except HTTPError as error:
+            raise UserError(
+                f"datasets.{name}: {download.url}: the server answered {error.code}; correct origin, or try "
+                "later"
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            problem = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
+        except ValueError as error:  # what the standard library makes of nonsense in an answer's head
+            raise UserError(
+                f"datasets.{name}: {download.url}: the server's answer cannot be read ({error!s:.120}); "
+                "correct origin, or try later"
+            ) from None
+    raise UserError(
+        f"datasets.{name}: {download.url} is not on this machine ({problem[:160]}); run `vouch fetch {name}` "
+        "on a machine with the network"
+    )
+
+
+def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
+    headers = {"User-Agent": "vouch", **({"Range": f"bytes={have}-"} if have else {})}
+    try:
+        answer = _OPENER.open(Request(download.url, headers=headers), timeout=_TIMEOUT)
+    except HTTPError as error:
+        if error.code != 416 or not have:  # the range begins at the file's end, or the file changed
+            raise
+        partial.unlink()
+        return _transfer(name, download, partial, 0)
+    with answer:
+        begins = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
+        resumed = answer.status == 206 and begins is not None and int(begins[1]) == have
+        length = answer.headers.get("Content-Length")
+        promised = int(length) if length and re.fullmatch(r"[0-9]{1,18}", length) else None
+        where = f"datasets.{name}: {download.url}"
+        check_room(promised or 0, where)
+        with partial.open("ab" if resumed else "wb") as handle:
+            size = have if resumed else 0
+            got = 0
+            while chunk := answer.read(_CHUNK):
+                size, got = size + len(chunk), got + len(chunk)
+                if size > MAX_BYTES:
+                    raise UserError(f"{where}: more than {MAX_BYTES:,} bytes; mirror it")
+                handle.write(chunk)
+        if promised is not None and got < promised:
+            raise http.client.IncompleteRead(b"", promised - got)

@@ -1,0 +1,274 @@
+"""Metrics of calibrated confidence: tables by what a formula rests on. To add one, add an entry.
+
+PER_ROW    from Probabilities [n]: a number a row, the metric is their mean; None where it does not apply
+OF_BINS    from Bins of equal width; OF_MASS from Bins of equally many rows
+OF_ORDER   from Order, the rows in descending order of confidence; NaN: undefined
+OF_LETTERS from Letters
+OF_SCALED  from Scaled, [splits]
+
+Figures of confidence: calibration errors, selective prediction, temperature, answer bias.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vouch.metrics.calibration.calibration import (
+    Bins,
+    Probabilities,
+    Scaled,
+    entropy,
+    equal_slots,
+    log_softmax,
+    mass_slots,
+    scale,
+    tally,
+)
+from vouch.metrics.conformal.figures import Rows
+from vouch.metrics.conformal.sets import Splits
+from vouch.metrics.intervals import Figure, centred, group_sums, resampled, split_figure
+from vouch.metrics.registry import named
+from vouch.metrics.responses import Array, Bools, Floats, Ints, count
+from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+
+if TYPE_CHECKING:
+    from vouch.metrics.config import Config
+
+
+LEAST = np.finfo(np.float64).tiny
+PERCENT = (50, 80, 90)
+"""Shares of the prompts that are answered, for selective_accuracy."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Rows in blocks of equal confidence, the surest first, [..., b]: how many, and their sum of correctness.
+
+    Equals share their correctness, so no metric depends on the order in which they stand.
+    """
+
+    count: Array
+    correct: Array
+
+    @cached_property
+    def wrong(self) -> Array:
+        """[..., b] the errors of each block."""
+        return np.asarray(self.count - self.correct)
+
+    @cached_property
+    def reached(self) -> Array:
+        """[..., b] how many rows there are up to each block, itself included."""
+        return np.cumsum(self.count, axis=-1)
+
+    @cached_property
+    def errors(self) -> Array:
+        """[..., b] how many errors there are up to each block, itself included."""
+        return np.cumsum(self.wrong, axis=-1)
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Per letter, [..., k]: the share of the predictions on it, and of the right answers; both sum to 1."""
+
+    chosen: Array
+    right: Array
+
+
+def brier(probabilities: Probabilities) -> Floats:
+    """[n] sum over the options of (p - y)^2, in 0 ... 2; several answers share y = 1 equally."""
+    truth = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
+    return np.asarray(np.sort((probabilities.p - truth) ** 2, axis=1).sum(axis=1))
+
+
+def entropy_normalised(probabilities: Probabilities) -> Floats:
+    """[n] entropy / log K, in 0 ... 1; 0 where there is one option."""
+    most = np.log(np.maximum(probabilities.options.astype(np.float64), 2))
+    return np.asarray(np.minimum(entropy(probabilities.ranked) / most, 1))
+
+
+def nll(probabilities: Probabilities) -> Floats:
+    """[n] -log of the probability on the answers; 708 nats, of the least float64, where none is possible."""
+    logs = np.where(probabilities.answers, log_softmax(probabilities.logits), -np.inf)
+    right = np.logaddexp.reduce(np.sort(logs, axis=1), axis=1)
+    return np.asarray(np.where(np.isneginf(right), -np.log(LEAST), np.maximum(0.0 - right, 0.0)))
+
+
+def top2_gap(probabilities: Probabilities) -> Floats:
+    """[n] the largest probability minus the second largest, in 0 ... 1.
+
+    It names no option, so it is a measure of certainty and no nonconformity score; that is `margin`.
+    """
+    ranked = np.maximum(probabilities.ranked, 0)
+    second = ranked[:, 1] if ranked.shape[1] > 1 else 0.0
+    return np.asarray(ranked[:, 0] - second)
+
+
+def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
+    """[n] share of the prediction on options with that role; None where no prompt has one."""
+    letters = probabilities.roles == role
+    return probabilities.share(letters) if letters.any() else None
+
+
+def ece(bins: Bins) -> Array:
+    """[...] gaps weighted by the rows of their bin."""
+    return np.asarray((bins.gap * bins.weight).sum(axis=-1))
+
+
+def mce(bins: Bins) -> Array:
+    """[...] the largest gap."""
+    return np.asarray(bins.gap.max(axis=-1))
+
+
+def aurc(order: Order) -> Array:
+    """[...] mean over k = 1 ... n of the error among the k surest rows.
+
+    A block of m rows with mean error r after c rows with e errors adds sum_{j = 1 ... m} (e + j r) / (c + j)
+    = m r + (e - c r) (H(c + m) - H(c)), with harmonic numbers H.
+    """
+    wrong, after = order.wrong, order.reached.astype(np.int64)
+    rate = wrong / np.maximum(order.count, 1)
+    harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, int(after.max()) + 1))]
+    grown = np.diff(harmonic[after], axis=-1, prepend=0.0)
+    curve = wrong + (order.errors - wrong - (order.reached - order.count) * rate) * grown
+    return np.asarray(curve.sum(axis=-1) / after[..., -1])
+
+
+def auroc(order: Order) -> Array:
+    """[...] P(correct row more confident than wrong one) + half of the equals; NaN if all are of a kind."""
+    right, wrong = order.correct, order.wrong
+    total = wrong.sum(axis=-1, keepdims=True)
+    surer = (right * (total - order.errors + wrong / 2)).sum(axis=-1)
+    pairs = right.sum(axis=-1) * total[..., 0]
+    return np.where(pairs > 0, surer / np.where(pairs > 0, pairs, 1), np.nan)
+
+
+def selective_accuracy(order: Order) -> dict[str, Array]:
+    """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
+    reached, found = order.reached, {}
+    for percent in PERCENT:
+        most = -(-percent * reached[..., -1:] // 100)
+        # Of the block in which the last of them falls, only that part counts.
+        share = np.clip((most - reached + order.count) / np.maximum(order.count, 1), 0, 1)
+        found[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
+    return found
+
+
+def by_letter(shares: Array) -> dict[str, Array]:
+    """Shares [..., k] by name of the letter."""
+    return {ascii_uppercase[k]: shares[..., k] for k in range(shares.shape[-1])}
+
+
+PER_ROW: dict[str, Callable[[Probabilities], Any]] = {
+    "accuracy": lambda probabilities: probabilities.correct,
+    "brier": brier,
+    "dont_know_rate": lambda probabilities: on_role(probabilities, DONT_KNOW),
+    "entropy": lambda probabilities: entropy(probabilities.ranked),
+    "entropy_normalised": entropy_normalised,
+    "nll": nll,
+    "none_rate": lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),
+    "tie_rate": lambda probabilities: count(probabilities.tops) > 1,
+    "top2_gap": top2_gap,
+}
+OF_BINS: dict[str, Callable[[Bins], Any]] = {
+    "ece": ece,
+    "mce": mce,
+}
+OF_MASS: dict[str, Callable[[Bins], Any]] = {
+    "ece_mass": ece,
+    "mce_mass": mce,
+}
+OF_ORDER: dict[str, Callable[[Order], Any]] = {
+    "aurc": aurc,
+    "auroc": auroc,
+    "selective_accuracy": selective_accuracy,
+}
+OF_LETTERS: dict[str, Callable[[Letters], Any]] = {
+    "chosen_share": lambda letters: by_letter(letters.chosen),
+    "letter_bias": lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2,
+    "right_share": lambda letters: by_letter(letters.right),
+}
+OF_SCALED: dict[str, Callable[[Scaled], Any]] = {
+    "ece_scaled": lambda scaled: ece(scaled.bins),
+    "ece_test": lambda scaled: ece(scaled.before),
+    "nll_scaled": lambda scaled: scaled.nll,
+    "temperature": lambda scaled: scaled.temperature,
+}
+
+
+BLOCKS = 200
+"""Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""
+
+
+def confidence_figures(
+    probabilities: Probabilities, rows: Rows, groups: Ints, splits: Splits, config: "Config"
+) -> list[Figure]:
+    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
+    their median; what follows from temperature scaling with the percentiles over the splits.
+    """
+    figures = []
+    if splits.sizes.min() > 0 and splits.sizes.max() < len(groups):
+        scaled = scale(rows.ranked, rows.correct, splits, config.bins)
+        found = {name: formula(scaled) for name, formula in OF_SCALED.items()}
+        figures = [
+            split_figure(name, values, len(groups))
+            for name, values in found.items()
+            if not np.isnan(values).any()
+        ]
+    return figures + _resampled(probabilities, groups, config)
+
+
+def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> list[Figure]:
+    """Metrics of sums over rows: all sums of a group are drawn together."""
+    confidence, correct = probabilities.confidence, probabilities.correct
+    bins, letters, surest = config.bins, probabilities.p.shape[1], min(BLOCKS, len(groups))
+    wide, mass, places = (
+        equal_slots(confidence, bins),
+        mass_slots(confidence, bins),
+        mass_slots(-probabilities.sureness, surest),
+    )
+    ones, picked = np.ones(len(groups)), np.asarray(probabilities.picked)
+    right = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
+    sums = group_sums(
+        groups,
+        [
+            *((slots, values, bins) for slots in (wide, mass) for values in (ones, confidence, correct)),
+            *((0, shares[:, letter], 1) for shares in (picked, right) for letter in range(letters)),
+            *((places, values, surest) for values in (ones, correct)),
+        ],
+    )
+    widths = np.cumsum([bins] * 6 + [letters] * 2 + [surest] * 2)
+    parts = np.split(resampled(sums, config.seed), widths[:-1], axis=-1)
+    total = parts[0].sum(axis=-1, keepdims=True)
+    rests_on: tuple[tuple[Mapping[str, Callable[[Any], Any]], Any, Any], ...] = (
+        (OF_BINS, tally(wide, bins, confidence, correct), Bins(*parts[:3])),
+        (OF_MASS, tally(mass, bins, confidence, correct), Bins(*parts[3:6])),
+        (
+            OF_LETTERS,
+            Letters(picked.mean(axis=0), right.mean(axis=0)),
+            Letters(parts[6] / total, parts[7] / total),
+        ),
+        (OF_ORDER, _order(probabilities), Order(parts[8], parts[9])),
+    )
+    figures = []
+    for table, of_all, of_draws in rests_on:
+        for metric, formula in table.items():
+            draws = named(metric, formula(of_draws))
+            for name, value in named(metric, formula(of_all)).items():
+                if not np.isnan(value):
+                    ends = centred(float(value), draws[name])
+                    figures.append(Figure("", name, float(value), len(groups), *ends))
+    return figures
+
+
+def _order(probabilities: Probabilities) -> Order:
+    """Every block of equal confidence."""
+    levels, block = np.unique(-probabilities.sureness, return_inverse=True)
+    counts, correct = (
+        np.bincount(block, values, minlength=len(levels)).astype(np.float64)
+        for values in (None, probabilities.correct)
+    )
+    return Order(counts, correct)

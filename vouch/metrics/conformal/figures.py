@@ -1,0 +1,244 @@
+"""Metrics of prediction sets, OF_SETS, from SetCounts. To add one, add an entry.
+
+Figures of prediction sets: every score, kind of calibration and alpha, over many splits.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.conformal.scores import Penalties, Ranked, rank, score_values, with_penalties
+from vouch.metrics.conformal.sets import (
+    STRATA,
+    Scores,
+    SetMembership,
+    Splits,
+    Strata,
+    answer_scores,
+    group_splits,
+    set_membership,
+    thresholds,
+)
+from vouch.metrics.intervals import HEADLINE, MARGINAL, SHARES, Figure
+from vouch.metrics.registry import metrics, named
+from vouch.metrics.responses import Array, Bools, Floats, Ints, Responses
+
+if TYPE_CHECKING:
+    from vouch.metrics.config import Config
+
+
+SHARE_OF_SIZE = 0.05
+"""Sizes that fewer of the test rows have are left out of worst_size_coverage: a handful says nothing."""
+
+
+@dataclass(frozen=True)
+class SetCounts:
+    """How many test rows have which prediction set.
+
+    counted [..., s]  rows with each code: 4 size + 2 covered + empty, the last before the set was filled
+    correct [...]     mean share of the prediction that is correct, over the same rows
+    options [...]     their mean number of options
+    """
+
+    counted: NDArray[np.int64]
+    correct: Array
+    options: Array
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """[s] size of a code's filled set."""
+        return np.arange(self.counted.shape[-1]) >> 2
+
+    @property
+    def covered(self) -> NDArray[np.int64]:
+        """[s] whether the filled set holds an answer."""
+        return np.arange(self.counted.shape[-1]) >> 1 & 1
+
+    @property
+    def empty(self) -> NDArray[np.int64]:
+        """[s] whether the set was empty before it was filled."""
+        return np.arange(self.counted.shape[-1]) & 1
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """[...] how many test rows there are."""
+        return np.asarray(self.counted.sum(axis=-1))
+
+    def mean(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> Array:
+        """[...] mean over the rows of a quantity [s] of the codes."""
+        return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
+
+
+def uacc(sets: SetCounts) -> Array:
+    """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
+
+    K is the mean number of options where prompts differ.
+    """
+    return np.asarray(sets.correct * np.sqrt(sets.options) / sets.mean(sets.size))
+
+
+def unfilled_coverage(sets: SetCounts) -> Array:
+    """[...] share of the sets that hold an answer and were not empty."""
+    return sets.mean(sets.covered * (1 - sets.empty))
+
+
+def set_size_share(sets: SetCounts) -> dict[str, Array]:
+    """Size, from 1 to the largest -> [...] share of the sets that have it."""
+    return {str(size): sets.mean(sets.size == size) for size in range(1, int(sets.size.max()) + 1)}
+
+
+def worst_size_coverage(sets: SetCounts) -> Array:
+    """[...] minimum over the sizes of the share of sets of that size that hold an answer."""
+    worst = np.ones(sets.counted.shape[:-1])
+    for size in range(1, int(sets.size.max()) + 1):
+        share = sets.mean(sets.size == size)
+        covered = sets.mean((sets.size == size) & (sets.covered == 1))
+        enough = share >= SHARE_OF_SIZE
+        worst = np.where(enough, np.minimum(worst, covered / np.where(enough, share, 1)), worst)
+    return worst
+
+
+OF_SETS: dict[str, Callable[[SetCounts], Any]] = {
+    # Coverage above its target is no merit, but the benchmark's tables rank it so.
+    "coverage": lambda sets: sets.mean(sets.covered),
+    "empty_rate": lambda sets: sets.mean(sets.empty),
+    "set_size": lambda sets: sets.mean(sets.size),
+    "set_size_share": set_size_share,
+    "singleton_rate": lambda sets: sets.mean(sets.size == 1),
+    "uacc": uacc,
+    "unfilled_coverage": unfilled_coverage,
+    "worst_size_coverage": worst_size_coverage,
+}
+
+
+SWEPT = ("coverage", "set_size")
+"""Metrics that are given for every share of `score.shares`."""
+Drawn = tuple[str, str, str, float, Array]
+"""score, metric, calibration, alpha, and one number of every split [splits]."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a protocol: ranked, categories [n], correct [n]; by name of the score its order and that of
+    the answers [n], as in vouch.metrics.conformal.scores, with the penalties."""
+
+    ranked: Ranked
+    categories: Ints
+    correct: Floats | Bools
+    scores: dict[str, Scores]
+    answers: dict[str, Array]
+    penalties: Penalties
+
+    def strata(self, kind: str) -> Strata:
+        """The strata of a kind of calibration."""
+        return STRATA[kind](self.ranked, self.categories)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Sets of one score: thresholds [splits, strata] by its order, the set membership of all rows, and their
+    counts."""
+
+    limits: Array
+    membership: SetMembership
+    counts: SetCounts
+
+
+def rows_of(
+    responses: Responses, correct: Floats | Bools, scores: Sequence[str], penalties: Penalties
+) -> Rows:
+    """Rows from responses; correct [n]: share of each row's prediction that is correct; scores: names."""
+    ranked = rank(responses)
+    formulas: dict[str, Scores] = {name: with_penalties(name, penalties) for name in scores}
+    answers = answer_scores(ranked, formulas)
+    return Rows(ranked, responses.categories, correct, formulas, answers, penalties)
+
+
+class Calibrations:
+    """Sets of the same rows under the same splits; what they share is computed once."""
+
+    def __init__(self, rows: Rows, splits: Splits) -> None:
+        self.rows, self.splits = rows, splits
+        self.correct = splits.test_means(rows.correct)
+        self.options = splits.test_means(rows.ranked.options)
+
+    def of(self, strata: Strata, alpha: float) -> dict[str, Calibrated]:
+        """The sets of every score."""
+        limits = {
+            score: thresholds(answers, strata.answers, strata.number, self.splits, alpha)
+            for score, answers in self.rows.answers.items()
+        }
+        found = set_membership(self.rows.ranked, self.rows.scores, limits, strata.rows)
+        return {
+            score: Calibrated(
+                limits[score], each, SetCounts(each.counts(self.splits), self.correct, self.options)
+            )
+            for score, each in found.items()
+        }
+
+
+def set_figures(
+    rows: Rows, groups: Ints, splits: Splits, config: "Config"
+) -> tuple[list[Figure], dict[str, SetMembership]]:
+    """All figures of sets, and the set membership by score under the main calibration.
+
+    A kind of calibration with a single stratum is left out: it is the marginal one.
+    """
+    drawn: list[Drawn] = []
+    calibrations = Calibrations(rows, splits)
+    main = {}
+    for kind in config.strata:
+        strata = rows.strata(kind)
+        if strata.number == 1 and kind != MARGINAL:
+            continue
+        for alpha in config.alphas:
+            found = calibrations.of(strata, alpha)
+            values = _values(found, kind, rows.penalties)
+            drawn += [(score, metric, kind, alpha, each) for score, metric, each in values]
+            if kind == MARGINAL and alpha == config.main_alpha:
+                main = {score: each.membership for score, each in found.items()}
+    for share in config.shares:
+        other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
+        found = other.of(rows.strata(MARGINAL), config.main_alpha)
+        for metric in SWEPT:
+            name = f"{metric}_calibrated_on_{100 * share:g}"  # in percent
+            for score, each in found.items():
+                drawn.append((score, name, MARGINAL, config.main_alpha, OF_SETS[metric](each.counts)))
+    return _figures(drawn, len(rows.ranked)), main
+
+
+def _values(
+    found: dict[str, Calibrated], kind: str, penalties: Penalties
+) -> Iterator[tuple[str, str, Array]]:
+    """score, metric, [splits]: every metric of the sets of all scores, and their thresholds."""
+    for metric, formula in OF_SETS.items():
+        of_score = {score: formula(each.counts) for score, each in found.items()}
+        if metrics()[metric].authors:
+            of_score["mean"] = np.mean([of_score[score] for score in HEADLINE], axis=0)
+        for score, values in of_score.items():
+            yield from ((score, name, each) for name, each in named(metric, values).items())
+    yield "", "infinite_threshold_rate", np.isinf(found[HEADLINE[0]].limits).mean(axis=1)
+    if kind == MARGINAL:
+        limits = {score: each.limits[:, 0] for score, each in found.items()}
+        for score, each in limits.items():
+            yield score, "threshold", score_values(score, each, penalties)
+        if "margin" in limits:
+            yield "margin", "negative_threshold_rate", (limits["margin"] < 0).astype(np.float64)
+
+
+def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
+    """Means over the splits with percentiles; nothing of a number that is infinite in some split."""
+    finite = [each for each in drawn if np.isfinite(each[-1]).all()]
+    if not finite:
+        return []
+    lows, highs = np.percentile(np.stack([values for *_, values in finite]), SHARES, axis=1)
+    figures = []
+    for (score, metric, kind, alpha, values), low, high in zip(finite, lows, highs, strict=True):
+        figure = Figure(score, metric, float(values.mean()), items, float(low), float(high), kind, alpha)
+        spread = metric != "infinite_threshold_rate"
+        figures.append(figure if spread else replace(figure, low=None, high=None))
+    return figures

@@ -1,0 +1,336 @@
+"""How well a text matches one reference: 0 ... 1.
+
+Answers to open questions read out of longer texts, as the references ask: a number, a list, or words.
+
+cider_d: CIDEr-D of captions against all their references (Vedantam, Zitnick and Parikh 2015).
+
+Cosine of clipped TF-IDF vectors of 1- to 4-grams, times a Gaussian of the difference in length (sigma 6),
+mean over the references and the sizes, times 10: between 0 and 10. A gram's rarity is counted over the
+references of all the rows that are scored together; NaN where none is rarer than another, as of one
+picture. Words: lower case, without punctuation. Length: the
+number of pairs of words, as in the code of pycocoevalcap.
+
+vqa_score: min(1, matches / 3), each reference left out once, and the mean of that (Antol et al. 2015).
+
+Made for ten references, one from each of ten people; equal ones stand for several people. A single reference
+has nobody left when it is left out: then it is matched or not. Texts are normalised as VQA's evaluation does:
+lower case, number words as digits, no articles, its rules of punctuation, apostrophes restored.
+
+Metrics of answers to open questions, ANSWERS; `score.answers` says which a dataset has.
+
+To add one, add an entry. A formula takes n generated texts and the references of each, at least one, and
+returns [n] scores. Several references are alternatives, but for cider_d and vqa_score.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from unicodedata import normalize
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from vouch.metrics.text.numbers import Quantity, canonical, number, quantity, tight, trimmed, undressed, wide
+from vouch.metrics.text.reader.open import items, phrase, value
+from vouch.metrics.text.reader.spans import ANSWER
+from vouch.metrics.text.wording import plain
+from vouch.tables.thoughts import apart
+
+References = Sequence[Sequence[str]]
+ANLS_THRESHOLD = 0.5
+TOLERANCE = 0.05
+LONG = 20
+"""Words beyond which a number that stands in a text need not be its answer."""
+_OF_A_NUMBER = r"(?<=\d)[^\w\s](?=\d)|(?<![\w.])[.](?=\d)|(?<![\w)])-(?=\.?\d)"
+"""Punctuation that belongs to a number: 3.5, 1/2, 10:30, .5, -5."""
+_BELONGS = re.compile(_OF_A_NUMBER)
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+
+
+def anls(text: str, reference: str) -> float:
+    """1 - Levenshtein distance / length of the longer text, 0 where that distance is half the length or more
+    (Biten et al. 2019). In lower case with single spaces; composed and decomposed accents are the same."""
+    first, second = (" ".join(normalize("NFC", each.lower()).split()) for each in (text, reference))
+    longer = max(len(first), len(second))
+    if longer == 0:
+        return 1.0
+    # Beyond the cutoff the distance is too large; it bounds the work on a long text.
+    distance = Levenshtein.distance(first, second, score_cutoff=int(ANLS_THRESHOLD * longer))
+    return 1 - distance / longer if distance < ANLS_THRESHOLD * longer else 0.0
+
+
+def exact_match(text: str, reference: str) -> float:
+    """1 or 0: the same but for case, spaces, outer punctuation and a leading article, or what a longer text
+    gives as its answer."""
+    return float(plain(text) == plain(reference) or same(text, reference))
+
+
+def lower_match(text: str, reference: str) -> float:
+    """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
+    first, second = (normalize("NFC", each.strip().lower()) for each in (text, reference))
+    return float(first == second)
+
+
+def ocr_contains(text: str, reference: str) -> float:
+    """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
+    wanted, said = words(reference), words(text)
+    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
+    if contained and len(said) > LONG and of_reference(reference) is not None:
+        return float(same(text, reference))
+    return float(contained)
+
+
+def word_accuracy(text: str, reference: str) -> float:
+    """Share of the reference's words in the text; 0 without a letter or digit in the reference.
+
+    The same as ocr_contains where references are single words.
+    """
+    wanted, found = words(reference), set(words(text))
+    return sum(word in found for word in wanted) / len(wanted) if wanted else 0.0
+
+
+def relaxed_accuracy(text: str, reference: str) -> float:
+    """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case.
+
+    A longer text counts by the number or the words that it gives as its answer.
+    """
+    found, wanted = _number(text), _number(reference)
+    if not wanted:
+        return max(lower_match(text, reference), float(plain(phrase(text)) == plain(reference)))
+    stated = of_text(text) if found is None else None
+    shares = [stated / 100] if stated is not None and ("%" in text or "percent" in text) else []
+    known = [value for value in (found, stated, *shares) if value is not None]
+    return float(any(abs(value - wanted) / abs(wanted) <= TOLERANCE for value in known))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, of letters and digits alone, and its numbers."""
+    return [canonical(word) for word in _PUNCTUATION.sub(_kept, wide(text).lower()).split()]
+
+
+def _kept(found: re.Match[str]) -> str:
+    return found.group() if _BELONGS.match(found.string, found.start()) else ""
+
+
+def _number(text: str) -> float | None:
+    """A number with nothing but a percent sign."""
+    found = quantity(undressed(text))
+    if (
+        found is None
+        or found.unit not in ("", "%")
+        or any(char.isalpha() for char in text.lower().replace("e", ""))
+    ):
+        return None
+    return found.value / 100 if found.unit else found.value
+
+
+_EXACT, _THOUSAND = 1e-9, 1000
+_BRACKETS = frozenset("()[]{}")
+_DECIMALS = re.compile(r"\.(\d+)(?!\d|[eE*x×]|\s?[x×])")
+_FORMULA = re.compile(r"[\d=+*/^<>(\[\\√π]")
+
+
+def numeric(references: Sequence[str]) -> bool:
+    """Whether the question asks for a number."""
+    return bool(references) and all(of_reference(one) is not None for one in references)
+
+
+def of_reference(reference: str) -> float | None:
+    """The number that a reference is."""
+    return number(undressed(reference))
+
+
+def of_text(text: str) -> float | None:
+    """The number that a text gives as its answer."""
+    found = _given(text)
+    return found.value if found else None
+
+
+def _given(text: str) -> Quantity | None:
+    reading = value(text)
+    return quantity(undressed(reading.span)) if reading.verdict == ANSWER else None
+
+
+def same(text: str, reference: str) -> bool:
+    """Whether a text gives the reference as its answer: a number to the decimals of the reference, and in its
+    unit where both name one, a list item by item, a formula but for blanks, else the words."""
+    wanted = quantity(undressed(reference))
+    if wanted is not None:
+        found = _given(text)
+        if found is None or (found.unit and wanted.unit and found.unit != wanted.unit):
+            return False
+        slack = _precision(reference, wanted.value)
+        # A chart may count in millions and not say so in its labels.
+        scale = max(found.scale, wanted.scale) if min(found.scale, wanted.scale) == 1 else 1.0
+        scale = scale if scale >= _THOUSAND else 1.0
+        return any(abs(found.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
+    if reference.strip().startswith("[") and (known := items(reference)) is not None:
+        listed = items(text) or (None if _BRACKETS & set(text) else items(f"[{text.strip()}]"))
+        return listed is not None and list(map(_item, listed)) == list(map(_item, known))
+    said = phrase(text)
+    return plain(said) == plain(reference) or (
+        _FORMULA.search(reference) is not None and _tight(said) == _tight(reference)
+    )
+
+
+def _tight(text: str) -> str:
+    """Undressed, without blanks."""
+    return tight(trimmed(undressed(text)).lower())
+
+
+def _precision(reference: str, wanted: float) -> float:
+    """Half a unit of the last decimal; of a whole number what arithmetic leaves."""
+    decimals = _DECIMALS.search(reference)
+    return (0.5 * 10.0 ** -len(decimals[1]) if decimals else 0.0) + _EXACT * abs(wanted)
+
+
+def _item(item: str) -> float | str:
+    found = number(item)
+    return item if found is None else found
+
+
+LONGEST_GRAM = 4
+SIGMA = 6.0
+SCALE = 10.0
+Grams = Counter[tuple[str, ...]]
+
+
+def cider_d(texts: Sequence[str], references: References) -> list[float]:
+    """[n] in 0 ... 10; NaN for all where no gram of the references is missing from those of some row."""
+    known = [[_grams(caption_words(one)) for one in each] for each in references]
+    seen: Grams = Counter()
+    for each in known:
+        seen.update(gram for gram in set().union(*each))
+    if all(rows == len(known) for rows in seen.values()):
+        return [math.nan] * len(known)
+    total = math.log(max(len(known), 1))
+    pairs = zip(texts, known, strict=True)
+    return [_score(_grams(caption_words(text)), each, seen, total) for text, each in pairs]
+
+
+def caption_words(text: str) -> list[str]:
+    """Words of a caption."""
+    return re.findall(r"\w+(?:['’]\w+)?", normalize("NFC", text.lower()))
+
+
+def _grams(tokens: list[str]) -> Grams:
+    return Counter(
+        tuple(tokens[start : start + size])
+        for size in range(1, LONGEST_GRAM + 1)
+        for start in range(len(tokens) - size + 1)
+    )
+
+
+def _score(said: Grams, known: Sequence[Grams], seen: Grams, total: float) -> float:
+    ours = _vectors(said, seen, total)
+    return SCALE * float(np.mean([_similarity(ours, _vectors(one, seen, total)) for one in known]))
+
+
+Vectors = tuple[list[dict[tuple[str, ...], float]], np.ndarray, int]
+
+
+def _vectors(grams: Grams, seen: Grams, total: float) -> Vectors:
+    """TF-IDF by gram for each size, the norms [sizes], and the length: the number of pairs of words."""
+    parts: list[dict[tuple[str, ...], float]] = [{} for _ in range(LONGEST_GRAM)]
+    for gram, times in grams.items():
+        parts[len(gram) - 1][gram] = times * (total - math.log(max(1, seen[gram])))
+    norms = np.array([math.sqrt(sum(value**2 for value in part.values())) for part in parts])
+    return parts, norms, sum(times for gram, times in grams.items() if len(gram) == 2)
+
+
+def _similarity(ours: Vectors, theirs: Vectors) -> float:
+    """Mean over the sizes of grams."""
+    (said, norms, length), (known, known_norms, known_length) = ours, theirs
+    dots = np.array(
+        [
+            sum(min(value, other[gram]) * other[gram] for gram, value in part.items() if gram in other)
+            for part, other in zip(said, known, strict=True)
+        ]
+    )
+    product = norms * known_norms
+    cosines = np.divide(dots, product, out=dots.astype(float), where=product > 0)
+    return float(cosines.mean()) * math.exp(-((length - known_length) ** 2) / (2 * SIGMA**2))
+
+
+ENOUGH = 3
+_MARKS = ';/[]"{}()=+\\_-><@`,?!'
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DIGITS = {"none": "0"} | {word: str(number) for number, word in enumerate(_NUMBERS)}
+_ARTICLES = {"a", "an", "the"}
+_COMMA_IN_NUMBER = re.compile(r"\d,\d")
+_FULL_STOP = re.compile(r"\.(?!\d)")
+# As in VQA's evaluation: what lacks one of its apostrophes gets it back, `dont` and `couldnt've` alike.
+_SHORTENED = """
+ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
+he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am might've mightn't mightn't've must've
+mustn't needn't not've o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've
+somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's something'd
+something'd've something'll that's there'd there'd've there're there's they'd they'd've they'll they're
+they've 'twas wasn't we'd've we've weren't what'll what're what's what've when's where'd where's where've
+who'd who'd've who'll who's who've why'll why're why's won't would've wouldn't wouldn't've y'all
+y'all'd've y'all'll you'd you'd've you'll you're you've
+"""
+_CONTRACTIONS = {
+    word[:at] + word[at + 1 :]: word
+    for word in _SHORTENED.split()
+    for at in range(len(word))
+    if word[at] == "'"
+} | {"somebody'd": "somebodyd"}
+
+
+def vqa_score(texts: Sequence[str], references: References) -> list[float]:
+    """[n] in 0 ... 1."""
+    return [
+        _vqa_score_score(normal(text), list(map(normal, known)))
+        for text, known in zip(texts, references, strict=True)
+    ]
+
+
+def _vqa_score_score(text: str, known: list[str]) -> float:
+    same = known.count(text)
+    if len(known) == 1:
+        return float(same)
+    left_in = [min(1.0, (same - (one == text)) / ENOUGH) for one in known]
+    return sum(left_in) / len(left_in)
+
+
+def normal(text: str) -> str:
+    """The text as VQA's evaluation compares it."""
+    text = " ".join(text.lower().split())
+    in_number = _COMMA_IN_NUMBER.search(text) is not None
+    cleaned = text
+    for mark in _MARKS:
+        beside_space = f"{mark} " in text or f" {mark}" in text
+        cleaned = cleaned.replace(mark, "" if beside_space or in_number else " ")
+    words = (_DIGITS.get(word, word) for word in _FULL_STOP.sub("", cleaned).split())
+    return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
+
+
+Pair = Callable[[str, str], float]
+Scores = Callable[[Sequence[str], References], list[float]]
+
+
+def _best(pair: Pair) -> Scores:
+    """Scores from the largest value of `pair(text, reference)` over a text's references."""
+    return lambda texts, references: [
+        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
+    ]
+
+
+def _spoken(formula: Scores) -> Scores:
+    """Scores of the texts without their thoughts."""
+    return lambda texts, references: formula([apart(text).answer for text in texts], references)
+
+
+_FORMULAS: dict[str, Scores] = {
+    "anls": _best(anls),
+    "cider_d": cider_d,
+    "exact_match": _best(exact_match),
+    "lower_match": _best(lower_match),
+    "ocr_contains": _best(ocr_contains),
+    "relaxed_accuracy": _best(relaxed_accuracy),
+    "vqa_score": vqa_score,
+    "word_accuracy": _best(word_accuracy),
+}
+ANSWERS = {name: _spoken(formula) for name, formula in _FORMULAS.items()}

@@ -1,0 +1,130 @@
+"""Rules that published benchmarks read their answers by.
+
+Rules that read an option out of a generated text, PARSERS; `score.parsers` says which, in order.
+
+To add one, add an entry: parse(text, choices) -> Reading. Where its verdict is NONE, the next one is tried. A
+rule never raises and takes time linear in the text. `reader` weighs all that a text says
+(vouch/metrics/text/reader/reader); the others are those of published benchmarks, and give no reason.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from vouch.metrics.text.numbers import wide
+from vouch.metrics.text.reader.reader import read as weighed
+from vouch.metrics.text.reader.spans import NONE, OPTION, Choices, Reading, opening
+from vouch.metrics.text.wording import as_written
+
+_MARK = re.compile(r"\(([1-9A-Za-z])\)")
+_CUE = "Answer:"
+_STRIPPED = (",", ".", "!", "?", ";", ":", "'")
+_FEW_WORDS = 5
+Named = tuple[int, ...] | None
+"""Places of the options that a text names, as shown; one that no option has is an answer, and a wrong one."""
+
+
+def first_mark(text: str, choices: Choices) -> Named:
+    r"""The option of the first `\([1-9A-Za-z]\)` anywhere in the text (ReForm-Eval, Li et al. 2023).
+
+    A, a and 1 all stand for the first option, whatever marks were shown. A mark beyond the options is a wrong
+    answer, but an answer.
+    """
+    found = _MARK.search(text)
+    if found is None:
+        return None
+    mark = found.group(1)
+    return (int(mark) - 1 if mark.isdigit() else ord(mark.upper()) - ord("A"),)
+
+
+def contains(text: str, choices: Choices) -> Named:
+    """Every option that the text contains, by its mark in brackets or its words, in the order shown (PARC).
+
+    There a response is correct if it contains one or several correct answers, and wrong if it contains the
+    answer of the original question that a variation flipped (Schmalfuss et al. 2025). Words
+    inside a longer option's words do not count as the shorter option, nor 5 inside 3.5.
+    """
+    first = opening(text, choices)
+    found = set() if first is None else {first}
+    said = wide(text)
+    found |= {index for index, mark in enumerate(choices.marks) if f"({mark})" in said}
+    rest = f" {' '.join(said.casefold().split())}"
+    by_length = sorted(
+        enumerate(map(as_written, choices.texts)), key=lambda option: (-len(option[1]), option[0])
+    )
+    for index, words in by_length:
+        if words:
+            before = r"(?<!\d[.,])(?<![\s(]\.)(?<!-)" if words[0].isdigit() else ""
+            after = r"(?![.,]\d|\^\d)" if words[-1].isdigit() else ""
+            sought = rf"(?<![^\W_]){before}{re.escape(words)}(?![^\W_]){after}"
+            rest, times = re.subn(sought, "\0", rest)
+            if times:
+                found.add(index)
+    return tuple(sorted(found)) or None
+
+
+def mmmu(text: str, choices: Choices) -> Named:
+    """The rule of the authors of MMMU-Pro (Yue et al. 2024), but for their random guess.
+
+    After the last `Answer:` the only option whose letter occurs; else letters in brackets, else letters
+    before a space, else before a full stop, else, in texts of more than five words, option texts. Of several
+    the one that stands last; letters inside words count, as they do there. Where they would guess at random,
+    nothing is found.
+    """
+    place = text.rfind(_CUE)
+    if place >= 0:
+        tail = text[place + len(_CUE) :]
+        after = [index for index, mark in enumerate(choices.marks) if mark in tail]
+        if len(after) == 1:
+            return (after[0],)
+    for character in _STRIPPED:
+        text = text.strip(character)
+    text = f" {text} "
+    for sought, ranked in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
+        found = _last(text, choices.marks, sought.format, ranked.format)
+        if found is not None:
+            return (found,)
+    if len(text.split()) > _FEW_WORDS:
+        found = _last(text.lower(), choices.texts, str.lower, str.lower)
+        if found is not None:
+            return (found,)
+    return None
+
+
+def _last(
+    text: str, names: tuple[str, ...], sought: Callable[[str], str], ranked: Callable[[str], str]
+) -> int | None:
+    """Of the names that occur in one form the one that stands last in the other; the first of equals."""
+    there = [index for index, name in enumerate(names) if sought(name) in text]
+    return max(there, key=lambda index: text.rfind(ranked(names[index])), default=None)
+
+
+READER = "reader"
+DEFAULT_PARSERS = (READER,)
+
+
+def _of(rule: Callable[[str, Choices], Named]) -> Callable[[str, Choices], Reading]:
+    """A published rule as a parser: what it names is the answer, be it several options."""
+
+    def parse(text: str, choices: Choices) -> Reading:
+        places = rule(text, choices)
+        return Reading(NONE) if places is None else Reading(OPTION, places)
+
+    return parse
+
+
+PARSERS: dict[str, Callable[[str, Choices], Reading]] = {
+    "contains": _of(contains),
+    "first_mark": _of(first_mark),
+    "mmmu": _of(mmmu),
+    READER: weighed,
+}
+
+
+def read(text: str, choices: Choices, parsers: Sequence[str]) -> tuple[str, Reading]:
+    """The first parser that finds something, else the last one, and what it found."""
+    name, reading = "", Reading(NONE)
+    for name in parsers:
+        reading = PARSERS[name](text, choices)
+        if reading.verdict != NONE:
+            break
+    return name, reading

@@ -1,0 +1,343 @@
+"""The word that stands before a place in a text, but for fillers.
+
+What stands around the places that name options: words before and behind, the sentence and the line.
+"""
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+from vouch.metrics.text.numbers import BOX
+from vouch.metrics.text.reader.cues import (
+    AFFIRMED,
+    BEST,
+    BUT,
+    CONCLUDES,
+    CONDITION,
+    DENIALS,
+    DENIED,
+    ENDS,
+    LONGEST,
+    MID_CONDITION,
+    MUST,
+    OTHERS,
+    SCRIPT,
+    TRUE,
+    WORDS,
+    any_of,
+    asks_for,
+    declines,
+    either,
+    names_answer,
+    phrases,
+    words_of,
+)
+from vouch.metrics.text.reader.spans import BRACKETED, Group
+
+LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
+"""Kinds of words."""
+OPENERS = " \t\"'([{「『*_<"
+
+
+def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool]:
+    """The kind of the word that stands before, but for fillers, and whether a filler names an answer.
+
+    asked: whether the question is what cannot be, so that `it cannot be B` is an answer.
+    """
+    noun = False
+    for _ in range(8):
+        while at > 0 and said[at - 1] in OPENERS:
+            at -= 1
+        if at == 0 or said[at - 1] == "\n":
+            return START, noun
+        last = said[at - 1]
+        if last == ":" or last == BOX or (last in "-–—" and said[at - 2 : at - 1] == " "):
+            return LINK, noun
+        if last in ".,;!?。、)]}-–—":
+            return _script(said, at)[0] or STOP, noun
+        kind, begin = _script(said, at) if last >= SCRIPT else _word(low, at)
+        if kind in (LINK, CHOOSE) and not asked and _denied(low, begin):
+            return NOT, noun
+        if kind != "filler":
+            return kind or WORD, noun
+        noun = noun or names_answer(low[begin:at])
+        at = begin
+    return WORD, noun
+
+
+def _denied(low: str, at: int) -> bool:
+    """Whether a negation stands before, but for two fillers: `cannot possibly be`, `no es`."""
+    for _ in range(3):
+        begin = low.rfind(" ", 0, at - 1) + 1
+        word = low[begin : at - 1]
+        if word in DENIALS:
+            return low[at - 1] == " "
+        if WORDS.get(word) != "filler":
+            return False
+        at = begin
+    return False
+
+
+def _script(said: str, at: int) -> tuple[str, int]:
+    for ending, kind in ENDS:
+        if said.endswith(ending, max(0, at - 8), at):
+            return kind, at - len(ending)
+    return "", at - 1
+
+
+def _word(low: str, at: int) -> tuple[str, int]:
+    """The kind of the longest phrase that ends here."""
+    words = low[max(0, at - 40) : at].replace("\n", " ").split(" ")
+    last = words[-1].lstrip("\"'([{*,")
+    for count in range(min(LONGEST, len(words)), 1, -1):
+        phrase = " ".join(words[-count:]).lstrip("\"'([{*,")
+        if kind := WORDS.get(phrase):
+            return kind, at - len(phrase)
+    return WORDS.get(last) or (LINK if last.endswith("'s") else ""), at - len(last)
+
+
+SENTENCE_END = re.compile(
+    r"[.!?。\n](?<![\W_][A-Za-z]\.)(?:(?<=[。\n])|(?=[\"')\]_*」]{0,4}\s)|(?<=[!?])(?=[⺀-鿿]))"
+)
+CLOSERS = re.compile(r"[\s\"')\]}」』*_.,;:!?。、>]*")
+_BULLET = re.compile(
+    r"[ \t]{0,12}(?:[-•·+>#–*]{1,4}|\d{1,2}[.)])?[ \t]{0,4}[\"'(\[{「『*]{0,4}"
+    rf"(?:{either(phrases('named'))}[ \t]{{0,2}})?(?:{either(phrases('definite'))} )?[\"'(\[{{「*]{{0,4}}",
+    re.IGNORECASE,
+)
+_ASIDES = " \t\n-•·>#\"'([{「*"
+_FAR = re.compile(rf"(?<!\w){either(phrases('far'))}\s[^,.;:\n]{{0,36}}$")
+_PRONOUN = re.compile(rf"\W{{0,4}}(?:{either(phrases('mine'))} )?{either(phrases('pronoun'))}(?:'s| )")
+_SHORTEST, _FARTHEST = 5, 400
+_HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
+_SUITS = re.compile(either(phrases("suits")))
+_OFFERED = re.compile(
+    "".join(f"(?<!{one} )" for one in phrases("chosen")) + rf"{either(phrases('offers'))}\W{{0,6}}$"
+)
+_CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
+_BECAUSE = re.compile(any_of(phrases("because")))
+_EMBEDS = re.compile(any_of(phrases("embeds")))
+
+
+_PLAIN = str.maketrans(dict.fromkeys("\"'()[]*,;:「『", " "))
+_STOPS = " \t\"')]*,;."
+_TAKEN_BACK = rf"{any_of(phrases('corrects'))}[\s,、。:;.!?…—–-]{{0,6}}"
+_CORRECTS = re.compile(
+    rf"{_TAKEN_BACK}(?:{any_of(phrases('told'))}[\s:]{{0,3}})?(?:{any_of(phrases('called'))}\s)?[\s\"'(\[*]{{0,4}}$"
+)
+
+
+def _fillers(low: str) -> bool:
+    """Whether a short text holds nothing but words that may stand before an option."""
+    return len(low) <= 32 and all(
+        WORDS.get(word) in ("filler", "link", "choose") for word in low.translate(_PLAIN).split()
+    )
+
+
+class Text:
+    """A text, in lower case as well, with the ends of its sentences."""
+
+    def __init__(self, said: str, low: str, question: str = "") -> None:
+        self.said, self.low, self.boxes = said, low, BOX in said
+        self.asks_wrong, self.asks_denial = asks_for(question)
+        self.starts = [0] + [match.end() for match in SENTENCE_END.finditer(said)]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words in lower case."""
+        return words_of(self.low)
+
+    @cached_property
+    def others(self) -> list[int]:
+        """Where lines begin that say what is wrong with the other options."""
+        lines = _HEADING.finditer(self.low)
+        return [line.start() for line in lines if OTHERS.search(line.group()) and names_answer(line.group())]
+
+    @cached_property
+    def declines(self) -> list[tuple[int, int]]:
+        """Where it declines."""
+        return declines(self.low, self.words)
+
+
+class Context:
+    """A place that names options, and what stands around it.
+
+    begin, end: of its sentence; line: beginning of its line. left: kind of the word before. head: nothing but
+    a bullet stands before in its line.
+    """
+
+    def __init__(self, text: Text, group: Group) -> None:
+        self.text, self.group = text, group
+        index = bisect_right(text.starts, group.start)
+        self.begin = max(text.starts[index - 1], group.start - _FARTHEST)
+        end = text.starts[index] if index < len(text.starts) else len(text.said)
+        self.end = min(end, group.end + _FARTHEST)
+        self.line = text.said.rfind("\n", max(0, group.start - 200), group.start) + 1
+        near = group.start - self.line <= 48
+        self.head = near and _BULLET.fullmatch(text.said, self.line, group.start) is not None
+        self.left, self._noun = before(text.said, text.low, group.start, text.asks_denial)
+
+    @cached_property
+    def noun(self) -> bool:
+        """Whether an answer is spoken of before, in the sentence."""
+        return self._noun or names_answer(
+            self.text.low[max(self.begin, self.group.start - 300) : self.group.start]
+        )
+
+    @property
+    def boxed(self) -> bool:
+        """Whether it stands in a box."""
+        return (
+            self.text.boxes
+            and BOX in self.text.said[max(self.line, self.group.start - 40) : self.group.start]
+        )
+
+    @cached_property
+    def first(self) -> bool:
+        """Whether nothing stands before in the text."""
+        return self.head and not self.text.said[max(0, self.line - 300) : self.line].strip(_ASIDES)
+
+    @cached_property
+    def lead(self) -> str:
+        """The sentence before its line, in lower case."""
+        lead = self.text.low[max(0, self.line - 300) : self.line].rstrip(_ASIDES).rsplit("\n", 1)[-1]
+        ends = [match.end() for match in SENTENCE_END.finditer(lead)]
+        return lead[ends[-1] :] if ends else lead
+
+    @cached_property
+    def closed(self) -> int:
+        """Where the punctuation behind it ends."""
+        found = CLOSERS.match(self.text.said, self.group.end)
+        return found.end() if found else self.group.end
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether nothing else stands in its line."""
+        return self.head and (
+            self.closed == len(self.text.said) or "\n" in self.text.said[self.group.end : self.closed]
+        )
+
+    @cached_property
+    def ends(self) -> bool:
+        """Whether it stands in brackets or ends its sentence."""
+        return self.group.form == BRACKETED or self.text.said[self.group.end : self.group.end + 1] in (
+            "",
+            ".",
+            "\n",
+            "。",
+        )
+
+    @cached_property
+    def affirmed(self) -> bool:
+        """Whether it is said to be the answer."""
+        return AFFIRMED.match(self.text.said, self.group.end) is not None
+
+    @property
+    def untrue(self) -> bool:
+        """Whether it is spoken against by what is said of it."""
+        return self.left != NOT and DENIED.match(self.text.said, self.group.end) is not None
+
+    @property
+    def true(self) -> bool:
+        """Whether it is called a true statement, where the question is which of them is wrong."""
+        return self.text.asks_wrong and TRUE.match(self.text.said, self.group.end) is not None
+
+    @property
+    def suits(self) -> bool:
+        """Whether it is affirmed by a word that may be said of several options."""
+        found = AFFIRMED.match(self.text.said, self.group.end)
+        return found is not None and _SUITS.search(found.group()) is not None
+
+    @property
+    def offered(self) -> bool:
+        """Whether options are only named as what there is to choose from: `The options are: (A)`."""
+        return (
+            _OFFERED.search(self.text.low, max(self.begin, self.group.start - 40), self.group.start)
+            is not None
+        )
+
+    @property
+    def called(self) -> bool:
+        """Whether it is called an option or a choice."""
+        return (
+            _CALLED.search(self.text.low, max(self.begin, self.group.start - 16), self.group.start)
+            is not None
+        )
+
+    @property
+    def best(self) -> bool:
+        """Whether it is set above the others."""
+        return BEST.match(self.text.said, self.group.end) is not None
+
+    @property
+    def denied(self) -> bool:
+        """Whether it is spoken against, or only compared."""
+        if self.left == NOT:
+            return True
+        if self.left in (WORD, WEAK) and _FAR.search(
+            self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
+        ):
+            return True
+        return DENIED.match(self.text.said, self.group.end) is not None and not self.affirmed
+
+    def denies(self, other: "Context") -> bool:
+        """Whether what denies it after a comma denies the next option instead: `C, is not B`."""
+        said, start = self.text.said, other.group.start
+        found = DENIED.match(said, self.group.end)
+        return found is not None and "," in found.group() and _fillers(self.text.low[found.end() : start])
+
+    def turns(self, last: "Context") -> bool:
+        """Whether it stands for the option before, which is denied: `not A but B`."""
+        between = self.text.low[last.group.end : self.group.start]
+        found = BUT.match(between.lstrip(_STOPS)) if last.left == NOT else None
+        return found is not None and _fillers(between.lstrip(_STOPS)[found.end() :])
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it takes back what was said before: `A. Wait, no: B`."""
+        near = self.text.low[max(0, self.group.start - 48) : self.group.start]
+        goes_on = self.text.said[self.group.end : self.group.end + 1] < SCRIPT
+        return (self.ends or not goes_on) and _CORRECTS.search(near) is not None
+
+    @property
+    def conditional(self) -> bool:
+        """Whether only a condition is spoken of, and not "if I had to choose"."""
+        said, start = self.text.said, self.group.start
+        found = CONDITION.match(said, self.begin) or MID_CONDITION.search(said, self.begin, start)
+        return found is not None and MUST.search(said, self.begin, start) is None
+
+    @property
+    def concludes(self) -> bool:
+        """Whether its sentence draws a conclusion."""
+        return CONCLUDES.search(self.text.low, self.begin, self.group.start) is not None
+
+    @property
+    def told(self) -> bool:
+        """Whether its sentence says what `it` or `this` is."""
+        return _PRONOUN.match(self.text.low, self.begin) is not None
+
+    @property
+    def explains(self) -> bool:
+        """Whether it stands behind a `because`."""
+        return _BECAUSE.search(self.text.low, self.begin, self.group.start) is not None
+
+    @property
+    def declined(self) -> bool:
+        """Whether its sentence declines: `I cannot say whether it is (A)`, not `I cannot see it, but (A)`."""
+        before, end = self._declining
+        if end < 0 or self.conceded:
+            return False
+        return not self.group.marked or _EMBEDS.search(before, end) is not None
+
+    @property
+    def conceded(self) -> bool:
+        """Whether its sentence declines, but not this: `I cannot be sure, but (A)`."""
+        before, end = self._declining
+        return end >= 0 and BUT.search(before, end) is not None
+
+    @cached_property
+    def _declining(self) -> tuple[str, int]:
+        """What stands before in the sentence, and where it ends to decline; -1 where it does not."""
+        before = self.text.low[max(self.begin, self.group.start - 400) : self.group.start]
+        found = declines(before, words_of(before)) if len(before) >= _SHORTEST else []
+        return before, found[-1][1] if found else -1

@@ -1,0 +1,175 @@
+"""Texts before they are read: without tokens, thoughts, LaTeX, and questions that they make up.
+
+The reader of answers: it collects all that speaks for or against an option, and weighs it.
+
+To add a language, add its lines to cues.toml. spans.py finds the places that name options, before.py and
+context.py what stands around them, weigh.py what each is worth, decide.py holds the rules; statements.py
+reads what names no option by its own words, open.py answers to open questions.
+"""
+
+import re
+
+from vouch.metrics.text.numbers import boxed, number, tight, trimmed, undressed
+from vouch.metrics.text.reader.cues import QUESTION, RESTATES
+from vouch.metrics.text.reader.decide import EXPLICIT, PASSING, decide
+from vouch.metrics.text.reader.spans import (
+    NONE,
+    OPTION,
+    SEVERAL,
+    Choices,
+    Known,
+    Reading,
+    known,
+    opening,
+    without_article,
+)
+from vouch.metrics.text.wording import EDGES
+from vouch.tables.thoughts import apart
+
+FIRST, LAST = 4_000, 16_000
+ANSWERED = 1_000
+"""A further question begins after an answer: what is longer and names none only in passing goes on."""
+_TOKENS = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
+)
+
+
+def shortened(text: str) -> str:
+    """No thought, no tokens; of what is longer than FIRST + LAST characters its beginning and its end."""
+    text = apart(text).answer
+    if len(text) > FIRST + LAST:
+        text = f"{text[:FIRST]}\n{text[-LAST:]}"
+    if "<" in text or "[" in text:
+        text = _TOKENS.sub("\n", text)
+    return text.strip()
+
+
+def prepared(text: str) -> str:
+    """Shortened and bare."""
+    return bare(shortened(text))
+
+
+def bare(text: str) -> str:
+    """Undressed, with single asterisks for bold."""
+    return undressed(text).replace("**", "*").replace("`", "").replace("__", "")
+
+
+def lowered(said: str) -> tuple[str, str]:
+    """The text and the same in lower case, of the same length."""
+    low = said.lower()
+    if len(low) != len(said):
+        low = "".join(char.lower() if len(char.lower()) == 1 else char for char in said)
+    return said, low
+
+
+def cut(said: str) -> str | None:
+    """What stands before a question that the text makes up; None where it makes up none."""
+    question = QUESTION.search(said, 1)
+    return None if question is None else said[: question.start()]
+
+
+def restated(said: str, head: str) -> str:
+    """What follows the head where the model says its question again, up to a further one; else nothing."""
+    if not RESTATES.match(said, len(head)):
+        return ""
+    further = (found.start() for found in QUESTION.finditer(said, len(head) + 1))
+    return said[len(head) : next((at for at in further if not RESTATES.match(said, at)), len(said))]
+
+
+_BARE, _SHORT = 4, 400
+_MARK = re.compile(r"[(\[*]{0,2}([^\W_])[.):\]*]{1,3}(?!\d)\s{0,3}")
+
+
+def read(text: str, choices: Choices) -> Reading:
+    """What the text says: one option, several, none, or that it declines; and the reason."""
+    text = shortened(text)
+    if len(text) <= _BARE:  # without a look at the options, which takes longer
+        plain = text.strip(EDGES).lower()
+        for place, mark in enumerate(choices.marks):
+            if plain and mark.lower() == plain and (plain.isalpha() or trimmed(text).lower() == plain):
+                return Reading(OPTION, (place,), "mark alone", plain)
+    options = known(choices)
+    whole = _whole(text, options)
+    if whole is not None:
+        return whole
+    said = bare(text)
+    head = cut(said)
+    if head and (reading := _read(head, options, choices.question)).verdict != NONE:
+        goes_on = len(head) > ANSWERED and reading.kind in PASSING
+        again = said if goes_on else restated(said, head)
+        weak = again and reading.kind not in EXPLICIT and opening(head, choices) is None
+        solved = _read(again, options, choices.question) if weak else reading
+        return solved if solved.kind in EXPLICIT else reading
+    return _read(said, options, choices.question)
+
+
+def _read(said: str, options: Known, question: str) -> Reading:
+    return _boxed(said, options) or decide(*lowered(said), options, question)
+
+
+def _boxed(said: str, options: Known) -> Reading | None:
+    """What the last box holds, where it is nothing but an option, or equals one."""
+    content = boxed(said)
+    reading = _whole(content, options) if content else None
+    if reading is None and "=" in content:
+        reading = _whole(content.rpartition("=")[2], options)
+    return reading._replace(kind=f"boxed {reading.kind.partition(' ')[0]}") if reading else None
+
+
+def _whole(text: str, options: Known) -> Reading | None:
+    """A text that is nothing but a mark, an option's text, both, or its value; None for any other."""
+    if len(text) > _SHORT:
+        return None
+    if len(text) > 1:
+        text = " ".join(undressed(text).lower().split())
+    exact = trimmed(text).lower()
+    if found := _alone(exact, options):
+        return found
+    plain = text.strip(EDGES).lower()
+    value = number(exact) if options.values or plain != exact else None
+    if options.values and value is not None:
+        # `5!` is 120, or an exclamation.
+        place = options.valued(value)
+        if place is None and exact.endswith("!"):
+            place = options.valued(float(exact[:-1]))
+        if place is not None:
+            return Reading(OPTION, (place,), "value alone", exact)
+    if plain != exact and value is None and (found := _alone(plain, options)):
+        return found
+    return _marked(exact, options)
+
+
+def _alone(plain: str, options: Known) -> Reading | None:
+    """Nothing but a mark, or an option's text."""
+    place = options.places.get(plain)
+    if place is not None:
+        return Reading(OPTION, (place,), "mark alone", plain)
+    place = _named(plain, options)
+    return None if place is None else Reading(OPTION, (place,), "text alone", plain)
+
+
+def _marked(plain: str, options: Known) -> Reading | None:
+    """A mark and the text or the value of an option, be it another one's."""
+    found = _MARK.match(plain)
+    place = options.places.get(found[1]) if found else None
+    if found is None or place is None:
+        return None
+    rest = trimmed(plain[found.end() :])
+    if rest and rest in (options.texts[place], without_article(options.texts[place])):
+        return Reading(OPTION, (place,), "mark and text alone", plain)
+    other = _named(rest, options)
+    if other is None and options.values and (value := number(rest)) is not None:
+        other = options.valued(value)
+    if other == place:
+        return Reading(OPTION, (place,), "mark and text alone", plain)
+    if other is not None and plain[:2] != "a:":
+        return Reading(SEVERAL, tuple(sorted((place, other))), "mark and another text", plain)
+    return None
+
+
+def _named(plain: str, options: Known) -> int | None:
+    """The option with this text, but for an article or blanks, or with words of the same meaning."""
+    place = options.unique.get(plain, options.unique.get(without_article(plain)))
+    if place is None and options.compact:
+        place = options.compact.get(tight(plain))
+    return options.equal.get(plain) if place is None else place

@@ -1,0 +1,344 @@
+"""What a pass of a decoder gets beside its tokens: pictures, a value for each token, masks, caches.
+
+Forward passes of a decoder that reads pictures: a prefix once, then what follows it.
+
+Written against what all families of the transformers library have in common; what differs between
+them is read off the model: the positions its text decoder receives, the kinds of its cache layers.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import DynamicCache
+
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.rows import Job, Unsupported, layer_kinds, trie_masks
+from vouch.pipeline.errors import UserError
+
+# Continuing a cache puts new tensors in their place and never writes in them, so rows may share memory.
+_NEVER_WRITTEN = frozenset({"keys", "values"})
+
+
+def row_of(layer: Any, row: int) -> Any:
+    """One row of a layer, as a layer of its own in memory of its own."""
+    return _changed([layer], lambda name, values: values[0][row : row + 1].clone())
+
+
+def join(layers: Sequence[Any]) -> Any:
+    """Rows of one layer together; continuing it changes none of them."""
+
+    def joined(name: str, values: Sequence[torch.Tensor]) -> torch.Tensor:
+        if len(values) > 1:
+            return torch.cat(list(values))
+        return values[0] if name in _NEVER_WRITTEN else values[0].clone()
+
+    return _changed(layers, joined)
+
+
+def fresh(cache: Any) -> Any:
+    """A cache that goes on from where another one is; continuing it does not change that one."""
+    copied = copy.copy(cache)
+    copied.layers = [join([layer]) for layer in cache.layers]
+    return copied
+
+
+def _changed(layers: Sequence[Any], make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor]) -> Any:
+    """A layer whose tensors of rows are made from those of `layers`; the rest is the first one's.
+
+    Raises Unsupported where something else may hold a part of each row.
+    """
+
+    def made(name: str, values: Sequence[Any]) -> Any:
+        if isinstance(values[0], dict):
+            return {key: made(name, [one[key] for one in values]) for key in values[0]}
+        return make(name, values) if _has_rows(values[0]) else values[0]
+
+    for layer in layers:
+        held = [
+            part
+            for one in vars(layer).values()
+            for part in (one.values() if isinstance(one, dict) else [one])
+        ]
+        rows = {one.shape[0] for one in held if _has_rows(one)}
+        small = [one for one in held if isinstance(one, torch.Tensor) and 1 <= one.ndim <= 2]
+        if any(isinstance(one, list) and one for one in held) or any(one.shape[0] in rows for one in small):
+            raise Unsupported(f"the model's cache layer {type(layer).__name__} is of an unknown kind")
+    changed = copy.copy(layers[0])
+    for name in vars(layers[0]):
+        setattr(changed, name, made(name, [getattr(one, name) for one in layers]))
+    return changed
+
+
+def _has_rows(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.ndim >= 3
+
+
+# Tell tokens of a picture from text; what follows a prefix is text, of which models need not be told.
+TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
+
+
+class Inputs:
+    """Inputs of a loaded model, on its device."""
+
+    def __init__(self, model: Any, device: str) -> None:
+        self._model, self._device = model, device
+        self._config = model.config.get_text_config()
+
+    def _tensor(self, value: torch.Tensor) -> torch.Tensor:
+        """A tensor where the model is, numbers with a fraction as the model has them."""
+        return value.to(self._device, self._model.dtype if value.is_floating_point() else value.dtype)
+
+    def shown(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+        """The pictures of all rows, by name of the argument."""
+        given = {name: [row[name] for row in rows] for name in rows[0]}
+        if "image_token_pooling" in given:
+            # Numbers of patches among all of a pass; -1 stands for none.
+            count = rows[0]["pixel_values"].shape[:2].numel()
+            given["image_token_pooling"] = [
+                torch.where(value < 0, value, value + row * count)
+                for row, value in enumerate(given["image_token_pooling"])
+            ]
+        axes = {"pixel_values": -1} if "target_sizes" in given else {}  # the patches of all in one row
+        return {name: self._tensor(torch.cat(values, axes.get(name, 0))) for name, values in given.items()}
+
+    def beside(
+        self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
+    ) -> dict[str, torch.Tensor]:
+        """Tensors beside the `length` tokens after `past`, beyond a prompt as beside its last token.
+
+        last: all of them beyond it.
+        """
+        beside = {}
+        for name in rows[0].by_token:
+            if past and name in TOKEN_KINDS:
+                continue
+            parts = []
+            for row in rows:
+                value = row.by_token[name]
+                following = value[:, :0] if last else value[:, past : past + length]
+                beyond = value[:, -1:].expand(-1, length - following.shape[1], *value.shape[2:])
+                if name == "token_type_ids" and self._model.config.model_type == "paligemma":
+                    beyond = torch.ones_like(beyond)  # an answer, which its prompt must not see
+                parts.append(torch.cat([following, beyond], dim=1))
+            beside[name] = self._tensor(torch.cat(parts))
+        return beside
+
+    def masks(self, attends: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
+        """The attention mask of tries (`trie_masks`), one for each kind of layer where there are several."""
+        given = trie_masks(attends, depths, past, self._config)
+        if self._config._attn_implementation != "sdpa":
+            lowest = torch.finfo(self._model.dtype).min
+            given = {
+                kind: torch.zeros(attends.shape, dtype=self._model.dtype).masked_fill(~attends, lowest)
+                for kind, attends in given.items()
+            }
+        masks = {kind: mask[:, None].to(self._device) for kind, mask in given.items()}
+        return masks if len(masks) > 1 else masks["full_attention"]
+
+    def cache(self) -> DynamicCache:
+        """An empty one."""
+        return DynamicCache(config=self._model.config)
+
+    def joined(self, rows: Iterable[Sequence[Any]]) -> DynamicCache:
+        """The cache of all rows, from each one's layers; updating it changes none of these."""
+        cache = self.cache()
+        cache.layers = [join(layers) for layers in zip(*rows, strict=True)]
+        return cache
+
+
+@dataclass(frozen=True)
+class State:
+    """What a model has cached of one row: layers of one row, number of tokens, the next position."""
+
+    layers: tuple[Any, ...]
+    length: int
+    next: int
+
+
+@dataclass(frozen=True)
+class PassResult:
+    """Result of a pass over r rows.
+
+    logits  [r, n, vocabulary] float32 at the wanted places; rows of the last projection beyond the
+            tokenizer's vocabulary are padding and are cut off
+    cache   of all rows, None where it was not wanted
+    mask    [r, tokens of the cache] what rows may look at; next: [r] the position after each row's last token
+    """
+
+    logits: torch.Tensor
+    cache: Any | None
+    mask: torch.Tensor
+    next: torch.Tensor
+
+
+class Forward:
+    """A loaded model. vocabulary: tokens of its tokenizer. pad: token that fills rows up.
+
+    positions: position ids that the text decoder received in the last pass, [r, t] or [3, r, t], None
+    where it counted by itself. Raises UserError for a model with an encoder of text.
+    """
+
+    def __init__(self, model: Any, device: str, vocabulary: int, pad: int) -> None:
+        self.model, self.device, self._vocabulary, self._pad = model, device, vocabulary, pad
+        self.inputs = Inputs(model, device)
+        self._config = model.config.get_text_config()
+        if model.config.is_encoder_decoder or self._config.is_encoder_decoder:
+            raise UserError(
+                f"{type(model).__name__} writes with a decoder of its own beside what it reads; "
+                "only a model that goes on from its prompt can be asked in this way"
+            )
+        self._decoder = model.get_decoder()
+        accepted = inspect.signature(type(model).forward).parameters
+        self.token_kinds = frozenset(TOKEN_KINDS & accepted.keys())
+        # Some models cannot be called without a picture: what follows one is for their language model.
+        optional = "pixel_values" not in accepted or accepted["pixel_values"].default is None
+        self._text_model = model if optional else model.language_model
+        self._projects_all = "logits_to_keep" not in accepted
+        self.positions: torch.Tensor | None = None
+
+    def may_pad(self, tokens: int) -> bool:
+        """Whether rows padded on the right can be continued, up to `tokens` with padding and answer.
+
+        Padding moves what came before it out of a sliding window, and into a recurrent state.
+        """
+        kinds = layer_kinds(self._config)
+        if kinds == {"full_attention"}:
+            return True
+        return kinds <= {"full_attention", "sliding_attention"} and tokens <= self._config.sliding_window
+
+    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+        """The cache after the prefix of each row; all prefixes have one length."""
+        length = rows[0].prefix
+        ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
+        cache = self.inputs.cache()
+        self._run(
+            self.model,
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **self.inputs.shown([row.shown for row in rows]),
+            **self.inputs.beside(rows, 0, length),
+        )
+        following = _after(self.positions, torch.full((len(rows),), length - 1, device=self.device))
+        return [
+            State(tuple(row_of(layer, row) for layer in cache.layers), length, int(following[row]))
+            for row in range(len(rows))
+        ]
+
+    def logits(self, rows: Sequence[Job], states: Sequence[State] | None) -> torch.Tensor:
+        """[r, n, vocabulary] float32 at the wanted places of rows; states: after their prefixes, if any."""
+        if rows[0].mode == "trie" and states is not None:
+            return self.tries(rows, states)
+        return self.chains(rows, states).logits
+
+    def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> PassResult:
+        """Each row's sequence, padded on the right. keep: return the cache, for decoding.
+
+        With states the sequences follow them; without, they are whole prompts and pictures are shown.
+        """
+        prepared, length = [row.prepared for row in rows], rows[0].length
+        ids = torch.full((len(rows), length), self._pad)
+        mask = torch.zeros((len(rows), length), dtype=torch.long)
+        for row, one in enumerate(rows):
+            ids[row, : len(one.sequence)] = torch.tensor(one.sequence)
+            mask[row, : len(one.sequence)] = 1
+        ends = mask.sum(dim=1).to(self.device) - 1
+        past = states[0].length if states else 0
+        given: dict[str, Any] = self.inputs.beside(prepared, past, length)
+        cache = None
+        if states:
+            starts = torch.tensor([state.next for state in states])
+            given["position_ids"] = (starts[:, None] + torch.arange(length)).to(self.device)
+            mask = torch.cat([torch.ones((len(rows), past), dtype=torch.long), mask], dim=1)
+            cache = self.inputs.joined(state.layers for state in states)
+        else:
+            given |= self.inputs.shown([one.shown for one in prepared])
+            cache = self.inputs.cache() if keep else None
+        mask = mask.to(self.device)
+        logits = self._run(
+            self.model if prepared[0].shown and not states else self._text_model,
+            input_ids=ids.to(self.device),
+            attention_mask=mask,
+            past_key_values=cache,
+            use_cache=cache is not None,
+            logits_to_keep=torch.tensor([row.wanted for row in rows], device=self.device),
+            **given,
+        )
+        return PassResult(logits, cache if keep else None, mask, _after(self.positions, ends))
+
+    def tries(self, rows: Sequence[Job], states: Sequence[State]) -> torch.Tensor:
+        """See logits: each row's trie after its state."""
+        length = rows[0].length
+        ids = torch.full((len(rows), length), self._pad)
+        depths = torch.zeros((len(rows), length), dtype=torch.long)
+        attends = torch.eye(length, dtype=torch.bool).repeat(len(rows), 1, 1)
+        for row, trie in enumerate(row.trie for row in rows if row.trie is not None):
+            count = len(trie)
+            ids[row, :count] = torch.from_numpy(trie.tokens)
+            depths[row, :count] = torch.from_numpy(trie.depths)
+            attends[row, :count, :count] = torch.from_numpy(trie.attends)
+        starts = torch.tensor([state.next for state in states])
+        prepared = [row.prepared for row in rows]
+        return self._run(
+            self._text_model,
+            input_ids=ids.to(self.device),
+            attention_mask=self.inputs.masks(attends, depths, states[0].length),
+            position_ids=(starts[:, None] + depths).to(self.device),
+            past_key_values=self.inputs.joined(state.layers for state in states),
+            use_cache=True,
+            logits_to_keep=torch.tensor([row.wanted for row in rows], device=self.device),
+            **self.inputs.beside(prepared, states[0].length, length, last=True),
+        )
+
+    def step(self, rows: Sequence[Prepared], tokens: torch.Tensor, read: PassResult) -> PassResult:
+        """One further token [r] of every row after `read`, whose cache goes on."""
+        mask = torch.cat([read.mask, torch.ones_like(read.mask[:, :1])], dim=1)
+        logits = self._run(
+            self._text_model,
+            input_ids=tokens[:, None],
+            attention_mask=mask,
+            position_ids=read.next[:, None],
+            past_key_values=read.cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **self.inputs.beside(rows, len(rows[0].ids) - 1, 1, last=True),
+        )
+        return PassResult(logits, read.cache, mask, read.next + 1)
+
+    def _run(self, network: Any, **given: Any) -> torch.Tensor:
+        """Logits, float32."""
+
+        def note(_module: Any, _inputs: Any, received: Mapping[str, Any]) -> None:
+            self.positions = received.get("position_ids")
+
+        keep = given.pop("logits_to_keep") if self._projects_all else None
+        hook = self._decoder.register_forward_pre_hook(note, with_kwargs=True)
+        try:
+            output = network(**given)
+        finally:
+            hook.remove()
+        logits: torch.Tensor = output.logits[..., : self._vocabulary]
+        if isinstance(keep, torch.Tensor):
+            logits = logits.gather(1, keep[..., None].expand(-1, -1, logits.shape[-1]))
+        elif keep is not None:
+            logits = logits[:, -keep:]
+        return logits.float()
+
+
+def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:
+    """[r] the position that follows the token at place `ends` of each row.
+
+    Of several position ids a token (time, height, width), text goes on after the largest so far.
+    """
+    if positions is None:
+        return ends + 1
+    if positions.ndim == 2:
+        positions = positions[None]
+    so_far = positions.expand(-1, len(ends), -1).amax(dim=0).cummax(dim=1).values
+    return so_far.gather(1, ends[:, None])[:, 0] + 1

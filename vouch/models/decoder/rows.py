@@ -1,0 +1,236 @@
+"""Token sequences with common beginnings as one tree, so that a model reads each beginning once.
+
+Rows of forward passes made from packs of questions. A job is one row; jobs of one shape share a pass.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vouch.models.decoder.preparing import Prepared
+from vouch.pipeline.errors import UserError
+from vouch.tables.asked import LIKELIHOOD, TEXT
+
+
+@dataclass(frozen=True)
+class Trie:
+    """n nodes, every one after its parent.
+
+    tokens, depths  [n] token and distance from the root (0 for a first token)
+    attends         [n, n] whether a row's node attends to a column's: to itself and its ancestors
+    paths           for every sequence its nodes, first token first
+    """
+
+    tokens: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    attends: NDArray[np.bool_]
+    paths: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def build(sequences: Sequence[Sequence[int]]) -> Trie:
+    """The tree of some token sequences, in their order."""
+    tokens: list[int] = []
+    parents: list[int] = []
+    depths: list[int] = []
+    children: dict[tuple[int, int], int] = {}
+    paths = []
+    for sequence in sequences:
+        node, path = -1, []
+        for depth, token in enumerate(sequence):
+            child = children.setdefault((node, token), len(tokens))
+            if child == len(tokens):
+                tokens.append(token)
+                parents.append(node)
+                depths.append(depth)
+            path.append(child)
+            node = child
+        paths.append(tuple(path))
+    attends = np.eye(len(tokens), dtype=bool)
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            attends[node, : parent + 1] = attends[parent, : parent + 1]
+    return Trie(np.array(tokens, dtype=np.int64), np.array(depths, dtype=np.int64), attends, tuple(paths))
+
+
+class Unsupported(UserError):
+    """This model does not support a mode: reading a trie, or continuing a cache."""
+
+
+def layer_kinds(config: Any) -> set[str]:
+    """Kinds of the layers of a text decoder, by its configuration."""
+    given = getattr(config, "layer_types", None)
+    sliding = getattr(config, "sliding_window", None) is not None
+    return set(given or ["sliding_attention" if sliding else "full_attention"])
+
+
+def trie_masks(
+    attends: torch.Tensor, depths: torch.Tensor, past: int, config: Any
+) -> dict[str, torch.Tensor]:
+    """[r, n, kept + n] whether nodes attend to what a layer kept of `past` tokens, and to nodes.
+
+    attends: [r, n, n] of the tries. depths: [r, n]. A sliding layer keeps less than its window of what
+    came before. Raises Unsupported for layers that read tokens in their order.
+    """
+    kinds = layer_kinds(config)
+    if not kinds <= {"full_attention", "sliding_attention"}:
+        raise Unsupported(f"layers of kind {sorted(kinds)} need every token in its order")
+    if "full_attention" not in kinds:
+        raise Unsupported("a sliding window over all layers")
+    window = getattr(config, "sliding_window", None)
+    widths = {kind: window if kind == "sliding_attention" else None for kind in sorted(kinds)}
+    return {kind: _mask(attends, depths, past, width) for kind, width in widths.items()}
+
+
+def _mask(attends: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
+    kept = past if window is None else min(past, window - 1)
+    before = torch.ones((*attends.shape[:2], kept), dtype=torch.bool)
+    allowed = torch.cat([before, attends], dim=2)
+    if window is not None:
+        places = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
+        allowed &= depths[:, :, None] - places[:, None] < window
+    return allowed
+
+
+Mode = Literal["trie", "batch", "plain"]
+MODES: tuple[Mode, ...] = ("trie", "batch", "plain")  # fastest first
+
+MAX_NODES = 1024  # of a trie: its mask grows with the square
+MAX_WANTED = 512  # rows of the vocabulary's width
+
+
+@dataclass(frozen=True)
+class Target:
+    """The places of a job whose logits answer one question.
+
+    wanted: for letters and text the place of the last prompt token; for likelihood, of each option, the
+    places before its tokens; `option` is the first option's number. Places count from the job's first token.
+    """
+
+    prepared: Prepared
+    wanted: tuple[tuple[int, ...], ...]
+    option: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row of a pass.
+
+    mode: trie (several questions after a prefix), batch (one sequence after a prefix), plain (one whole
+    prompt). sequence: tokens of batch and plain. length: places it is padded to. wanted: places whose
+    logits are read, padded to a power of two so that the shape follows from the pack alone.
+    """
+
+    mode: Mode
+    output: str
+    prepared: Prepared
+    targets: tuple[Target, ...]
+    length: int
+    wanted: tuple[int, ...]
+    trie: Trie | None = None
+    sequence: tuple[int, ...] = ()
+
+    @property
+    def shape(self) -> Hashable:
+        """What rows of one pass have in common."""
+        prefix = 0 if self.mode == "plain" else self.prepared.prefix
+        text = self.output == TEXT
+        return (self.mode, prefix, self.length, len(self.wanted), text, self.prepared.shown_shape)
+
+    @property
+    def asked(self) -> list[Prepared]:
+        """The questions that it serves."""
+        return [target.prepared for target in self.targets]
+
+
+def padded_length(tokens: int, bucket: int) -> int:
+    """The length a row is padded to: a multiple of `bucket`, at least one place more than it needs.
+
+    The spare place keeps every row padded. A batch without any padding would get no attention mask,
+    for which a GPU has other kernels, so that a prompt's last bits would depend on its company.
+    """
+    return (tokens // bucket + 1) * bucket
+
+
+def jobs(
+    output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
+) -> Iterator[Job]:
+    """The jobs of a pack. Prompts without pictures are always read whole (`plain`), text is never a trie.
+
+    may_pad: whether a row of so many tokens, padding and answer included, can be continued after
+    padding; see Forward. Other rows that a text is to follow are not padded.
+    """
+    groups: dict[str, list[Prepared]] = {}
+    for one in prepared:
+        if one.prefix and mode == "trie" and output != TEXT:
+            groups.setdefault(one.prefix_digest, []).append(one)
+            continue
+        chained: Mode = "plain" if mode == "plain" or not one.prefix else "batch"
+        start = 0 if chained == "plain" else one.prefix
+        for number, (sequence, places) in enumerate(_branches(output, one, start)):
+            length = padded_length(len(sequence), bucket)
+            if output == TEXT and not may_pad(start + length + one.question.max_tokens):
+                length = len(sequence)
+            target = Target(one, (places,), number)
+            yield Job(chained, output, one, (target,), length, _padded(places), sequence=sequence)
+    for group in groups.values():
+        yield from _tries(output, group, bucket)
+
+
+def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For each option its sequence from `start` on, without its last token, and the places before its tokens.
+
+    Letters and text go on from the prompt as an option of one token does.
+    """
+    prompt, options = prepared.ids[start:], prepared.options if output == LIKELIHOOD else ((0,),)
+    last = len(prompt) - 1
+    return [((*prompt, *option[:-1]), tuple(range(last, last + len(option)))) for option in options]
+
+
+def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
+    """Greedily as many questions a trie as its size allows, in their order."""
+    chosen: list[Prepared] = []
+    job: Job | None = None
+    for one in group:
+        more = _trie(output, [*chosen, one], bucket)
+        if job is not None and not _fits(more):
+            yield job
+            chosen, more = [], _trie(output, [one], bucket)
+        chosen.append(one)
+        job = more
+    if job is not None:
+        yield job
+
+
+def _fits(job: Job) -> bool:
+    wanted = sum(len(path) for target in job.targets for path in target.wanted)
+    return job.trie is not None and len(job.trie) <= MAX_NODES and wanted <= MAX_WANTED
+
+
+def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
+    branches = [_branches(output, one, one.prefix) for one in group]
+    trie = build([sequence for of_one in branches for sequence, _ in of_one])
+    paths = iter(trie.paths)
+    targets = tuple(
+        Target(
+            one,
+            tuple(
+                tuple(path[place] for place in places)
+                for (_, places), path in zip(of_one, paths, strict=False)
+            ),
+        )
+        for one, of_one in zip(group, branches, strict=True)
+    )
+    nodes = sorted({node for target in targets for path in target.wanted for node in path})
+    return Job("trie", output, group[0], targets, padded_length(len(trie), bucket), _padded(nodes), trie)
+
+
+def _padded(wanted: Sequence[int]) -> tuple[int, ...]:
+    count = 1 << (len(wanted) - 1).bit_length()
+    return (*wanted, *[wanted[-1]] * (count - len(wanted)))

@@ -1,0 +1,280 @@
+"""How far each running stage is, for `vouch watch`: .vouch/running/STAGE.json.
+
+It is there while a stage runs, and after an error or a kill until the next run of it. Nothing depends on it.
+
+How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt.
+"""
+
+import gc
+import hashlib
+import json
+import os
+import platform
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
+from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
+from vouch.pipeline.files import UNUSED, read_otherwise, set_aside
+from vouch.pipeline.intact import Recorded, refuse_damaged
+from vouch.pipeline.locks import stage_lock
+from vouch.pipeline.run_record import versions, write_records
+from vouch.pipeline.runners import mend
+from vouch.pipeline.state import Digests, Record, fingerprint, present, read_receipt, write_receipt
+from vouch.pipeline.terminal import open_streams, progress, warnings_aside
+
+T = TypeVar("T")
+RUNNING = Path(".vouch/running")
+_SECONDS = 1.0  # between two records of progress
+
+
+class Live:
+    """The record of one run. Times are seconds since 1970."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._path = RUNNING / f"{stage.slug}.json"
+        self._said: dict[str, Any] = {"stage": stage.name, "pid": os.getpid(), "host": socket.gethostname()}
+        self._said["began"] = time.time()
+
+    def say(self, **facts: Any) -> None:
+        """Adds facts. A full disk only costs the display: nothing is raised, nothing waits for the disk."""
+        self._said |= facts
+        part = self._path.with_name(f".{self._path.name}.part")
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(self._said), encoding="utf-8")
+            os.replace(part, self._path)
+
+    def follow(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
+        """Passes `items` on, and says how far it is: here and on stderr."""
+        since = last = time.time()
+        for done, item in enumerate(progress(items, total, label or self._said["stage"]), start=1):
+            yield item
+            now = time.time()
+            if now - last >= _SECONDS or done == total:
+                last = now
+                self.say(done=done, total=total, since=since, at=now)
+
+    def end(self) -> None:
+        """Forgets the run."""
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
+@contextmanager
+def live(told: Live) -> Iterator[None]:
+    """Keeps the record while the block runs; it stays where the block ends by an error."""
+    told.say()
+    try:
+        yield
+    except BaseException as error:
+        text, kind = " ".join(str(error).split())[:300], type(error).__name__
+        told.say(error=text if isinstance(error, UserError) else f"{kind}: {text}", at=time.time())
+        raise
+    told.end()
+
+
+FILES = ("params.yaml", "models.lock")
+
+
+class Run:
+    """What a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
+
+    def __init__(
+        self,
+        dag: Dag,
+        stage: Stage,
+        arguments: Sequence[str],
+        digests: Digests | None = None,
+        told: Live | None = None,
+    ) -> None:
+        self._live = told or Live(stage)
+        self.stage = stage.name
+        self.keys = tuple(arguments)
+        self.inputs = [Path(path) for path in dag.inputs(stage)]
+        self.notes: dict[str, Any] = {}
+        self.measured: dict[str, Any] = {}
+        self._params = stage.params
+        self._code = [dep for dep in stage.deps if dep.startswith(CODE)]
+        self._digests = digests or Digests()
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Declared values of params.yaml, nested as there."""
+        return self.lock("params.yaml")
+
+    def lock(self, file: str) -> dict[str, Any]:
+        """Declared values of another parameter file, nested as there.
+
+        Every mapping is sorted: DVC passes over the order of its keys, so no output may follow it.
+        """
+        nested: dict[str, Any] = {}
+        for key, value in self._params.get(file, {}).items():
+            *parents, last = key.split(".")
+            level = nested
+            for parent in parents:
+                level = level.setdefault(parent, {})
+            level[last] = value
+        return dict(_sorted(nested))
+
+    def rests_on(self, inputs: Iterable[Path], *facts: object) -> str:
+        """A name of all that a part of the work rests on, for what is remembered of it (`ResultCache`).
+
+        These inputs by path and content, the facts, parameters among them, and of the stage its code and
+        versions.
+        """
+        paths = [*self._code, *map(str, inputs)]
+        contents = {path: self._digests.of(path) for path in paths}
+        every = [contents, platform.python_version(), versions(), facts]
+        return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
+
+    def note(self, key: str, value: Any) -> None:
+        """Adds a fact that the inputs decide to the run record data/runs/STAGE.json: a count, a revision."""
+        self.notes[key] = value
+
+    def measure(self, key: str, value: Any) -> None:
+        """Adds a fact of this run alone (a device, what was known before) to .vouch/runs/STAGE.json."""
+        self.measured[key] = value
+
+    def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
+        """Passes `items` on and shows how far it is."""
+        return self._live.follow(items, total, label)
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(one) for one in value] if isinstance(value, list) else value
+
+
+def _set_strays_aside(dag: Dag, stage: Stage) -> None:
+    """Moves what no stage of this profile makes out of folders that are read as a whole, and says so."""
+    if moved := set_aside(dag.strays()) if dag.fan_ins(stage) else []:
+        more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+        print(
+            f"{stage.name}: {moved[0]}{more}: no stage of this profile makes it, so it is now in {UNUSED}; "
+            "`vouch store restore` brings it back",
+            file=sys.stderr,
+        )
+
+
+def _settings() -> list[str]:
+    return [fingerprint(file) for file in FILES]
+
+
+def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
+    """Raises UserError where a stage's parameters are new since its start: DVC records those of its end."""
+    if _settings() == settings:
+        return
+    now = read_dag().stages.get(stage.name)
+    for file, values in stage.params.items():
+        for key, value in values.items():
+            if now is None or now.params.get(file, {}).get(key) != value:
+                raise UserError(f"{file}: {key}: changed while {stage.name} was at work; run the stage again")
+
+
+def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Callable[[], None]) -> None:
+    settings = _settings()
+    check()
+    mend()
+    dag = read_dag()
+    stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
+    _set_strays_aside(dag, stage)
+    with stage_lock(stage) as waited:
+        if waited and read_receipt(stage) == present(stage, Digests()):
+            _refuse_new_values(stage, settings)
+            print(f"{name}: the other run has made everything", file=sys.stderr)
+            return
+        told = Live(stage)
+        with live(told):
+            record = _make(dag, stage, arguments, body, told)
+        _refuse_new_values(stage, settings)
+        write_receipt(stage, record)
+
+
+def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], told: Live) -> Record:
+    digests = Digests()
+    refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
+    # what no stage has made is hashed while it is read, or at the end
+    unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
+    before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
+    run = Run(dag, stage, arguments, digests, told)
+    gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
+    began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
+    with warnings_aside() as said:
+        body(run)
+    if said:
+        run.measure("warnings", said)
+    times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
+    write_records(stage, {dep: digests.of(dep) for dep in stage.deps}, run.notes, run.measured, times)
+    after = present(stage, digests)
+    digests.save()
+    changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]
+    changed += [dep for dep, seen in unread.items() if seen != fingerprint(dep)]
+    changed += read_otherwise(digests.known())
+    if changed:
+        raise UserError(f"{changed[0]}: changed while {stage.name} was reading it; run the stage again")
+    return after
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
+
+
+def _told(error: BaseException) -> UserError | None:
+    """What a person is told of an error that is not a bug; None of one that is."""
+    if without_threads(error):
+        what = NO_THREAD
+    elif isinstance(error, UserError):
+        return error
+    elif isinstance(error, OSError):
+        what = refused_by_system(error)
+    elif isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _without_memory(error)):
+        what = "memory ran out; give the stage more, or run fewer at once"
+    else:
+        return None
+    return UserError(f"{what}; nothing that looks whole was written")
+
+
+def _without_memory(error: RuntimeError) -> bool:
+    """Whether torch says so of this machine's memory or a GPU's; stages without torch do not load it here."""
+    if "torch" not in sys.modules:
+        return False
+    from vouch.pipeline.out_of_memory import out_of_memory
+
+    return out_of_memory(error)
+
+
+def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None]) -> NoReturn:
+    """Runs `body` as the stage whose command this process is, and exits; UserError is one line on stderr.
+
+    check: of the parameters, before anything is read (vouch/params/start.py).
+
+    The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
+    """
+    open_streams()
+    arguments = sys.argv[1:]
+    signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
+    try:
+        _run(name, arguments, body, check)
+    except KeyboardInterrupt:
+        print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
+        sys.exit(130)
+    except SystemExit:
+        raise
+    except BaseException as error:  # a library in Rust raises what is no Exception
+        told = _told(error)
+        if told is None:
+            raise
+        if os.environ.get("VOUCH_TRACEBACK"):
+            traceback.print_exc()
+        sys.exit(f"vouch: {told}")
+    gc.freeze()  # Python's end looks for cycles in all that is there: a sixth of what starting cost
+    sys.exit(0)

@@ -1,0 +1,352 @@
+"""A question taken apart as far as the rules need it.
+
+Where the subject of a question ends, as far as words alone tell. The rules refuse where they do not.
+
+A question as a clause that other words can carry: `what colour the circle is`.
+
+English puts the verb of a question before its subject, and a clause puts it behind. That needs to know
+where the subject ends, which no table of words can tell in general. So these rules take the shapes in
+which it is plain, and refuse the rest.
+
+Whether a question is in English, the only language of the rules: a test by stop words.
+
+English holds a common English word, more of them than of other languages' common words, and mostly Latin
+letters. A text without any such word (`Describe la imagen`, `Determine a area do triangulo`, and also
+`Name shapes`) is not taken for English: a question without a rewrite is left out, a wrong one would be asked.
+
+Error, measured on real sets (tests/prompts/rewrites/test_language.py): in Spanish and Portuguese none of
+1,101 sentences passes, and none of 586 options of four words or more; of 2,120 English sentences that the
+rules rewrite none is refused. The list was made with these sentences in view (`find` and `fewer` for `Find
+x.` and `Fewer stars?`), so elsewhere expect some short English questions to be refused. Other languages in
+Latin letters are in no set that was measured.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.rewrites.checks import NEGATION
+
+IN_PICTURE = r" in the (?:picture|image|photo)"
+_END = re.compile(r"\s*([.?!？。！]*)$")
+_INNER = re.compile(r"[.?!:;](\s|$)|[？。！]")
+_LEAD = re.compile(
+    r"^(?:and |(?:based on|according to|judging from) [^,]+, |"
+    r"(?:in|from|on) (?:the|this|that|these) (?:given |above |following )?"
+    r"(?:picture|image|photo|figure|diagram|chart|map)s?(?: below| above| shown)?, )",
+    re.IGNORECASE,
+)
+_YES_NO = re.compile(
+    r"^(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must)\b",
+    re.IGNORECASE,
+)
+_IMPERATIVE = re.compile(
+    r"^(?:please |carefully |look at [\w ]+ and |look and )*"
+    r"(?:select|name|choose|pick|identify|determine|state|count|tell|describe|find|look|list|point|give|say|"
+    r"estimate|decide|report|complete|explain|indicate)\b(?! of\b)",
+    re.IGNORECASE,
+)
+
+
+class Cannot(Exception):
+    """The rules have no rewrite; the message says why."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """lead: `Based on the image, ` or the like, or nothing. body: the rest, without its end mark.
+
+    asks: whether it ends with a question mark.
+    """
+
+    lead: str
+    body: str
+    asks: bool
+
+    @property
+    def negated(self) -> bool:
+        """Whether a negation stands in it."""
+        return NEGATION.search(self.body) is not None
+
+    @property
+    def imperative(self) -> bool:
+        """Whether it tells to do something."""
+        return not self.asks and _IMPERATIVE.match(self.body) is not None
+
+    @property
+    def yes_no(self) -> bool:
+        """Whether it asks for yes or no."""
+        told = re.search(r"\b(?:if|whether)\b", self.body) is not None
+        return told or (self.asks and _YES_NO.match(self.body) is not None)
+
+    @property
+    def lower(self) -> str:
+        """The body with its first letter small, to stand behind other words."""
+        return self.body[:1].lower() + self.body[1:]
+
+
+def parse(text: str) -> Sentence:
+    """The parts of one sentence. Raises Cannot where there are several, or clauses that commas part."""
+    text = " ".join(text.split())
+    end = _END.search(text)
+    body = text[: end.start()] if end else text
+    if _INNER.search(body):
+        raise Cannot("holds several sentences")
+    lead = _LEAD.match(body)
+    head = lead[0] if lead else ""
+    body = body[len(head) :]
+    if not body:
+        raise Cannot("holds no question")
+    if "," in body or '"' in body or "“" in body:
+        raise Cannot("holds several clauses or a quotation")
+    if re.search(r"<image", body):
+        raise Cannot("speaks of a picture by its mark")
+    return Sentence(head, body, bool(end and set("?？") & set(end[1])))
+
+
+def shaped(shapes: Sequence[tuple[str, str]], text: str) -> str | None:
+    """The first shape whose pattern is all of a text, {1}, {2} its groups; None where none is."""
+    for pattern, shape in shapes:
+        if match := re.fullmatch(pattern, text):
+            return shape.format("", *match.groups(""))
+    return None
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def semantic(text: str) -> Sentence:
+    """A sentence whose answer can be flipped. Raises Cannot where a negation or yes and no forbid it."""
+    sentence = parse(text)
+    if sentence.negated:
+        raise Cannot("holds a negation already")
+    if sentence.yes_no:
+        raise Cannot("asks for yes or no, and a turned question may get the same answer")
+    return sentence
+
+
+_COMPARES = re.compile(
+    r"(?:^|\b(?:is|are|was|were|has|have|shows?|contains?|with|see|sees|looks?|appears?|seems?|happens|\w+ing)"
+    r"(?: a| an| the)?\s)$",
+    re.IGNORECASE,
+)
+
+
+def compared(body: str, place: int) -> bool:
+    """Whether the comparative that begins there is what the question compares by, and no remark in it."""
+    return _COMPARES.search(body[:place]) is not None
+
+
+BE = "(?:is|are|was|were)"
+MODAL = "(?:can|could|will|would|should|may|might)"
+PREPOSITION = "(?:in|on|at|of|to|with|from|by|for|near|under|over|behind|into|about|between|inside|beside)"
+_WORDS: dict[str, Any] = load(Path(__file__).parent / "words.yaml")
+THIRD: dict[str, str] = _WORDS["third_persons"]
+_SUPERLATIVE = re.compile(r"^the (?:most|least|same|only|first|last|best|worst|main|\w+est)\b", re.IGNORECASE)
+
+
+def opens_subject(rest: str) -> bool:
+    """Whether what follows a verb begins with its subject."""
+    first = rest.split(" ")[0].lower()
+    return first in _WORDS["pronouns"] or (first in _WORDS["determiners"] and not _SUPERLATIVE.match(rest))
+
+
+def inverted(asked: str, rest: str) -> bool:
+    """Whether the subject follows `is`. `Which one is the tallest tree` has it in front."""
+    return opens_subject(rest) and not re.match(r"^which(?: one| of .+)?$", asked)
+
+
+def check_no_subject(asked: str, rest: str) -> None:
+    """Raises Cannot where what follows a verb may be its subject: a name, a bare noun."""
+    first = rest.split(" ")[0]
+    if first[:1].isupper() or first[:1].isdigit():
+        raise Cannot("may have a name as its subject")
+    if first == rest and asked.startswith("what"):
+        raise Cannot("may have a bare noun as its subject")
+
+
+def check_active(verb: str, rest: str) -> None:
+    """Raises Cannot where the subject may stand behind a verb that helps another one."""
+    if verb == "have" or re.fullmatch(MODAL, verb):
+        if opens_subject(rest) or participle(rest.split(" ")[0]):
+            raise Cannot("has a subject whose end is not plain")
+        check_no_subject("which", rest)
+
+
+def subject_and_rest(rest: str) -> tuple[str, str]:
+    """What follows `is`, parted into the subject and what is said of it (nothing, where it ends).
+
+    Raises Cannot where the end of the subject is not plain.
+    """
+    words = rest.split(" ")
+    if words[0].lower() in _WORDS["pronouns"]:
+        return words[0], " ".join(words[1:])
+    if re.search(rf" {PREPOSITION}$", rest):
+        raise Cannot("ends with a preposition, whose noun stands elsewhere")
+    place = next((place for place, word in enumerate(words) if place and participle(word)), None)
+    if place is not None:
+        return _before_verb(words, place)
+    if re.search(r" (?:likely|probably|usually|to) ", f"{rest} "):
+        raise Cannot("has a subject whose end is not plain")
+    if re.search(r" (?:that|which|who) ", f"{rest} "):
+        raise Cannot("has a clause within")
+    return rest, ""
+
+
+def _before_verb(words: list[str], place: int) -> tuple[str, str]:
+    """The subject before a verb in -ing or -ed, and the rest from there on. Raises Cannot."""
+    subject, verb, after = " ".join(words[:place]), words[place], " ".join(words[place + 1 :])
+    plain = 2 <= place <= 4 and not re.search(rf" {PREPOSITION}( |$)|ly$", subject)
+    if plain and not after:
+        return subject, verb
+    if not plain or not re.match(rf"{PREPOSITION} ", f"{after} ") or verb.endswith("ed"):
+        raise Cannot("has a verb whose subject is not plain")
+    return subject, f"{verb} {after}"
+
+
+def has_verb(rest: str) -> bool:
+    """Whether a verb in -ing or -ed stands behind the first word."""
+    return any(participle(word) for word in rest.split(" ")[1:])
+
+
+def participle(word: str) -> bool:
+    """Whether a word ends in -ing or -ed, and is none that does so by chance (`building`, `red`)."""
+    return re.search(r"\w{2}(?:ing|ed)$", word) is not None and word.lower() not in _WORDS["not_participles"]
+
+
+_FACETS = "colour|color|shape|number|place|size|name|kind|type|position|material|direction|corner"
+
+_PLAIN = (
+    (rf"({BE}) there (.+)", "if there {1} {2}"),
+    (rf"({MODAL}) (you|it|they|he|she|we) (.+)", "if {2} {1} {3}"),
+    (r"do (you|they|we) (.+)", "if {1} {2}"),
+    (rf"how many (.+?) ({BE}) there( .+)?", "how many {1} there {2}{3}"),
+    (rf"how many (.+?) ({MODAL}) (you|we) (.+)", "how many {1} {3} {2} {4}"),
+)
+_CAN_YOU = (
+    (
+        rf"((?:\w+ )?(?:what|which|where|who)(?: \w+){{0,3}}) ({MODAL}) (you|we|it) (.+)",
+        "{1} {3} {2} {4}",
+    ),
+)
+_NOUNS = ((rf"((?:{_FACETS}) of \S+.*)", "the {1}"), (rf"((?:a|an) .+{IN_PICTURE})", "if there is {1}"))
+
+
+def clause(body: str) -> str:
+    """The clause for a question without its lead and end mark, first letter small. Raises Cannot."""
+    shapes: tuple[Callable[[str], str | None], ...] = (
+        *(partial(shaped, _PLAIN), _yes_no, _how_many, _does, partial(shaped, _CAN_YOU)),
+        *(_be, _subject, partial(shaped, _NOUNS), _statement),
+    )
+    for shape in shapes:
+        found = shape(body)
+        if found:
+            return found
+    raise Cannot("has no shape that the rules know")
+
+
+def _yes_no(body: str) -> str | None:
+    match = re.match(rf"^({BE}) ((?:the|this|that|these|those|its|his|her|their) .+)$", body)
+    if match:
+        subject, said = _described(match[2])
+        return f"if {subject} {match[1]} {said}"
+    return None
+
+
+def _described(rest: str) -> tuple[str, str]:
+    """A subject and what a yes-no question says of it."""
+    compared = re.match(r"^((?:\S+ ){1,8}?\S+) ((?:the same|more|less)\s.+)$", rest)
+    placed = re.match(r"^((?:\S+ ){1,3}?\S+) ((?:a|an|in|on|at|inside|under|behind|above|below)\s.+)$", rest)
+    parted = compared or placed
+    if not parted or has_verb(parted[1]) or re.search(rf" {PREPOSITION}$", parted[1]):
+        raise Cannot("has a subject whose end is not plain")
+    return parted[1], parted[2]
+
+
+def _how_many(body: str) -> str | None:
+    if not body.startswith("how many "):
+        return None
+    match = re.match(rf"^how many .+? (?:(have|contain|show)|{BE}) (.+)$", body)
+    if match and (match[1] or not opens_subject(match[2])):
+        return body
+    raise Cannot("counts in a shape that the rules do not know")
+
+
+def _does(body: str) -> str | None:
+    match = re.match(r"^((?:in |on |at )?(?:what|which|whose)(?: \w+){0,3}) (does|do) (?!not )(.+)$", body)
+    if not match:
+        return None
+    rest = re.match(rf"^((?:\S+ ){{0,4}}\S+) ({'|'.join(THIRD)})((?: .+)?)$", match[3])
+    if not rest or not (opens_subject(rest[1]) or match[2] == "do"):
+        raise Cannot("has a verb that the rules do not know")
+    if re.search(rf"(^| ){PREPOSITION}( |$)| {PREPOSITION}$", f"{rest[1]}{rest[3]}"):
+        raise Cannot("has a subject whose end is not plain")
+    verb = THIRD[rest[2]] if match[2] == "does" else rest[2]
+    return f"{match[1]} {rest[1]} {verb}{rest[3]}"
+
+
+def _be(body: str) -> str | None:
+    match = re.match(
+        rf"^((?:in |on |at )?(?:what|which|whose|where|who)(?: (?!{BE}\b)[\w’'-]+){{0,4}}) ({BE}) (.+)$", body
+    )
+    if not match:
+        return None
+    asked, verb, rest = match.groups()
+    if asked == "what" and re.match(r"^(?:a|an|some|one)\b", rest):
+        raise Cannot("asks what a thing is")
+    if not inverted(asked, rest):
+        if asked == "where" or asked.startswith(("in ", "on ", "at ")):
+            raise Cannot("has a subject whose end is not plain")
+        check_no_subject(asked, rest)
+        return body
+    if asked == "what" and re.match(r"^the [\w’' -]+? of .+$", rest) and not has_verb(rest):
+        return rest
+    if asked == "what" and not has_verb(rest):
+        noun = re.match(rf"^the (?:{_FACETS})\b", rest)
+        if not noun:
+            raise Cannot("asks what a thing is")
+        return rest
+    subject, said = subject_and_rest(rest)
+    return " ".join(filter(None, (asked, subject, verb, said)))
+
+
+def _subject(body: str) -> str | None:
+    """`which` is the subject itself: the order of words stays."""
+    verbs = "|".join([*THIRD.values(), *THIRD, MODAL, "does not", "do not", "did not"])
+    match = re.match(rf"^((?:what|which|whose|who)(?: [\w’'-]+){{0,4}}?) ({verbs}) (.+)$", body)
+    if not match:
+        return None
+    check_active(match[2], match[3])
+    return body
+
+
+def _statement(body: str) -> str | None:
+    """A statement that asks by its question mark alone."""
+    inner = re.search(r"\b(?:what|which|who|whose|where|how)\b", body)
+    if not inner and re.match(rf"^(?:the|this|there) .*?\b(?:{BE}|has|have)\b .+", body):
+        return f"if {body}"
+    return None
+
+
+_LISTS = load(Path(__file__).parent / "stop_words.yaml")
+_ENGLISH, _OTHERS = frozenset(_LISTS["english"]), frozenset(_LISTS["others"])
+_WORD = re.compile(r"[^\W\d_]+")
+_SPANISH = re.compile("[¿¡]")
+
+
+def is_english(text: str) -> bool:
+    """Whether a text reads as English."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    letters = "".join(words)
+    latin = sum(char.isascii() or unicodedata.name(char, "").startswith("LATIN") for char in letters)
+    if _SPANISH.search(text) or 2 * latin < len(letters):
+        return False
+    english = sum(word in _ENGLISH for word in words)
+    return english > sum(word in _OTHERS for word in words)

@@ -1,0 +1,400 @@
+"""What one model answered to the prompts of a dataset, in arrays that give up one page after the other.
+
+What came of one model's answers to a dataset: right or wrong, flipped by a changed prompt, how sure.
+
+The models of a dataset, one after the other: columns of all items, and a part of every page.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from vouch.report.items import pages
+from vouch.report.items.pages import Ints, Questions, cut
+from vouch.tables import asked as outputs
+from vouch.tables.answered import LOW_MASS, RESPONSES
+from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
+
+NOTHING = -1
+LONGEST = 4000  # characters of a generated text that are shown
+LAST_BIT = 52  # of a whole number in JavaScript
+SAMPLES = 10  # sampled texts of a prompt that are shown
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] into the others.
+
+    per_cent, ranks: of each option its probability, and how many others are likelier (ties: the first wins).
+    mass: [n] share of the probability on letters; NaN where unknown.
+    """
+
+    rows: Ints
+    starts: Ints
+    per_cent: Ints
+    ranks: Ints
+    mass: Floats
+
+    def page(self, first: int, last: int) -> dict[str, Any]:
+        """Of the prompts `first` up to `last`: i, their numbers from `first` on, and p, one list for each.
+
+        low, if any: [number, letter mass in per cent] of those where it is low.
+        """
+        low, high = np.searchsorted(self.rows, (first, last))
+        flat = self.per_cent[self.starts[low] : self.starts[high]].tolist()
+        ends = (self.starts[low : high + 1] - self.starts[low]).tolist()
+        numbers, mass = self.rows[low:high] - first, self.mass[low:high]
+        weak = mass < LOW_MASS
+        said = np.stack([numbers[weak], np.rint(100 * mass[weak]).astype(np.int64)], axis=1).tolist()
+        return {
+            "i": numbers.tolist(),
+            "p": [flat[a:b] for a, b in pairwise(ends)],
+            **({"low": said} if said else {}),
+        }
+
+    def sets(self, numbers: Ints, sizes: Floats) -> Ints:
+        """Prediction sets of these sizes, for prompts by number: bit k stands for option k; -1 for size NaN.
+
+        Sets of LAC and of APS hold the likeliest options.
+        """
+        low = np.searchsorted(self.rows, numbers)
+        lengths = self.starts[low + 1] - self.starts[low]
+        begins = np.cumsum(lengths) - lengths
+        place = np.arange(lengths.sum()) - np.repeat(begins, lengths)
+        ranks = self.ranks[np.repeat(self.starts[low], lengths) + place]
+        inside = ranks < np.repeat(sizes, lengths)
+        bits = np.concatenate([[0], np.cumsum(np.where(inside, 1 << np.minimum(place, LAST_BIT), 0))])
+        return np.where(np.isnan(sizes), NOTHING, bits[begins + lengths] - bits[begins])
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Generated texts, one row each. rows: [n] numbers of the prompts, ascending. texts: the greedy one has
+    temperature 0."""
+
+    rows: Ints
+    temperatures: NDArray[np.float32]
+    texts: pa.ChunkedArray
+
+    def page(self, first: int, last: int) -> dict[str, Any]:
+        """Of the prompts `first` up to `last`: i, their numbers from `first` on, t, the greedy text or null,
+        and s, [temperature, text] of its samples."""
+        low, high = (int(end) for end in np.searchsorted(self.rows, (first, last)))
+        found: dict[int, tuple[list[str | None], list[list[Any]]]] = {}
+        words = self.texts.slice(low, high - low).to_pylist()
+        numbers = (self.rows[low:high] - first).tolist()
+        for row, heat, text in zip(numbers, self.temperatures[low:high].tolist(), words, strict=True):
+            greedy, samples = found.setdefault(row, ([], []))
+            if heat == 0:
+                greedy.append(cut(text, LONGEST))
+            elif len(samples) < SAMPLES:
+                samples.append([round(heat, 6), cut(text, LONGEST)])
+        return {
+            "i": list(found),
+            "t": [next(iter(greedy), None) for greedy, _ in found.values()],
+            "s": [samples for _, samples in found.values()],
+        }
+
+
+@dataclass(frozen=True)
+class Output:
+    """The answers of one output. unanswered: [n] numbers of the prompts without an answer, and why."""
+
+    answers: Options | Texts
+    unanswered: Ints
+    reasons: Sequence[str]
+
+    def problems(self, first: int, last: int) -> list[list[Any]]:
+        """[number from `first` on, reason] of the prompts `first` up to `last`."""
+        low, high = (int(end) for end in np.searchsorted(self.unanswered, (first, last)))
+        numbers = (self.unanswered[low:high] - first).tolist()
+        return [list(pair) for pair in zip(numbers, self.reasons[low:high], strict=True)]
+
+
+def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str, Output]:
+    """By what was asked for; without that of which a model has no row. Raises UserError."""
+    found = {}
+    for output, (order, columns, reader) in READERS.items():
+        response = RESPONSES[output]
+        table = response.table.read(response.path(model, dataset), ["prompt", *order, *columns, "problem"])
+        rows = questions.numbers(table["prompt"])
+        table = table.append_column("row", pa.array(rows)).filter(pa.array(rows >= 0))
+        table = table.sort_by([(name, "ascending") for name in ("row", *order)])
+        bad = table.filter(pc.is_valid(table["problem"]))
+        reasons = dict(zip(bad["row"].to_pylist(), bad["problem"].to_pylist(), strict=True))
+        table = table.filter(pc.is_null(table["problem"]))
+        if table.num_rows:
+            answers = reader(table, np.asarray(table["row"].to_numpy()), questions)
+            found[output] = Output(answers, np.array(list(reasons), dtype=np.int64), list(reasons.values()))
+    return found
+
+
+def _letters(table: pa.Table, rows: Ints, questions: Questions) -> Options:
+    lists = table["logits"]
+    lengths = np.asarray(pc.list_value_length(lists).to_numpy()).astype(np.int64)
+    logits = np.asarray(pc.list_flatten(lists).to_numpy()).astype(np.float64)
+    # Released files may hold more letters than a prompt has options: those are no answer to it.
+    place = np.arange(len(logits)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    inside = place < np.repeat(questions.shown[rows], lengths)
+    mass = np.asarray(table["letter_mass"].cast(pa.float64()).to_numpy())
+    return _options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside], mass)
+
+
+def _likelihood(table: pa.Table, rows: Ints, questions: Questions) -> Options:
+    names, lengths = np.unique(rows, return_counts=True)
+    # An option that cannot be at all has an infinite NLL.
+    unknown = np.full(len(names), np.nan)
+    return _options(names, lengths, -np.asarray(table["nll"].to_numpy()), unknown)
+
+
+def _texts(table: pa.Table, rows: Ints, questions: Questions) -> Texts:
+    return Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"])
+
+
+Reader = Callable[[pa.Table, Ints, Questions], Options | Texts]
+READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
+    outputs.LETTERS: ((), ("logits", "letter_mass"), _letters),
+    outputs.LIKELIHOOD: (("option",), ("nll",), _likelihood),
+    outputs.TEXT: (("temperature", "sample"), ("text",), _texts),
+}
+"""Of each output, what orders the answers to one prompt, what else is read of them, and their reader."""
+
+
+def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> Options:
+    """Softmax of every row's logits; a row of nothing but -inf has no probabilities."""
+    filled = lengths > 0
+    starts = np.cumsum(lengths) - lengths
+    most = np.maximum.reduceat(logits, starts[filled]) if filled.any() else np.zeros(0)
+    counts = lengths[filled]
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(logits - np.repeat(most, counts))
+        total = np.add.reduceat(weights, starts[filled]) if filled.any() else np.zeros(0)
+        share = weights / np.repeat(total, counts)
+    share = np.where(np.isfinite(share), share, 0)
+    of = np.repeat(np.arange(len(rows)), lengths)
+    order = np.lexsort((np.arange(len(logits)), -logits, of))
+    ranks = np.empty(len(logits), dtype=np.int64)
+    ranks[order] = np.arange(len(logits)) - np.repeat(starts, lengths)
+    return Options(rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks, mass)
+
+
+COLUMNS = (
+    *(
+        "prompt",
+        "output",
+        "parser",
+        "reason",
+        "answer",
+        "predicted",
+        "chosen",
+        "correct",
+        "clean_correct",
+        "confidence",
+    ),
+    *("size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
+)
+NONE, WRONG, RIGHT, UNGRADED = range(4)
+LETTERS = b"-wru-WRU"
+"""What stands for a state in the columns of an item: not answered, wrong, right, not graded; capitals where
+a change of the prompt flipped the answer, or failed to where it should have."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Of one output, by prompt [P]: NaN, or NONE of `state`, where there is none.
+
+    state: NONE, WRONG, RIGHT or UNGRADED. flipped: whether it is one of `flips`. predicted: place of
+    the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
+    generated answer came to, and what read it and why, -1 for none.
+    """
+
+    state: NDArray[np.uint8]
+    flipped: NDArray[np.bool_]
+    predicted: Floats
+    confidence: Floats
+    sizes: Mapping[str, Floats]
+    texts: Ints
+    said: tuple[tuple[str, str], ...]
+
+    def page(self, numbers: Ints) -> dict[str, Any]:
+        """For prompts by number: k, option taken; r, state; f, whether flipped; L and A, mean sizes of sets
+        of the clean protocol, in tenths; of texts y, what it came to and what read it, and c, confidence per
+        cent, which of options is the largest probability. -1 for what is not there."""
+        found: dict[str, Any] = {
+            "k": _whole(self.predicted[numbers]),
+            "r": self.state[numbers].tolist(),
+            "f": self.flipped[numbers].astype(int).tolist(),
+        }
+        if self.said:
+            found["c"] = _whole(100 * self.confidence[numbers])
+            found["y"] = [None if at < 0 else list(self.said[at]) for at in self.texts[numbers].tolist()]
+            return found
+        found["L"] = _whole(10 * self.sizes["clean_size_lac"][numbers])
+        found["A"] = _whole(10 * self.sizes["clean_size_aps"][numbers])
+        return found
+
+
+def _whole(values: Floats) -> list[int]:
+    return [int(value) for value in np.where(np.isnan(values), -1, np.rint(values)).tolist()]
+
+
+def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Outcomes]:
+    """Of one model, by what was asked for, in the order of OUTPUTS. Raises UserError."""
+    table = _of_model(path, model)
+    found = {}
+    for output in outputs.OUTPUTS:
+        rows = table.filter(pc.equal(table["output"], output))
+        if rows.num_rows:
+            found[output] = _outcomes(rows, questions)
+    return found
+
+
+def _of_model(path: Path, model: str) -> pa.Table:
+    empty = pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()
+    return pa.concat_tables([empty, *OUTCOMES.rows_with(path, "model", [model], COLUMNS)])
+
+
+def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
+    rows = questions.numbers(table["prompt"])
+    table, rows = table.filter(pa.array(rows >= 0)), rows[rows >= 0]
+    count = len(questions.of)
+
+    def spread(name: str) -> Floats:
+        values = np.full(count, np.nan)
+        values[rows] = np.asarray(table[name].cast(pa.float64()).to_numpy())
+        return values
+
+    correct = spread("correct")
+    state = np.full(count, NONE, dtype=np.uint8)
+    state[rows] = UNGRADED
+    state[correct == 0], state[correct == 1] = WRONG, RIGHT
+    columns = (table[name].to_pylist() for name in ("answer", "parser", "reason"))
+    pairs = [
+        (answer or "", f"{parser} ({reason})" if reason else parser)
+        for answer, parser, reason in zip(*columns, strict=True)
+    ]
+    said = tuple(dict.fromkeys(pair for pair in pairs if pair[1] is not None))
+    place = {pair: at for at, pair in enumerate(said)}
+    texts = np.full(count, -1, dtype=np.int64)
+    texts[rows] = [place.get(pair, -1) for pair in pairs]
+    return Outcomes(
+        state=state,
+        flipped=_flipped(table, rows, state, questions),
+        predicted=spread("predicted"),
+        confidence=spread("confidence"),
+        sizes={name: spread(name) for name in COLUMNS if "size" in name},
+        texts=texts,
+        said=said,
+    )
+
+
+def _flipped(
+    table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: Questions
+) -> NDArray[np.bool_]:
+    """Of prompts that stand in the table [rows] beside the original of their item."""
+    answer, grade = np.full((2, len(state)), np.nan)
+    answer[rows], grade[rows] = contents(table), grades(table)
+    first = questions.originals[questions.of]
+    asked = (state != NONE) & (first >= 0) & (state[first] != NONE) & (first != np.arange(len(first)))
+    return np.asarray(asked & (flips(answer, answer[first], grade[first], questions.kept) == 1))
+
+
+SCORES = {"l": "size_lac", "a": "size_aps"}
+"""Name of a prediction set on a page -> its size in the outcomes, in the faithful protocol."""
+
+
+def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
+    """One letter of LETTERS an item, for one variation; of several prompts a wrong one counts first."""
+    chosen = questions.variation == variation
+    of = questions.of[chosen]
+
+    def some(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.bincount(of, marked[chosen], questions.items) > 0
+
+    found = np.full(questions.items, NONE, dtype=np.uint8)
+    for state in (UNGRADED, RIGHT, WRONG):
+        found[some(outcomes.state == state)] = state
+    found[some(outcomes.flipped)] += len(LETTERS) // 2
+    return np.frombuffer(LETTERS, dtype=np.uint8)[found].tobytes().decode("ascii")
+
+
+def of_model(name: str, output: str, outcomes: Outcomes, questions: Questions) -> dict[str, Any]:
+    """states, by variation; of the original prompts confidence per mille and size, in hundredths, of the LAC
+    set (mean of the clean protocol, else the faithful one); -1 for what is not there."""
+    first = questions.originals
+    size = outcomes.sizes["clean_size_lac"]
+    size = np.where(np.isnan(size), outcomes.sizes["size_lac"], size)
+    return {
+        "model": name,
+        "output": output,
+        "states": [states(outcomes, questions, number) for number in range(len(questions.variations))],
+        "confidence": _of_items(1000 * outcomes.confidence, first),
+        "size": _of_items(100 * size, first),
+    }
+
+
+def _of_items(values: NDArray[np.float64], first: Ints) -> list[int]:
+    found = np.append(values, np.nan)[first]
+    return [int(value) for value in np.where(np.isnan(found), -1, np.rint(found)).tolist()]
+
+
+def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) -> dict[str, Any]:
+    """Answers to the prompts `first` up to `last`, see the methods `page`; of options the sets, SCORES."""
+    found = output.answers.page(first, last)
+    if outcomes is not None and found["i"]:
+        numbers = np.array(found["i"]) + first
+        found |= outcomes.page(numbers)
+        if isinstance(output.answers, Options):
+            for short, name in SCORES.items():
+                found[short] = output.answers.sets(numbers, outcomes.sizes[name][numbers]).tolist()
+    if found["i"] == list(range(last - first)):
+        found["i"] = None  # every prompt of the page; a long list otherwise
+    return found | {"problems": output.problems(first, last)}
+
+
+def of_pages(
+    answers: Mapping[str, Output], outcomes: Mapping[str, Outcomes], questions: Questions, size: int
+) -> Iterator[dict[str, Any]]:
+    """What one model answered, page after page, by what was asked for. size: items of a page."""
+    for start in range(0, questions.items, size):
+        first, last = (int(questions.starts[min(at, questions.items)]) for at in (start, start + size))
+        yield {
+            output: of_output(found, outcomes.get(output), first, last) for output, found in answers.items()
+        }
+
+
+def write_models(
+    folder: Path, dataset: str, models: Sequence[str], questions: Questions, size: int
+) -> tuple[dict[str, list[int]], list[str]]:
+    """Writes the columns of each model, and its part of every page as a line of FOLDER/MODEL.part.
+
+    Returns how many models answer the original prompt of each item and how many of them rightly, and what
+    each model was asked for first.
+    """
+    answered, right = np.zeros((2, questions.items), dtype=np.int64)
+    leads = []
+    for number, model in enumerate(models):
+        outcomes = read_outcomes(outcomes_path(dataset), model, questions)
+        answers = read_answers(model, dataset, questions)
+        lead = next(iter(outcomes), "")
+        leads.append(lead)
+        columns: dict[str, Any] = {"model": model}
+        if lead:
+            state = np.append(outcomes[lead].state, NONE)[questions.originals]
+            answered += (state == WRONG) | (state == RIGHT)
+            right += state == RIGHT
+            columns = of_model(model, lead, outcomes[lead], questions)
+        pages.write_script(folder, dataset, f"model-{number}", pages.script_text(columns))
+        with (folder / f"{number}.part").open("w", encoding="utf-8", errors="replace") as parts:
+            for page in of_pages(answers, outcomes, questions, size):
+                parts.write(pages.script_text(page) + "\n")
+    return {"right": right.tolist(), "answered": answered.tolist()}, leads

@@ -1,0 +1,393 @@
+"""pin: which weights exactly a model is, and how its answers are read. One JSON file a model.
+
+model       slug
+engine      file in vouch/models/engines, or `released` for answers that others released
+source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
+            "revision", or "url" and "name"}
+template    text of the chat template that stands in for the model's own, null for its own
+processor   settings of the image processor over those of the model folder, left out where there are none
+answer_prefix  how an answer begins before its letter is read, left out where there is none
+template_kwargs  variables of the chat template, left out where there are none
+reasoning   how the model thinks before it answers, left out where it does not
+files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
+dtype       float32 | bfloat16 | float16
+parameters  number of parameters, null where unknown
+facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
+
+The pin's digest covers what can change an answer (files, template and its variables, processor, reasoning,
+engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
+folder repeats no work, and not the prefix, which is part of each prompt whose letter is read.
+
+What a model answers, in three tables of a model and dataset: letters, likelihood, text.
+
+letters: what a model gives to each option letter at the first position of its answer. The letters of a prompt
+are its `marks` (prompts): A-Z, or a-z or 1-9 where those were shown. Scores read prompt, logits, upper,
+letter_mass and problem.
+
+likelihood: how likely a model finds each option text as its answer to a prompt. A row for each option.
+Scores read prompt, option, nll, tokens, bytes and problem; a null among tokens or bytes leaves out what is
+divided by them.
+
+text: what a model generates for a prompt. A row for the greedy text and one for each sample. Scores read all
+but the columns of every answer, of which they read problem.
+
+The tables of a model that thinks before it answers have one more column, `reasoning`: the thought after which
+this answer was read, without what ends it; null where there was none. Numbers are those of the answer alone.
+
+judged: what a model as judge made of answers, a row for each distinct one: those to questions with options
+that no rule could decide, and, where `score.judge.open` says so, those to open questions.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import canonical_json, check_plain, write_json
+from vouch.tables.table import Table, columns, per_dataset
+from vouch.tables.thoughts import without_mark
+
+WEIGHT_SUFFIX = ".safetensors"
+INDEX = "model.safetensors.index.json"
+# What transformers loads of a model folder; other texts (a licence, a note) change no answer.
+LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "dict.txt")
+SECOND = "qformer_tokenizer"  # the folder within InstructBLIP's that holds its second tokenizer
+FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
+MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies have some tens of MB
+CHUNK = 1 << 20
+
+
+_CLOSING = re.compile(r"</\w[^<>]*>")
+Dtype = Literal["float32", "bfloat16", "float16"]
+
+
+class Source(BaseModel):
+    """Where the model or its answers come from, or which server answers for the model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["folder", "hub", "server", "released"]
+    path: str | None = None
+    repo: str | None = None
+    revision: str | None = None
+    url: str | None = None
+    name: str | None = None
+
+
+class Reasoning(BaseModel):
+    """How a model thinks before it answers.
+
+    tokens: most tokens of the thought. closes: what ends the thought, and all that the model writes between
+    it and its answer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tokens: int = Field(ge=1, le=1 << 17)
+    closes: str = Field(default="</think>", pattern=r"\S")
+
+    @property
+    def ends(self) -> str:
+        """What ends the thought: the closing tag with which `closes` begins, or all of it."""
+        whole = self.closes.strip()
+        tag = _CLOSING.match(whole)
+        return tag[0] if tag else whole
+
+    def bare(self, thought: str) -> str:
+        """A thought without the mark that opens it."""
+        return without_mark(thought.strip().removeprefix(self.ends.replace("</", "<", 1)))
+
+
+class Pin(BaseModel):
+    """The contents of a pin file."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+    version: Literal[2] = 2
+    model: str
+    engine: str
+    source: Source
+    files: dict[str, str]
+    template: str | None = None
+    # a pin without these has the bytes that it had before there were any
+    processor: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
+    answer_prefix: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    template_kwargs: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
+    reasoning: Reasoning | None = Field(default=None, exclude_if=lambda value: value is None)
+    dtype: Dtype = "float32"
+    parameters: int | None = None
+    facts: dict[str, Any] = {}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over everything that can change an answer, hexadecimal."""
+        relevant = {
+            "engine": self.engine,
+            "files": self.files,
+            "template": self.template,
+            "dtype": self.dtype,
+            "name": self.source.name,
+            **({"processor": self.processor} if self.processor else {}),
+            **({"template_kwargs": self.template_kwargs} if self.template_kwargs else {}),
+            **({"reasoning": self.reasoning.model_dump()} if self.reasoning else {}),
+        }
+        return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
+
+
+def pin_path(model: str) -> Path:
+    """Where the pin of a model lies."""
+    return Path("data/models") / f"{model}.json"
+
+
+def read_pin(path: Path) -> Pin:
+    """The pin in a file. Raises UserError where it is missing or not a pin."""
+    try:
+        return Pin.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not a pin of version 2 ({str(error)[:120]}); run `dvc repro`") from None
+
+
+def write_pin(path: Path, pin: Pin) -> None:
+    """Writes a pin as canonical JSON, atomically."""
+    write_json(path, pin.model_dump())
+
+
+def is_loaded(name: str) -> bool:
+    """Whether transformers may load a file of that name, directly in a model folder or in SECOND."""
+    name = name.removeprefix(f"{SECOND}/")
+    plain = "/" not in name and not name.startswith(".")
+    return plain and any(fnmatchcase(name, pattern) for pattern in LOADED)
+
+
+def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
+    """The folder in the hub's cache that holds one commit, with the files that are loaded.
+
+    Of subfolders SECOND alone is (or what begins as it does, which nobody reads).
+
+    local: nothing is fetched. Raises what huggingface_hub raises.
+    """
+    from huggingface_hub import snapshot_download
+
+    return Path(
+        snapshot_download(
+            repo,
+            revision=revision,
+            allow_patterns=list(LOADED),
+            ignore_patterns=[f"[!{SECOND[0]}]*/*"],
+            local_files_only=local,
+        )
+    )
+
+
+def check_small(path: Path) -> None:
+    """Raises UserError where a file of a model, other than its weights, is no plain file or far too large."""
+    check_plain(path)
+    size = path.stat().st_size if path.is_file() else 0
+    if size > MOST_BYTES and not path.name.endswith(WEIGHT_SUFFIX):
+        raise UserError(
+            f"{path}: {size:,} bytes, of which a model needs {MOST_BYTES:,} at most; fetch it anew"
+        )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The mapping in a JSON file of a model, empty where it holds something else. Raises UserError."""
+    check_small(path)
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not readable as JSON ({error}); fetch the model anew") from None
+    return value if isinstance(value, dict) else {}
+
+
+def indexed_files(index: Path) -> list[str]:
+    """Names of the weight files that an index lists, sorted; all beside it. Raises UserError."""
+    names = read_json(index).get("weight_map")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
+    for name in sorted(set(names.values())):
+        if Path(name).name != name or not name.endswith(WEIGHT_SUFFIX):
+            raise UserError(
+                f"{index}: names the weights {name[:80]!r}, which no digest would cover; save the model as "
+                f"{WEIGHT_SUFFIX} files in one folder"
+            )
+    return sorted(set(names.values()))
+
+
+def check_covered(folder: Path) -> None:
+    """Raises UserError where transformers would load a file that `folder_digests` does not cover."""
+    if (folder / FURTHER_TEMPLATES).exists():
+        raise UserError(
+            f"{folder / FURTHER_TEMPLATES}: chat templates that no digest covers; move this folder "
+            "away, and name the right one as `template` in models.lock"
+        )
+    if (folder / INDEX).is_file():
+        indexed_files(folder / INDEX)
+    config = folder / "config.json"
+    if config.is_file() and "transformers_weights" in read_json(config):
+        raise UserError(
+            f"{config}: names weights of its own (transformers_weights), which no digest would cover; save "
+            "the model anew"
+        )
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as handle:
+        while chunk := handle.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def folder_digests(folder: Path) -> dict[str, str]:
+    """Name -> SHA-256 of every file in a model folder that transformers may load.
+
+    Notes on the model, weights in other formats and code are left out: they change no answer. Raises
+    UserError where the folder is missing or holds no safetensors weights.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such model folder; run `dvc repro`, or `dvc pull` to fetch it")
+    paths = [*folder.iterdir(), *((folder / SECOND).iterdir() if (folder / SECOND).is_dir() else ())]
+    for path in paths:
+        check_plain(path)
+    found = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
+    names = sorted(filter(is_loaded, found))
+    if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
+        raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
+    for name in names:
+        if not name.isprintable():  # half a surrogate pair stands for bytes that are not UTF-8
+            raise UserError(f"{folder}: holds a file with the unprintable name {name!a}; rename or remove it")
+        check_small(folder / name)
+    return {name: file_digest(folder / name) for name in names}
+
+
+LOW_MASS = 0.5
+"""Letter mass below which an answer more probably begins with something else than with a letter."""
+ANSWER = """
+pixels   string    SHA-256 over the decoded pictures that were shown, or empty
+engine   string    name of the engine, its revision and that of how pictures are decoded, `transformers/2.1`
+mode     string    how the engine computed it, trie | batch | plain | ...; null where unknown
+rows     int32     rows of the forward pass; smaller than `extract.batch` where memory ran out; null where
+                   unknown
+device   string    cpu-x86-64-v3 (kernels that vouch/pipeline/processor.py fixes) | cpu (others) | cuda |
+                   ... | released | server
+flags    string[]  low_mass (letter mass < 0.5, LOW_MASS), other_spelling (the model prefers `A` where ` A`
+                   is read, or the reverse), control_tokens (the text holds a token with a meaning of its
+                   own), close (the two best letters are less than 0.25 apart), censored, other_model (a
+                   server answered for another model)
+problem  string    why there is no answer, one line; null where there is one
+"""
+"""Columns of every answer, whatever was asked."""
+REASONING = pa.field("reasoning", pa.string())
+
+LETTERS = Table(
+    "letters",
+    2,
+    columns(
+        """
+prompt        string     id of the prompt
+logits        float32[]  one per option letter, in their order, in the dtype in which the source gave them;
+                         released files may hold more letters than the prompt has options, never fewer. An API
+                         model gives log-probabilities; a letter that its server left out is -inf. Null
+                         without an answer
+upper         float32[]  where letters were left out (flag censored): the largest values `logits` can have;
+                         null elsewhere. The truth lies between, so a score is taken at both ends
+spelling      string     what stood before each letter of `logits`: nothing or a space, as the model's chat
+                         template or the answer's beginning has it; null where unknown
+other_logits  float32[]  the same letters in the other spelling, null where it has no tokens at this place
+letter_mass   float32    share of the full vocabulary's probability on the letters of both spellings, at the
+                         place where they are read: that of digits is often after a space; null where unknown
+bracket_mass  float32    the same on `(`, with which some models begin; null where unknown
+nll           float32    of the most likely first token, nats; null where unknown
+entropy       float32    of the full vocabulary at that position, nats; null where unknown
+"""
+        + ANSWER
+    ),
+    alternatives={"logits": (pa.list_(pa.float64()),)},
+    measured=True,
+)
+LIKELIHOOD = Table(
+    "likelihood",
+    2,
+    columns(
+        """
+prompt  string   id of the prompt
+option  int32    0-based index of the option as shown
+nll     float64  summed negative log-likelihood of the option's tokens, nats; null without an answer. With the
+                 end-of-sequence token for encoder-decoder models, without for the others (as in ReForm-Eval,
+                 Li et al. 2023)
+tokens  int32    number of tokens in that sum
+bytes   int32    UTF-8 bytes of the option; so every reduction comes from one pass
+"""
+        + ANSWER
+    ),
+    measured=True,
+)
+TEXT = Table(
+    "text",
+    2,
+    columns(
+        """
+prompt       string     id of the prompt
+temperature  float32    of sampling; 0 for greedy decoding
+sample       int32      0 for greedy decoding, 1 ... T for the samples at a temperature
+text         string     the generated text without the end-of-sequence token; null without an answer
+logprobs     float32[]  log-probability (at temperature 1) of each generated token, nats; with the
+                        end-of-sequence token
+entropies    float32[]  of the full vocabulary (at temperature 1) at each of these steps, divided by the
+                        logarithm of the number of tokens; null where a server does not tell
+eos          int32      0-based position of the end-of-sequence token, null where `max_tokens` cut the text
+"""
+        + ANSWER
+    ),
+)
+
+
+class Response(NamedTuple):
+    """A table of answers. path: where that of a model on a dataset lies."""
+
+    table: Table
+    path: Callable[[str, str], Path]
+
+
+def _response(table: Table) -> Response:
+    return Response(
+        table, lambda model, dataset: Path(f"data/responses/{dataset}/{model}.{table.name}.parquet")
+    )
+
+
+RESPONSES: Mapping[str, Response] = {table.name: _response(table) for table in (LETTERS, LIKELIHOOD, TEXT)}
+"""What is asked -> where its answers go."""
+letters_path, likelihood_path, text_path = (found.path for found in RESPONSES.values())
+
+
+def schema(output: str, reasoning: bool) -> pa.Schema:
+    """Columns of a table of answers. reasoning: of a model that thinks."""
+    whole = RESPONSES[output].table.schema
+    return whole.append(REASONING) if reasoning else whole
+
+
+CORRECT, INCORRECT, NONE = "correct", "incorrect", "none"
+
+JUDGED = Table(
+    "judged",
+    1,
+    columns("""
+key      string   SHA-256 of what was judged: the question, its options as shown or its references,
+                  and the answer
+verdict  string   option | several | none, of an open question correct | incorrect | none
+place    int32    0-based place of the option as shown; null for the other verdicts
+reply    string   the judge's own words, or why there are none, at most 120 characters
+judge    string   `ENGINE/REVISION MODEL PIN` with the first digits of the pin's digest, and `prompt VERSION`
+"""),
+)
+judged_path = per_dataset("data/judged/{}.parquet")

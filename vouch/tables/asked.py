@@ -1,0 +1,350 @@
+"""items: one row per question of a dataset, without pixels.
+
+images: each distinct picture of a dataset once, as the bytes its source gave.
+
+rewrites: questions of a dataset in other words, one row for each distinct question and kind.
+
+prompts: every prompt that will be asked of a model, with its pictures as recipes.
+
+What cleaning looked for in a dataset, and which entries of its source it left out.
+
+defects: how often each was there, and what the clean protocol does.
+rejects: items that were left out, and why; empty where every item went in.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from vouch.pipeline.errors import UserError
+from vouch.tables.table import Table, columns, per_dataset
+
+# Where a text speaks of its n-th picture; sources also write `<image1>` and `<image_1>`.
+IMAGE_MARK = re.compile(r"<image[ _]?([1-9][0-9]{0,3})>")
+
+ITEMS = Table(
+    "items",
+    1,
+    columns("""
+id          string    unique in the dataset
+group       string    items that must never be split between calibration and test: circular copies, questions
+                      about the same image
+question    string    the question, marks such as `<image 1>` included (IMAGE_MARK)
+phrasings   string[]  the source's own wordings of the question, `question` among them; empty where it has one
+hint        string    context; null where the source has none (an empty string is a hint that is empty)
+options     string[]  texts of the native options; empty for open questions
+answers     int32[]   0-based indices of the correct options
+references  string[]  correct free-text answers
+images      string[]  SHA-256 digests into the images table, in the order of the source
+category    string    the source's own category, or empty
+kind        string    choice | text
+turns       string[]  ids of the earlier items of the same conversation, first to last, all before this one in
+                      the table; empty where an item stands alone
+exchange    string[]  for each image the digest of one that flips the answer when it is put in its place, or
+                      null; empty where the source has none
+source_id   string    the item's name in its source, for joins with what others released
+flags       string[]  what cleaning found, see vouch/tables/asked.py
+"""),
+)
+items_path = per_dataset("data/items/{}.parquet")
+
+
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")  # no format whose decoder calls other programs
+MAX_PIXELS = 89_478_485  # Pillow's own limit, so that whoever reads the table can open its images
+_HELD = 8  # row groups
+_ROOM = 1 << 28  # bytes of several row groups
+_PIXEL = 4  # bytes of a decoded pixel
+
+IMAGES = Table(
+    "images",
+    1,
+    columns("""
+digest         string  SHA-256 of `bytes`, in hexadecimal; unique
+bytes          binary  the encoded file, untouched
+format         string  Pillow's name of the format: PNG, JPEG, ...
+mode           string  Pillow's mode before any conversion: RGB, RGBA, L, P, ...; `RGB;16` where the file has
+                       16 bits a sample, of which Pillow keeps 8
+width, height  int32   pixels, before EXIF rotation
+"""),
+    rows_per_group=16,
+    large=True,
+)
+images_path = per_dataset("data/images/{}.parquet")
+
+
+class ImageStore:
+    """Random access to the images of one dataset, holding a few row groups in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, IMAGES.open(path)
+        self._where: dict[str, tuple[int, int]] = {}
+        self._sides: dict[str, tuple[int, int]] = {}
+        for group in range(self._file.num_row_groups):
+            facts = self._file.read_row_group(group, columns=["digest", "width", "height"])
+            digests, *sides = (facts[name].to_pylist() for name in facts.schema.names)
+            self._where.update({digest: (group, row) for row, digest in enumerate(digests)})
+            self._sides.update(zip(digests, zip(*sides, strict=True), strict=True))
+        self._groups: OrderedDict[int, pa.ChunkedArray] = OrderedDict()
+
+    def read(self, digest: str) -> bytes:
+        """The encoded bytes of one image. Raises UserError where the digest is not in the table."""
+        group, row = self._where[self._known(digest)]
+        if group in self._groups:
+            self._groups.move_to_end(group)
+        else:
+            self._groups[group] = self._file.read_row_group(group, columns=["bytes"]).column("bytes")
+        while len(self._groups) > 1 and (
+            len(self._groups) > _HELD or sum(one.nbytes for one in self._groups.values()) > _ROOM
+        ):
+            self._groups.popitem(last=False)
+        return bytes(self._groups[group][row].as_py())
+
+    def decoded_bytes(self, digest: str) -> int:
+        """Bytes that its pixels take in memory. Raises UserError."""
+        width, height = self._sides[self._known(digest)]
+        return _PIXEL * (width or 0) * (height or 0)
+
+    def _known(self, digest: str) -> str:
+        if digest not in self._where:
+            raise UserError(
+                f"{self._path}: no image {digest[:12]}; run `dvc repro` to prepare the dataset anew"
+            )
+        return digest
+
+
+CLEAN = "clean"
+REFORMULATIONS = ("lr_i", "lr_c", "lr_v")
+NEGATIONS = ("ls_n", "ls_a", "ls_m")
+KINDS = (CLEAN, *REFORMULATIONS, *NEGATIONS)
+
+ACCEPTED = "accepted"
+REJECTED = "rejected"
+BY_HAND = "by_hand"
+RULES_ARE_ENGLISH = "rules are English"  # in the reason of a question that the rules do not take for it
+
+REWRITES = Table(
+    "rewrites",
+    1,
+    columns("""
+original  string    the question; for every kind but `clean` as cleaning left it
+kind      string    one of KINDS
+rewrite   string    the other words, rejected ones included; null where there are none
+status    string    accepted: passed every check. rejected: no prompt is made of it. by_hand: a person
+                    decided; with a null in `rewrite` the person drops the question and every prompt of it
+failed    string[]  names of the checks that it failed (vouch/prompts/rewrites/checks.py)
+reason    string    why it was rejected, or why the person decided so; else empty
+rewriter  string    `rules/REVISION`, or `ENGINE/REVISION MODEL PIN` with the first digits of the pin's
+                    digest; `hand`
+"""),
+)
+rewrites_path = per_dataset("data/rewrites/{}.parquet")
+
+
+ORIGINAL = "original"
+"""The variation that shows an item as its source has it: what others are compared with."""
+TYPOGRAPHIC, TYPOGRAPHIC_CONTROL = "typographic", "typographic_control"
+"""Variations that paint a wrong option, or a harmless word, into the picture."""
+P_TRUE = "p_true"
+"""The variation that asks whether the model's own answer is true."""
+CIRCULAR = "circular"
+"""The variation that shows the options in every rotation, the source's order first."""
+
+LETTERS = "letters"
+LIKELIHOOD = "likelihood"
+TEXT = "text"
+PLACEHOLDER = re.compile(r"\{answer ([1-9][0-9]*)\}")
+OUTPUTS = (LETTERS, LIKELIHOOD, TEXT)
+TEXT_TOKENS = 30
+"""Most tokens of a text where neither its prompt nor `extract.max_tokens` says another number."""
+
+KEPT = "kept"
+COMPLEMENT = "complement"
+SWAPPED = "swapped"
+OWN = "own"
+EFFECTS = (KEPT, COMPLEMENT, SWAPPED, OWN)
+
+TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
+STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
+PICTURE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
+
+PROMPTS = Table(
+    "prompts",
+    4,
+    columns(
+        """
+id          string      unique in the dataset: `ITEM/VARIATION`
+item        string      id of the item
+variation   string      name of the variation (file in vouch/prompts/variations), with its level where it
+                        names one (`vr_b_5`); a combination joins them with `+` (`ls_n+vs_s`)
+family      string      of PARC (Schmalfuss et al. 2025): LR, LS, VR or VS; of a combination those of its
+                        parts, joined with `+` (`LS+VS`); empty outside of it
+effect      string      how `answers` differ from the item's own, of EFFECTS: KEPT they are the same,
+                        COMPLEMENT all other options are correct, SWAPPED the other one of two is; OWN
+                        there are none: the prompt is about the model's own answer
+template    string      name of the prompt template (file in vouch/prompts/templates), with a variant
+                        NAME_VARIANT (`kostumov_joined`)
+system      string      system message, or null
+turns       turn[]      earlier exchanges of the conversation, `question` of the user and `answer` of the
+                        assistant
+text        string      the user's last text, options and instruction included; `<image 1>` marks where a
+                        picture goes, in `turns` as well; no mark means: all pictures first
+response    string      how the assistant's answer begins, null where the model starts it
+earlier     string[][]  for the placeholder `{answer k}` in `turns` or `text`: ids of the prompts, all before
+                        this one in the table, whose answers fill it; of several the most common answer, of
+                        equals the first
+options     string[]    option texts as shown; for likelihood the texts that are scored
+order       int32[]     for each shown option its index among the item's options; DONT_KNOW or NONE_OF_ABOVE
+                        for an option that the template adds
+marks       string[]    the letter shown before each option
+answers     int32[]     0-based indices of the correct options as shown; an option that the template adds is
+                        among them where it says what a correct one says (`None of the above`)
+pictures    picture[]   recipes, rendered where used: `images`, digests of the sources, and `steps`, done in
+                        their order; each names an operation (vouch/images/operations.py), its severity, 0
+                        where it has no levels, and its revision; one that paints says what after a colon
+                        (`write:7:red star`). An operation is done to each image by
+                        itself, a joining one makes one picture of two; without steps an image is shown as it
+                        is
+outputs     string[]    what is asked for, of OUTPUTS; empty for prompts that nobody asks (released logits
+                        join on them)
+max_tokens  int32       most tokens of a generated text, null for `extract.max_tokens`
+""",
+        turn=TURN,
+        picture=PICTURE,
+    ),
+)
+prompts_path = per_dataset("data/prompts/{}.parquet")
+
+
+def painted_option(item: str, options: int, answers: Collection[int]) -> int | None:
+    """The wrong option, by its index, whose text `typographic` paints into an item's picture; None for none.
+
+    item: its id, which decides. options: how many it has. answers: the right ones.
+    """
+    wrong = [index for index in range(options) if index not in answers]
+    return (
+        wrong[int.from_bytes(sha256(f"painted/{item}".encode()).digest()[:8]) % len(wrong)] if wrong else None
+    )
+
+
+def repeats(prompt: str, variation: str) -> str | None:
+    """The variation of the same item that shows what this prompt (its id) shows; None where none does.
+
+    The first prompt of `circular` is that of `original`, that of `circular+vr_b` that of `vr_b`.
+    """
+    parts = variation.split("+")
+    if CIRCULAR not in parts or not prompt.endswith(f"/{variation}/1"):
+        return None
+    return "+".join(part for part in parts if part != CIRCULAR) or ORIGINAL
+
+
+EXAMPLES = 5
+
+Treatment = Literal["left out", "dropped", "repaired", "together", "kept"]
+TREATMENTS: dict[Treatment, str] = {
+    "left out": "became no item; see what was left out",
+    "dropped": "the clean protocol drops the item",
+    "repaired": "models get to see the repaired form, in both protocols",
+    "together": "the clean protocol keeps such items on one side of every split",
+    "kept": "kept as it is, in both protocols",
+}
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One entry of KNOWN. meaning: what an item with it looks like. whole: of the dataset, no item's flag."""
+
+    treatment: Treatment
+    meaning: str
+    whole: bool = False
+
+
+KNOWN: dict[str, Defect] = {
+    "added_option_twice": Defect("kept", "an option says what the prompt template adds, as `None of these`"),
+    "animated": Defect("repaired", "a picture has several frames; the first one counts"),
+    "answer_in_question": Defect("kept", "the question holds the correct option's text, and no other's"),
+    "answer_position_skew": Defect("kept", "answers stand at one letter more often than chance allows", True),
+    "bidi_controls": Defect(
+        "kept", "a text holds characters that do not show and turn the direction of what follows"
+    ),
+    "blank_image": Defect("kept", "all pixels of a picture have one colour"),
+    "broken_image": Defect("left out", "a picture is not there, cannot be decoded, or is none", True),
+    "circular_copy": Defect("together", "a copy of the item has its options in another order"),
+    "conflicting_answer": Defect(
+        "kept", "a copy, or the same question about a like picture, has another answer"
+    ),
+    "copies_apart": Defect("kept", "a copy of the item stands in another group, so a split can part them"),
+    "damaged_text": Defect("kept", "a text was decoded with the wrong encoding"),
+    "duplicate_options": Defect("dropped", "two options have the same text"),
+    "empty_hint": Defect("kept", "the hint is there but holds no text"),
+    "empty_option": Defect("dropped", "an option holds no text"),
+    "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror a picture; that is done"),
+    "lettered_options": Defect(
+        "kept", "the options' own texts begin with letters or numbers, so prompts show them twice"
+    ),
+    "letters_only": Defect("kept", "no option has a text, so it is known by its letter alone"),
+    "line_break_in_option": Defect(
+        "kept", "an option has several lines, of which one may look like another option"
+    ),
+    "mark_dropped": Defect(
+        "kept", "prompts leave out a mark like <image 1>; the pictures stand before the text"
+    ),
+    "mark_in_words": Defect("kept", "prompts say `image 1` where a mark like <image 1> stands"),
+    "missing_option": Defect("dropped", "the source lacks an option text; the list ends before it"),
+    "near_duplicate_image": Defect("kept", "a picture looks like one of another group; the bytes differ"),
+    "non_rgb": Defect("repaired", "a picture's mode is not RGB; it is converted, on a white ground"),
+    "option_names_options": Defect(
+        "kept", "an option names others, as `Both A and B`; variations that move options leave the item out"
+    ),
+    "placeholder": Defect("kept", "a text holds a mark like [[name]], in whose place something is missing"),
+    "repeated_answer_text": Defect("dropped", "a wrong option has the text of a correct one"),
+    "repeated_item": Defect("kept", "another item has the same question, pictures, options and order"),
+    "respelled_answer": Defect("kept", "a wrong option differs from a correct one only in its spelling"),
+    "respelled_options": Defect("kept", "two options differ only in their spelling"),
+    "several_images": Defect("kept", "the item has more than one picture"),
+    "shared_image": Defect("kept", "another group has the same picture, so a split can part them"),
+    "strip_image": Defect("kept", "one side of a picture is more than 24 times the other"),
+    "tiny_image": Defect("kept", "a side of a picture is shorter than a patch of image encoders"),
+    "unmarked_image": Defect(
+        "kept", "some pictures have a mark like <image 1> in the text, another has none"
+    ),
+    "unmatched_mark": Defect("kept", "a text speaks of a picture that the item does not have"),
+    "unusable_entry": Defect("left out", "the entry lacks what every item needs", True),
+}
+
+DROPPED = tuple(name for name, defect in KNOWN.items() if defect.treatment == "dropped")
+"""Flags of items whose prompts do not show what the question meant; the clean protocol drops them."""
+
+DEFECTS = Table(
+    "defects",
+    1,
+    columns("""
+defect     string    a name of KNOWN
+items      int64     how many items have it; 0 where it was looked for and not found. Of `broken_image` and
+                     `unusable_entry` these are entries of the source that became no item
+share      float64   items / all items; for the two, / all entries
+examples   string[]  ids of the first of them, at most EXAMPLES, or places in the source where there is no id
+treatment  string    what the clean protocol does: see TREATMENTS
+p_value    float64   of a test behind the defect, null where there is none
+detail     string    what the numbers do not say, or empty
+"""),
+)
+defects_path = per_dataset("data/defects/{}.parquet")
+
+
+REJECTS = Table(
+    "rejects",
+    1,
+    columns("""
+dataset  string  name of the dataset
+where    string  file and line, or row, or member of the source
+id       string  id of the item, empty where it has none
+reason   string  one line: what is wrong with it
+"""),
+)
+rejects_path = per_dataset("data/rejects/{}.parquet")
