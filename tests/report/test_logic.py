@@ -7,9 +7,9 @@ import pytest
 
 from vouch.report import formatting
 from vouch.report.figures.accuracy_and_set_size import CHARACTER, place_labels
-from vouch.report.figures.reliability import bins
 from vouch.report.numbers import Number, Pair
 from vouch.report.table import MISSING, figure, ranges
+from vouch.report.table_files import bins
 
 
 def test_numbers_in_words() -> None:

@@ -303,6 +303,22 @@ def representative(evidence: Evidence, dataset: str) -> str:
     return (leaders(evidence, dataset) or evidence.models(dataset))[0]
 
 
+MOST_CHOSEN = 4
+"""Models that get a panel, a line or a sentence of their own."""
+
+
+def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+    """All models where they are few; else the best and the worst in accuracy and in calibration."""
+    models = evidence.models(dataset)
+    if len(models) <= MOST_CHOSEN:
+        return models
+    errors = {m: number.value for m in models if (number := evidence.number(dataset, m, "ece"))}
+    extremes = [models[0], models[-1]]
+    if errors:
+        extremes += [min(errors, key=lambda m: (errors[m], m)), max(errors, key=lambda m: (errors[m], m))]
+    return tuple(m for m in models if m in extremes)
+
+
 def preferred(evidence: Evidence) -> str | None:
     """The model that leads on most datasets, on the larger ones where several do; None where none leads."""
     wins = Counter(model for name in evidence.datasets for model in leaders(evidence, name))

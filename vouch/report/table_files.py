@@ -11,13 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.leaderboard import READING
+from vouch.metrics.intervals import wilson
 from vouch.metrics.join import LOW_MASS_RATE, YES_NO
 from vouch.report import formatting
+from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
-from vouch.report.figures.reliability import frame
 from vouch.report.gates import ends
 from vouch.report.table import MISSING, SETS, Cell, Grid, Measured
 from vouch.tables.asked import REJECTED
@@ -115,13 +117,51 @@ def plotted(evidence: Evidence, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(dict.fromkeys(("run", "accuracy", metric))))
 
 
+def bins(confidence: np.ndarray, correct: np.ndarray, number: int) -> pd.DataFrame:
+    """One row per bin that holds an answer: bin, confidence (mean), accuracy, low, high, answers.
+
+    confidence: in [0, 1]; correct: share of the prediction that is right, for ties share it; both of shape
+    (answers,). low, high: Wilson's 95 % interval.
+    """
+    index = np.minimum((confidence * number).astype(int), number - 1)
+    answers = np.bincount(index, minlength=number)
+    held = np.flatnonzero(answers)
+    n = answers[held].astype(float)
+    share = np.bincount(index, weights=correct, minlength=number)[held] / n
+    mean = np.bincount(index, weights=confidence, minlength=number)[held] / n
+    low, high = wilson(share * n, n)
+    return pd.DataFrame(
+        {
+            "bin": held,
+            "confidence": mean,
+            "accuracy": share,
+            "low": low,
+            "high": high,
+            "answers": answers[held],
+        }
+    )
+
+
+def reliability_bins(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model and bin, with a heading for the model's panel."""
+    parts = []
+    for model in chosen(evidence, dataset):
+        confidence, correct, _ = evidence.confidences(dataset, model)
+        if len(confidence):
+            error = evidence.number(dataset, model, "ece")
+            note = f"{model} (ECE {formatting.number(100 * error.value, 1)} %)" if error else model
+            table = bins(confidence, correct, evidence.scoring.bins)
+            parts.append(table.assign(model=model, panel=note))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
 def plotted_reliability(evidence: Evidence) -> pd.DataFrame:
     """One row per bin of the models that are drawn: run, confidence, accuracy, answers."""
     columns = ["run", "confidence", "accuracy", "answers"]
     parts = [
         data.assign(run=[_label(evidence, dataset, model) for model in data["model"]])[columns]
         for dataset in evidence.datasets
-        if len(data := frame(evidence, dataset))
+        if len(data := reliability_bins(evidence, dataset))
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 

@@ -27,6 +27,9 @@ _SECOND = ("x2", "y2")  # channels that share the type of another
 Axis: type[Part] = dict
 Scale: type[Part] = dict
 
+SPACING = 34
+"""Pixels between two panels, so that their ticks stay apart."""
+
 
 def Field(field: str, **how: Any) -> Part:
     """A channel that shows a column: `Field("value:Q", title=None)`; the letter is one of Q, N, O and T."""

@@ -7,8 +7,8 @@ import pandas as pd
 from vouch.metrics.conformal.selective import curve
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
+from vouch.report.claims import chosen
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import SPACING, chosen
 
 TITLE = "Answer, or hand to a person"
 NARROW = {"columns": 1, "width": 250}
@@ -55,7 +55,7 @@ def draw(evidence: Evidence, dataset: str, columns: int = 2, width: int = 300) -
                 base.mark_circle(size=30, opacity=1).encode(tooltip=TIPS),
             ).properties(width=width, height=170, title=str(model))
         )
-    return alt.concat(*panels, columns=columns, spacing=SPACING)
+    return alt.concat(*panels, columns=columns, spacing=alt.SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

@@ -7,7 +7,6 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import SPACING
 
 TITLE = "Faithful against clean"
 NARROW = {"beside": False}
@@ -72,8 +71,8 @@ def draw(evidence: Evidence, dataset: str, beside: bool = True) -> Any:
     first = next(iter(PANELS))
     panels = [_panel(evidence, dataset, panel, panel == first or not beside) for panel in PANELS]
     if beside:
-        return alt.hconcat(*panels, spacing=SPACING, bounds="flush")
-    return alt.vconcat(*panels, spacing=SPACING)
+        return alt.hconcat(*panels, spacing=alt.SPACING, bounds="flush")
+    return alt.vconcat(*panels, spacing=alt.SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

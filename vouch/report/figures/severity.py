@@ -8,9 +8,9 @@ import pandas as pd
 
 from vouch.report import formatting
 from vouch.report import vegalite as alt
+from vouch.report.claims import chosen
 from vouch.report.costs import MEANING
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import SPACING, chosen
 from vouch.tables.asked import ORIGINAL
 
 TITLE = "Accuracy by severity"
@@ -63,7 +63,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         alt.layer(*alt.model_lines(own, models, x, y, y, TIPS)).properties(width=250, height=170, title=kind)
         for kind, own in data.groupby("kind", sort=False)
     ]
-    return alt.concat(*panels, columns=2, spacing=SPACING)
+    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

@@ -9,10 +9,9 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
-from vouch.report.claims import guarantee
+from vouch.report.claims import chosen, guarantee
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
 from vouch.tables.asked import ORIGINAL
 
@@ -93,7 +92,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         _panel(data, model, order, least, evidence.target, index % 2 == 0)
         for index, model in enumerate(dict.fromkeys(data["model"]))
     ]
-    return alt.concat(*panels, columns=2, spacing=SPACING)
+    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from vouch.report import formatting
 from vouch.report import vegalite as alt
+from vouch.report.claims import chosen
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
 
 TITLE = "Coverage and set size by calibration share"
@@ -80,7 +80,7 @@ def draw(evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconca
         if panel == "coverage":
             layers.insert(0, alt.target(evidence.target).encode(y=alt.Y("value:Q", **y)))
         panels.append(alt.layer(*layers).properties(width=width, height=190))
-    return join(*panels, spacing=SPACING)
+    return join(*panels, spacing=alt.SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

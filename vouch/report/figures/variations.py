@@ -10,10 +10,9 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
-from vouch.report.claims import effects, losses
+from vouch.report.claims import chosen, effects, losses
 from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, meaning, real_changes
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import SPACING, chosen
 
 TITLE = "What each variation of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
@@ -85,7 +84,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     lines = [
         alt.hconcat(
             *(_panel(data[panel], panel, model, order, model == models[-1]) for panel in PANELS),
-            spacing=SPACING,
+            spacing=alt.SPACING,
             bounds="flush",  # so that the panels of all models stand below one another
         ).properties(title=model)
         for model in models

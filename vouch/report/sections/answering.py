@@ -4,9 +4,8 @@ from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import SURE, WRONG
 from vouch.report import formatting
-from vouch.report.claims import answers_alone
+from vouch.report.claims import answers_alone, chosen
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells, figure
 from vouch.tables.asked import OUTPUTS

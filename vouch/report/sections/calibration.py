@@ -5,9 +5,8 @@ from functools import partial
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import miscalibrated
+from vouch.report.claims import chosen, miscalibrated
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
-from vouch.report.figures.reliability import chosen
 from vouch.report.numbers import Number, Numbers
 from vouch.report.section import Block, Folded, by_dataset, said
 from vouch.report.table import Column, Grid, Measured, TableSpec, Tone, cells, figure

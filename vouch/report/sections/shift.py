@@ -3,10 +3,9 @@
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import Guarantee, guarantee
+from vouch.report.claims import Guarantee, chosen, guarantee
 from vouch.report.costs import heat_map, is_control, named, shade, variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
 from vouch.report.figures.shift import SCORE, shifted
 from vouch.report.numbers import Number
 from vouch.report.section import Block, Figures, Folded, by_dataset, said

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import above_chance, effects, losses
+from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
     ACCURACY,
     CONFIDENCE,
@@ -24,7 +24,6 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
