@@ -19,13 +19,12 @@ from typing import TypeVar
 
 from benchmarks._figure import figure
 from tests.report.project import SCORING, Made, write_tables
-from vouch.report import figures, plugins
+from vouch.report import declared, pages
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence, load
-from vouch.report.figures import of_dataset
-from vouch.report.sections import papers
-from vouch.report.sections.papers import figure_specs
+from vouch.report.page import DatasetFigure
+from vouch.report.pages.papers import PAPERS_SECTION
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text, metrics_json
 
@@ -85,11 +84,11 @@ def main() -> None:
     figure(f"pages and tables, {size}", taken, "s", PEER, peer, peer / taken)
     figure(f"peak memory, {size}", peak, "GiB", "2 GiB", 2.0, 2.0 / peak)
     dataset = evidence.datasets[0]
-    for name in plugins(figures):
-        for spec in of_dataset(name, evidence, dataset):
+    for each in declared(pages, DatasetFigure):
+        for spec in each.of(evidence, dataset):
             taken, _ = timed(partial(draw, [spec], Path(), cache))
-            figure(f"figure {name} of {MODELS} models", taken, "s")
-    everyone = list(figure_specs(papers.build(evidence)))
+            figure(f"figure {each.name} of {MODELS} models", taken, "s")
+    everyone = list(PAPERS_SECTION.figures(evidence, PAPERS_SECTION.build(evidence)))
     taken, _ = timed(partial(draw, everyone, Path(), cache))
     figure(f"{len(everyone)} figures of papers, {size}", taken, "s")
 

@@ -15,8 +15,9 @@ from tests.report.project import SCORING, Made, write_tables
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import load
-from vouch.report.figures import of_dataset
 from vouch.report.items.config import Config as Pictures
+from vouch.report.pages.calibration import RELIABILITY_FIGURE
+from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text
 from vouch.tables.asked import ITEMS, items_path
@@ -24,7 +25,10 @@ from vouch.tables.asked import ITEMS, items_path
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules/axe-core/axe.min.js"
 CHROMIUM = shutil.which("chromium")
-FIGURES = ("accuracy_and_set_size", "reliability")  # drawing them all would take longer than all the tests
+FIGURES = (
+    ACCURACY_AND_SET_SIZE_FIGURE,
+    RELIABILITY_FIGURE,
+)  # drawing them all would take longer than all the tests
 
 
 def _missing() -> str:
@@ -86,7 +90,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         evidence = load(tables, SCORING)
         figures = folder / "reports/figures"
         figures.mkdir(parents=True)
-        specs = [made for name in FIGURES for made in of_dataset(name, evidence, CHOICE)]
+        specs = [made for each in FIGURES for made in each.of(evidence, CHOICE)]
         pictures = draw(specs, figures, RenderCache())
         whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
         write_site(site(Config(title="Vouch"), evidence, pictures), whole, RenderCache())

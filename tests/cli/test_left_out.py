@@ -16,7 +16,10 @@ from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.asides import MARK, REMEDY, left_out
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence, load
-from vouch.report.sections import generated, letters, results, verdict
+from vouch.report.pages.models import RESULTS_SECTION
+from vouch.report.pages.models_detail import GENERATED_SECTION
+from vouch.report.pages.robustness import LETTERS_SECTION
+from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table_files import metrics_json
 from vouch.tables.answered import JUDGED, judged_path
 from vouch.tables.asked import ITEMS, LETTERS, items_path
@@ -91,18 +94,18 @@ def test_the_report_trusts_the_other_model(here: Path) -> None:
     evidence = read()
     assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
     assert evidence.candidates("left") == ("tiny_b",) and not leaders(evidence, "left"), "it guesses"
-    view = verdict.build(evidence)
+    view = VERDICT_SECTION.build(evidence)
     assert view.headline == "tiny_a is best on right; no model is shown to be better than a guess on left."
     assert (
         "leave out tiny_a (75\u202f%) on left: " in view.warnings[0] and REMEDY[LETTERS] in view.warnings[0]
     )
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
-    left = next(part for part in parts(results.build(evidence)) if part.title == "left")
+    left = next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == "left")
     first, last = (row for row in left.grids[0].rows)
     assert (first[0].text, last[0].text, last[0].note) == ("tiny_b", "tiny_a", MARK[LETTERS])
     assert left.grids[0].columns[-1].label == "Low letter mass %" and last[-1].text == "75.0"
     assert any(REMEDY[LETTERS] in sentence for sentence in left.sentences)
-    (table,) = parts(letters.build(evidence))[0].grids
+    (table,) = parts(LETTERS_SECTION.build(evidence))[0].grids
     assert [column.label for column in table.columns][-2:] == ["Letter mass %", "Low letter mass %"]
     assert metrics_json(evidence)["left"]["tiny_a"]["low_mass_rate"] == 0.75
 
@@ -116,11 +119,11 @@ def test_where_nobody_answers_by_letters_there_is_no_verdict(
     evidence = read()
     assert evidence.candidates("left") == ()
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
-    view = verdict.build(replace(evidence, leaderboard=only))
+    view = VERDICT_SECTION.build(replace(evidence, leaderboard=only))
     assert view.headline == "No model answers by letters on left." and not view.cards
-    results.build(evidence), letters.build(evidence)
+    RESULTS_SECTION.build(evidence), LETTERS_SECTION.build(evidence)
     alone = only[only["model"] == "tiny_a"]
-    said = verdict.build(replace(evidence, leaderboard=alone)).headline
+    said = VERDICT_SECTION.build(replace(evidence, leaderboard=alone)).headline
     assert said == "tiny_a does not answer by letters on left."
 
 
@@ -129,7 +132,7 @@ def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPa
     evidence = read()
     assert evidence.candidates("left") == evidence.models("left")
     assert not any("mass" in text for text in (vouch("show", "--all"), vouch("publish", "card", "tiny_a")))
-    left = next(part for part in parts(results.build(evidence)) if part.title == "left")
+    left = next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == "left")
     assert not any("mass" in column.label for column in left.grids[0].columns)
 
 
@@ -188,7 +191,7 @@ def test_show_card_and_report_have_what_a_judge_read_and_the_bounds_without_it(
     low, high = (float(one.split()[0]) for one in told.split("lies between ")[1].split(" and ")[::2])
     assert high - low == pytest.approx(12.5, abs=0.11)
     assert "read by the judge" in vouch("publish", "card", "tiny_a")
-    said = [one for part in parts(generated.build(read())) for one in part.sentences]
+    said = [one for part in parts(GENERATED_SECTION.build(read())) for one in part.sentences]
     assert any("were read by the judge" in one for one in said)
     assert "leave out tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
     rows = LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
@@ -206,8 +209,8 @@ def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pyte
     assert {row["dataset"] for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()} == {"left"}
     evidence = read()
     assert evidence.models("right") == ("tiny_a", "tiny_b") and evidence.candidates("right") == ("tiny_b",)
-    assert "tiny_a (12\u202f%) on right" in verdict.build(evidence).warnings[0]
-    right = next(part for part in parts(results.build(evidence)) if part.title == "right")
+    assert "tiny_a (12\u202f%) on right" in VERDICT_SECTION.build(evidence).warnings[0]
+    right = next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == "right")
     labels = [column.label for column in right.grids[0].columns]
     assert labels[2:7] == ["Items", "Accuracy %", "Unparsed %", "Refused %", "Several %"]
     assert [row[4].text for row in right.grids[0].rows] == ["4.7", "12.5"]
@@ -216,7 +219,7 @@ def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pyte
     assert metrics_json(evidence)["right"]["tiny_a"]["unparsed_rate"] == 0.125
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "right"]
     alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
-    assert verdict.build(alone).headline == "tiny_a gives answers that cannot be read on right."
+    assert VERDICT_SECTION.build(alone).headline == "tiny_a gives answers that cannot be read on right."
 
 
 def test_what_is_read_is_told_without_a_warning(

@@ -14,7 +14,7 @@ from vouch.datasets.cleaning.cleaning import Findings
 from vouch.metrics.conformal.selective import WRONG
 from vouch.report.config import Scoring
 from vouch.report.evidence import COMPARED, Evidence
-from vouch.report.section import Beside, Block, Folded, Section, Sentences, Text
+from vouch.report.page import Beside, Block, Folded, Section, Sentences, Text
 from vouch.report.table import Grid
 from vouch.tables.asked import (
     DEFECTS,

@@ -10,7 +10,7 @@ from scipy.stats import beta
 from tests.report.worlds import BOAST, CHANCE, MODELS, World
 from vouch.report.claims import TOLERATED, preferred
 from vouch.report.evidence import Evidence
-from vouch.report.sections.verdict import build
+from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table import Cell
 
 NAMES = r"[\w, ]+?"
@@ -44,7 +44,7 @@ SAID = {
 
 def false_sentences(world: World, evidence: Evidence) -> list[str]:
     """What the front page says that is not so. Raises ValueError for a sentence that no pattern knows."""
-    view, model = build(evidence), preferred(evidence) or ""
+    view, model = VERDICT_SECTION.build(evidence), preferred(evidence) or ""
     texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because, *view.warnings]
     texts += [f"{card.answer}. {card.why}" for card in view.cards]
     return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [

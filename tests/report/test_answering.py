@@ -11,8 +11,9 @@ from tests.report.sentences import false_sentences
 from tests.report.worlds import MODELS, World, evidence
 from vouch.report.cards import ALONE
 from vouch.report.claims import answers_alone, transfer_coverages
-from vouch.report.figures import answering as figure
-from vouch.report.sections import answering, transfer, verdict
+from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION
+from vouch.report.pages.transfer import TRANSFER_SECTION
+from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.tables.results import NONE, TRANSFER
 
 SURE = {("ant", "set0"): 0.97, ("bee", "set0"): 0.7, ("cow", "set0"): 0.6}
@@ -27,7 +28,7 @@ def test_the_front_page_says_what_may_be_answered_alone_and_is_right() -> None:
     for seed in range(4):
         made = world(800, seed)
         known = evidence(made)
-        cards = [card for card in verdict.build(known).cards if card.question == ALONE]
+        cards = [card for card in VERDICT_SECTION.build(known).cards if card.question == ALONE]
         found = answers_alone(known)
         assert len(cards) == (("set0", "ant") in found)
         told += len(cards)
@@ -45,8 +46,8 @@ def test_the_front_page_says_what_may_be_answered_alone_and_is_right() -> None:
 def test_of_few_questions_nothing_is_claimed(groups: int) -> None:
     known = evidence(world(groups))
     assert answers_alone(known) == {} and transfer_coverages(known) == {}
-    assert ALONE not in [card.question for card in verdict.build(known).cards]
-    assert figure.draw(known, "set0") is None and transfer.build(known) is None
+    assert ALONE not in [card.question for card in VERDICT_SECTION.build(known).cards]
+    assert ANSWERING_FIGURE.draw(known, "set0") is None and TRANSFER_SECTION.build(known) is None
 
 
 def test_the_table_says_where_nothing_is_shown() -> None:
@@ -56,7 +57,7 @@ def test_the_table_says_where_nothing_is_shown() -> None:
         for which, values in shares.items()
         for percent, value in zip((1, 5, 10, 20), values, strict=True)
     ]
-    (part,) = parts(answering.build(with_rows(evidence(world(400)), *rows)))
+    (part,) = parts(ANSWERING_SECTION.build(with_rows(evidence(world(400)), *rows)))
     ((name, _, *cells, _, _, _, _),) = part.grids[0].rows
     assert [cell.text for cell in (name, *cells)] == ["ant", "none shown", "50.0", "75.0", "100.0"]
 
@@ -84,7 +85,7 @@ def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:
         moved(**home),
     ]
     frame = pd.DataFrame(rows).reindex(columns=TRANSFER.schema.names)
-    found, every = parts(transfer.build(replace(known, transfer=frame)))
+    found, every = parts(TRANSFER_SECTION.build(replace(known, transfer=frame)))
     assert found.sentences == (
         "90\u202f% coverage is shown to be broken in 1 of 2 transfers; lowest: 60.0\u202f%, ant from set0 to set1.",
         "Answers alone with 5\u202f% wrong at home have up to 30\u202f% wrong elsewhere: ant from set0 to set1.",

@@ -9,8 +9,15 @@ from tests.report.project import Made, Make, edited, parts, with_rows
 from vouch.report.cards import LOOKS
 from vouch.report.claims import picture_claims
 from vouch.report.evidence import Evidence
-from vouch.report.figures import severity as figure
-from vouch.report.sections import looks, severity, typographic, uncertainty, verdict
+from vouch.report.pages.calibration import UNCERTAINTY_SECTION
+from vouch.report.pages.image_use import (
+    LOOKS_SECTION,
+    SEVERITY_FIGURE,
+    SEVERITY_SECTION,
+    TYPOGRAPHIC_SECTION,
+    severity_frame,
+)
+from vouch.report.pages.verdict import VERDICT_SECTION
 
 MADE = Made(variations=("original", "blank"))
 
@@ -32,7 +39,7 @@ def seeing(evidence: Evidence, original: float = 0.8, without: float = 0.3, half
 
 
 def card(evidence: Evidence) -> Any:
-    return next((one for one in verdict.build(evidence).cards if one.question == LOOKS), None)
+    return next((one for one in VERDICT_SECTION.build(evidence).cards if one.question == LOOKS), None)
 
 
 def test_the_front_page_says_what_the_answers_lose(make: Make) -> None:
@@ -43,7 +50,7 @@ def test_the_front_page_says_what_the_answers_lose(make: Make) -> None:
         "29\u202f%. Words alone are shown to be better than a guess."
     )
     shown = "Shown to answer better with the picture: alpha, beta and gamma."
-    assert shown in parts(looks.build(seeing(make(MADE))))[0].sentences
+    assert shown in parts(LOOKS_SECTION.build(seeing(make(MADE))))[0].sentences
 
 
 def test_a_picture_that_misleads_is_said_to(make: Make) -> None:
@@ -52,7 +59,7 @@ def test_a_picture_that_misleads_is_said_to(make: Make) -> None:
     assert found.why.startswith("Without the picture it gains 50.0 (45.0–55.0) points of accuracy on shapes;")
     assert (
         "No model is shown to answer better with the picture."
-        in parts(looks.build(seeing(make(MADE), 0.3, 0.8)))[0].sentences
+        in parts(LOOKS_SECTION.build(seeing(make(MADE), 0.3, 0.8)))[0].sentences
     )
 
 
@@ -61,8 +68,11 @@ def test_image_gain_alone_shows_nothing(make: Make, without: float, half: float)
     """Of noisy logits it is above 0 without any use of the picture."""
     evidence = seeing(make(MADE), 0.8, without, half)
     assert card(evidence) is None
-    assert "No model is shown to answer better with the picture." in parts(looks.build(evidence))[0].sentences
-    assert card(make(Made())) is None and looks.build(make(MADE)) is None
+    assert (
+        "No model is shown to answer better with the picture."
+        in parts(LOOKS_SECTION.build(evidence))[0].sentences
+    )
+    assert card(make(Made())) is None and LOOKS_SECTION.build(make(MADE)) is None
 
 
 def test_open_questions_have_no_guess_to_be_better_than(make: Make) -> None:
@@ -83,7 +93,7 @@ def test_small_data_claim_nothing(make: Make) -> None:
 
 
 def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:
-    ((shown,),) = (part.grids for part in parts(looks.build(seeing(make(MADE)))))
+    ((shown,),) = (part.grids for part in parts(LOOKS_SECTION.build(seeing(make(MADE)))))
     labels = [column.label for column in shown.columns]
     cells = dict(zip(labels, shown.rows[0], strict=True))
     assert [cells[name].text for name in ("Picture", "Model", "Accuracy with %", "Accuracy without %")] == [
@@ -101,7 +111,7 @@ def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
         row("alpha", "original", "entropy", "uncertainty_auroc", 0.76, 0.05),
         row("alpha", "original", "entropy", "uncertainty_gain", 0.01, 0.02),
     )
-    ((shown,),) = (part.grids for part in parts(uncertainty.build(evidence)))
+    ((shown,),) = (part.grids for part in parts(UNCERTAINTY_SECTION.build(evidence)))
     assert [column.label.removesuffix(" AUROC %") for column in shown.columns[2:]] == [
         *("Confidence", "Entropy", "Semantic entropy")
     ]
@@ -114,7 +124,7 @@ def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
 def test_who_falls_for_painted_words(make: Make) -> None:
     names = ("original", "typographic_control", "typographic")
     evidence = make(Made(variations=names))
-    assert typographic.build(evidence) is None
+    assert TYPOGRAPHIC_SECTION.build(evidence) is None
     evidence = with_rows(
         evidence,
         *(
@@ -124,16 +134,16 @@ def test_who_falls_for_painted_words(make: Make) -> None:
         row("alpha", "typographic", "", "painted_gain", 0.1, 0.03),
         row("beta", "typographic", "", "painted_gain", 0.01, 0.03),
     )
-    ((shown,),) = (part.grids for part in parts(typographic.build(evidence)))
+    ((shown,),) = (part.grids for part in parts(TYPOGRAPHIC_SECTION.build(evidence)))
     alpha, beta = shown.rows[:2]
     assert [cell.text for cell in alpha[2:]] == ["80.0", "60.0", "60.0", "10.0", "20.0", "30.0", "10.0"]
     assert (alpha[-1].tone, beta[-1].tone) == ("strong", "")
 
 
 def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
-    assert severity.build(make(Made(variations=("original", "vr_b_5", "vr_l")))) is None
+    assert SEVERITY_SECTION.build(make(Made(variations=("original", "vr_b_5", "vr_l")))) is None
     evidence = make(Made(variations=("original", "noise_1", "noise", "vr_b_5")))
-    data = figure.frame(evidence, "shapes")
+    data = severity_frame(evidence, "shapes")
     noise = data[data["kind"] == "pictures with noise"]
     assert noise[noise["model"] == "alpha"][["level", "value"]].round(6).to_numpy().tolist() == [
         [0, 0.8],
@@ -142,6 +152,8 @@ def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
     ]
     assert (
         list(dict.fromkeys(data["kind"])) == ["pictures blurred", "pictures with noise"]
-        and severity.build(evidence) is not None
+        and SEVERITY_SECTION.build(evidence) is not None
     )
-    assert "alpha falls from 80\u202f% to 60\u202f% at level 3" in figure.describe(evidence, "shapes")
+    assert "alpha falls from 80\u202f% to 60\u202f% at level 3" in SEVERITY_FIGURE.describe(
+        evidence, "shapes"
+    )

@@ -13,17 +13,18 @@ import pytest
 from tests.report.project import SCORING, Made, Make, write_tables
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.report import figures, plugins
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.evidence import load as read
+from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
+from vouch.report.pages.protocols import PROTOCOLS_FIGURE
 from vouch.report.site import PLOTS_PAGE, site, write_plots, write_site
 from vouch.report.table_files import TABLES, csv_text, metrics_json
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Config(title="Vouch")
-DRAWN = [(name, plugins(figures)[name]) for name in ("accuracy_and_set_size", "protocols")]
+DRAWN = (ACCURACY_AND_SET_SIZE_FIGURE, PROTOCOLS_FIGURE)
 
 COLUMNS = {
     "defects": ["dataset", "defect", "items", "share", "examples", "treatment", "p_value", "detail"],
@@ -49,7 +50,7 @@ def test_a_changed_number_changes_the_report(make: Make) -> None:
     def texts(made: Made) -> dict[str, str]:
         evidence = make(made)
         tables = {f"tables/{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-        drawn = {name: json.dumps(module.draw(evidence, "shapes").to_dict()) for name, module in DRAWN}
+        drawn = {each.name: json.dumps(each.draw(evidence, "shapes").to_dict()) for each in DRAWN}
         return tables | drawn | site(CONFIG, evidence, {}) | {"metrics": json.dumps(metrics_json(evidence))}
 
     first = texts(Made())

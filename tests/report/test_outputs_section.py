@@ -7,7 +7,8 @@ import pandas as pd
 from tests.report.html_page import Page
 from tests.report.project import Made, Make, parts
 from vouch.report.config import Config
-from vouch.report.sections import generated, outputs, results
+from vouch.report.pages.models import RESULTS_SECTION
+from vouch.report.pages.models_detail import GENERATED_SECTION, OUTPUTS_SECTION
 from vouch.report.site import site
 
 ALL = ("letters", "likelihood", "text")
@@ -20,13 +21,13 @@ def test_headlines_rest_on_the_first_output(make: Make) -> None:
     beside = evidence.number("shapes", "alpha", "accuracy", output="likelihood")
     assert number is not None and number.value == 0.8
     assert beside is not None and round(beside.value, 9) == 0.5
-    (part,) = parts(results.build(evidence))
-    (alone,) = parts(results.build(make(Made())))
+    (part,) = parts(RESULTS_SECTION.build(evidence))
+    (alone,) = parts(RESULTS_SECTION.build(make(Made())))
     assert part == alone
 
 
 def test_outputs_stand_side_by_side(make: Make) -> None:
-    (part,) = parts(outputs.build(make(Made(outputs=ALL))))
+    (part,) = parts(OUTPUTS_SECTION.build(make(Made(outputs=ALL))))
     rows = {(row[0].text, row[1].text): row for row in part.grids[0].rows}
     assert len(rows) == 9
     labels = [column.label for column in part.grids[0].columns]
@@ -38,18 +39,18 @@ def test_outputs_stand_side_by_side(make: Make) -> None:
 
 
 def test_outputs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
-    (part,) = parts(outputs.build(make(Made(outputs=ALL, half_width=0.4))))
+    (part,) = parts(OUTPUTS_SECTION.build(make(Made(outputs=ALL, half_width=0.4))))
     assert len([said for said in part.sentences if "likelihood" in said]) == 0
 
 
 def test_one_output_has_nothing_beside_it(make: Make) -> None:
-    assert outputs.build(make(Made())) is None
-    assert generated.build(make(Made())) is None
-    assert outputs.build(make(Made(outputs=("text",)))) is None
+    assert OUTPUTS_SECTION.build(make(Made())) is None
+    assert GENERATED_SECTION.build(make(Made())) is None
+    assert OUTPUTS_SECTION.build(make(Made(outputs=("text",)))) is None
 
 
 def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
-    (part,) = parts(generated.build(make(Made(outputs=("text",)))))
+    (part,) = parts(GENERATED_SECTION.build(make(Made(outputs=("text",)))))
     labels = [column.label for column in part.grids[0].columns]
     row = part.grids[0].rows[0]
     found = {label: cell.text for label, cell in zip(labels, row, strict=True)}
@@ -70,7 +71,7 @@ def test_every_confidence_of_a_text_has_columns(make: Make) -> None:
         for score, value in (("verbalised", 0.25), ("t0.7", 0.125))
         for metric in ("ece", "auroc", "brier_answer")
     ]
-    (part,) = parts(generated.build(replace(evidence, leaderboard=pd.concat([rows, *more]))))
+    (part,) = parts(GENERATED_SECTION.build(replace(evidence, leaderboard=pd.concat([rows, *more]))))
     labels = [column.label for column in part.grids[0].columns]
     found = dict(zip(labels, (cell.text for cell in part.grids[0].rows[0]), strict=True))
     assert (found["ECE %, stated"], found["AUROC %, stated"], found["Brier, stated"]) == (
@@ -95,5 +96,5 @@ def test_sets_of_another_calibration_or_alpha_are_no_headlines(make: Make) -> No
     main = rows.assign(calibration=rows["calibration"].mask(sets, "marginal"), alpha=(0.1 * sets).mask(~sets))
     others = [main[sets].assign(calibration="class"), main[sets].assign(alpha=0.2)]
     more = replace(evidence, leaderboard=pd.concat([main, *(each.assign(value=99.0) for each in others)]))
-    (part,), (same,) = parts(results.build(more)), parts(results.build(evidence))
+    (part,), (same,) = parts(RESULTS_SECTION.build(more)), parts(RESULTS_SECTION.build(evidence))
     assert part == same

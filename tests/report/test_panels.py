@@ -5,15 +5,18 @@ from dataclasses import replace
 import pandas as pd
 
 from tests.report.project import Made, Make, parts
-from vouch.report.figures import shift as figure
 from vouch.report.formatting import NARROW
-from vouch.report.sections import calibration, letters, results, scores, shift
+from vouch.report.pages.calibration import CALIBRATION_SECTION
+from vouch.report.pages.models import RESULTS_SECTION
+from vouch.report.pages.models_detail import SCORES_SECTION
+from vouch.report.pages.robustness import LETTERS_SECTION
+from vouch.report.pages.shift import SHIFT_FIGURE, SHIFT_SECTION, shift_frame
 
 NAMES = ("original", "option_order", "ls_n", "blank")
 
 
 def test_results_keep_to_a_few_columns(make: Make) -> None:
-    (part,) = parts(results.build(make(Made())))
+    (part,) = parts(RESULTS_SECTION.build(make(Made())))
     assert [column.label for column in part.grids[0].columns] == [
         *("Model", "Rank", "Items", "Accuracy %", "Coverage LAC %", "Coverage APS %"),
         *("Set size LAC", "Set size APS", "UAcc", "ECE %"),
@@ -21,7 +24,7 @@ def test_results_keep_to_a_few_columns(make: Make) -> None:
 
 
 def test_scores_stand_side_by_side(make: Make) -> None:
-    (part,) = parts(scores.build(make(Made())))
+    (part,) = parts(SCORES_SECTION.build(make(Made())))
     assert [(row[0].text, row[1].text) for row in part.grids[0].rows][:3] == [
         ("alpha", "LAC"),
         ("alpha", "APS"),
@@ -41,14 +44,14 @@ def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
     frames = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
     frames.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
     changed = replace(evidence, leaderboard=pd.concat(frames, ignore_index=True))
-    (part,) = parts(scores.build(changed))
+    (part,) = parts(SCORES_SECTION.build(changed))
     assert [row[1].text for row in part.grids[1].rows] == ["all questions", "each letter"]
     assert {row[2].text for row in part.grids[1].rows} == {"1.40"}
 
 
 def test_calibration_before_and_after_temperature(make: Make) -> None:
     """By the NLL, and by the ECE of the same test half: one of all rows is smaller, whatever the temperature."""
-    (part,) = parts(calibration.build(make(Made(accuracy={"alpha": 0.8}))))
+    (part,) = parts(CALIBRATION_SECTION.build(make(Made(accuracy={"alpha": 0.8}))))
     shown = dict(zip((c.label for c in part.grids[0].columns), part.grids[0].rows[0], strict=True))
     shown |= dict(zip((c.label for c in part.grids[1].columns), part.grids[1].rows[0], strict=True))
     assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
@@ -63,19 +66,19 @@ def test_calibration_before_and_after_temperature(make: Make) -> None:
 
 
 def test_letters_that_are_chosen_too_often(make: Make) -> None:
-    (part,) = parts(letters.build(make(Made(accuracy={"alpha": 0.8}))))
+    (part,) = parts(LETTERS_SECTION.build(make(Made(accuracy={"alpha": 0.8}))))
     name, _, bias, accuracy, debiased, first, second = part.grids[0].rows[0]
     assert (name.text, bias.text, accuracy.text, debiased.text) == ("alpha", "12.5", "80.0", "85.0")
     assert (first.text, first.note, second.text, second.note) == ("60.0", "50.0", "40.0", "50.0")
     assert part.sentences == (
         "alpha chooses A for 60.0\u202f% of the questions; it is right for 50.0\u202f%.",
     )
-    assert letters.build(make(Made(outputs=("likelihood",)))) is None
+    assert LETTERS_SECTION.build(make(Made(outputs=("likelihood",)))) is None
 
 
 def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
-    (part,) = parts(shift.build(evidence))
+    (part,) = parts(SHIFT_SECTION.build(evidence))
     assert part.sentences == (
         "alpha, calibrated on the originals, breaks 90\u202f% coverage in 1 of 2 variations; lowest: "
         "60.0\u202f% (55.0–65.0) for negated question (ls_n).",
@@ -91,18 +94,19 @@ def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
 
 def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
-    frame = figure.frame(evidence, "shapes")
+    frame = shift_frame(evidence, "shapes")
     assert dict(zip(frame["asked"], frame["guarantee"], strict=True)) == {
         "negated question": "broken",
         "options in reversed order": "cannot tell",
     }
-    assert "alpha is shown to break the target in 1 of 2, lowest coverage 60.0\u202f%" in figure.describe(
-        evidence, "shapes"
+    assert (
+        "alpha is shown to break the target in 1 of 2, lowest coverage 60.0\u202f%"
+        in SHIFT_FIGURE.describe(evidence, "shapes")
     )
-    assert figure.draw(evidence, "shapes") is not None
+    assert SHIFT_FIGURE.draw(evidence, "shapes") is not None
 
 
 def test_nothing_asked_otherwise_nothing_said(make: Make) -> None:
     evidence = make(Made())
-    assert shift.build(evidence) is None
-    assert figure.draw(evidence, "shapes") is None
+    assert SHIFT_SECTION.build(evidence) is None
+    assert SHIFT_FIGURE.draw(evidence, "shapes") is None

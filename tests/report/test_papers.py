@@ -11,16 +11,17 @@ from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.pipeline.yaml12 import load
-from vouch.report import papers, plugins
+from vouch.report import declared, papers
 from vouch.report.evidence import Evidence, facts, family, read_printed, series, size
-from vouch.report.papers.reform.names import SETS
+from vouch.report.pages.papers import Review, build_papers, papers_figures, review
+from vouch.report.papers.entry import Absent, Built, Lookup, Measure, Paper, with_mean
+from vouch.report.papers.pivot import Layout, pivot, ranks
+from vouch.report.papers.reform_tables import SETS
 from vouch.report.papers.tu import METHODS, OURS
-from vouch.report.reproduce.entry import Absent, Built, Lookup, Measure, with_mean
-from vouch.report.reproduce.pivot import Layout, pivot, ranks
-from vouch.report.sections.papers import Review, build, figure_specs, review
 from vouch.report.table import Grid
 from vouch.tables.results import COMBINED, LEADERBOARD
 
+PAPERS = {paper.slug: paper for paper in declared(papers, Paper)}
 TABLE, FIGURE = "Table {}", "Figure {}"
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24")]
 NAMED = {
@@ -49,7 +50,7 @@ def asked(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
 
 
 def reviewed(evidence: Evidence, slug: str) -> Review:
-    return review(slug, plugins(papers)[slug].PAPER, Lookup(evidence))
+    return review(PAPERS[slug], Lookup(evidence))
 
 
 def built(evidence: Evidence, slug: str) -> dict[str, Built]:
@@ -63,17 +64,16 @@ def beside(made: Built, cells: slice) -> list[list[str]]:
 
 
 def test_every_table_and_figure_is_named_as_in_its_paper() -> None:
-    modules = plugins(papers)
-    assert set(modules) == set(NAMED)
+    assert set(PAPERS) == set(NAMED)
     for slug, (tables, figures) in NAMED.items():
         wanted = [TABLE.format(name) for name in tables] + [FIGURE.format(name) for name in figures]
-        assert [entry.name for entry in modules[slug].PAPER.entries] == wanted
+        assert [entry.name for entry in PAPERS[slug].entries] == wanted
 
 
 def test_all_that_is_not_here_says_why(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "blank")))
     found = [reviewed(evidence, slug) for slug in NAMED]
-    counts = {r.slug: (len(r.shown), len(r.absent)) for r in found}
+    counts = {r.paper.slug: (len(r.shown), len(r.absent)) for r in found}
     assert {slug: sum(both) for slug, both in counts.items()} == {
         "kostumov": 13, "azad": 14, "reform": 30, "tu": 5, "parc": 17
     }  # fmt: skip
@@ -81,13 +81,13 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     assert ("Table V", "no SEED-Bench among the datasets") in found[0].reasons
     assert found[0].count == "4 of 13 tables and figures"
     assert all(len(reason) > 10 and reason[0].islower() for r in found for _, reason in r.absent)
-    assert build(evidence) == (), "no dataset of any paper"
-    reviews = build(make(Made(datasets=("ai2d", "shapes"))))
-    assert {r.slug for r in reviews} == {"kostumov", "azad"}
+    assert build_papers(evidence) == (), "no dataset of any paper"
+    reviews = build_papers(make(Made(datasets=("ai2d", "shapes"))))
+    assert {r.paper.slug for r in reviews} == {"kostumov", "azad"}
     every = [made for r in reviews for _, made in r.shown]
-    anchors = [f"{r.slug}-{entry.anchor}" for r in reviews for entry, _ in r.shown]
+    anchors = [f"{r.paper.slug}-{entry.anchor}" for r in reviews for entry, _ in r.shown]
     names = [grid.name for made in every for grid in (*made.grids, *made.beside)]
-    files = [spec.file for spec in figure_specs(reviews)]
+    files = [spec.file for spec in papers_figures(evidence, reviews)]
     assert all(len(set(each)) == len(each) for each in (anchors, names, files))
     assert "azad-figure-2-1" in files and all("-figure-" in name for name in files)
 

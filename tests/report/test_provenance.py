@@ -7,7 +7,7 @@ import pytest
 
 from tests.report.project import SCORING, Made, Make, write_tables
 from vouch.report.evidence import load
-from vouch.report.sections.provenance import build
+from vouch.report.pages.provenance import PROVENANCE_SECTION
 from vouch.tables.answered import LETTERS, letters_path
 
 DIGEST = "ab" * 32
@@ -28,7 +28,7 @@ def test_who_answered(make: Make) -> None:
     evidence = replace(
         make(Made()), setup=setup, engines={"hub": ["transformers/3.1"], "others": ["released/1"]}
     )
-    found = build(evidence)["models"]
+    found = PROVENANCE_SECTION.build(evidence)["models"]
     assert found is not None
     said = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
     assert said["hub"] == [
@@ -56,6 +56,8 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
         paths.append(letters_path("alpha", dataset))
     evidence = load(paths, SCORING)
     assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
-    inputs = {row[0].text: (row[1].text, row[2].text) for row in build(evidence)["inputs"].rows}
+    inputs = {
+        row[0].text: (row[1].text, row[2].text) for row in PROVENANCE_SECTION.build(evidence)["inputs"].rows
+    }
     stage, digest = inputs["data/responses/shapes/alpha.letters.parquet"]
     assert stage == "extract@alpha-shapes" and len(digest) == 64

@@ -13,11 +13,10 @@ from tests.report.project import Made, Make
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.protocols import faithful
 from vouch.report.evidence import read_printed
-from vouch.report.papers.kostumov import PAPER
-from vouch.report.papers.kostumov.names import SEVENTH, TEN
-from vouch.report.reproduce.entry import Built, Lookup
-from vouch.report.reproduce.pivot import CELL
-from vouch.report.sections.papers import review
+from vouch.report.pages.papers import review
+from vouch.report.papers.entry import Built, Lookup
+from vouch.report.papers.kostumov import PAPER, SEVENTH, TEN
+from vouch.report.papers.pivot import CELL
 from vouch.report.table import Grid
 from vouch.tables.results import LEADERBOARD, model_slug
 
@@ -68,7 +67,7 @@ def test_the_repositorys_tables_are_those_that_were_printed_but_for_four_misprin
 
 def test_a_model_that_no_table_prints_stands_beside_the_repositorys(make: Make) -> None:
     evidence = make(Made(accuracy={"llava_v1_5_7b": 0.6693}, datasets=("oodcv",)))
-    found = review("kostumov", PAPER, Lookup(replace(evidence, printed=PRINTED))).shown
+    found = review(PAPER, Lookup(replace(evidence, printed=PRINTED))).shown
     (built,) = [built for entry, built in found if entry.name == "Table III"]
     beside = {(row[1].text, row[2].text): (row[3].text, row[4].text) for row in built.beside[0].rows}
     assert beside["OOD", "Acc"] == ("67.93", "67.93") and beside["OOD", "SS"][0] == "2.01"
@@ -100,7 +99,7 @@ def tables(rows: list[dict[str, Any]], make: Make) -> dict[str, Built]:
         reproduced=pd.DataFrame(theirs),
         printed=PRINTED,
     )
-    shown = review("kostumov", PAPER, Lookup(evidence)).shown
+    shown = review(PAPER, Lookup(evidence)).shown
     return {entry.name.removeprefix("Table "): built for entry, built in shown if built.grids}
 
 

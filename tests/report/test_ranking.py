@@ -9,7 +9,8 @@ from tests.report.html_page import Page
 from tests.report.project import Made, Make, parts
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.report.config import Config
-from vouch.report.sections import ranking
+from vouch.report.pages.ranking import RANKERS as SHOWN
+from vouch.report.pages.ranking import RANKING_SECTION
 from vouch.report.site import site
 
 
@@ -27,14 +28,14 @@ def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:
 
 
 def test_every_ranker_has_a_row_of_its_own() -> None:
-    assert {name for name, *_ in ranking.RANKERS} == {*RANKERS, "combined", "few_labels"}
+    assert {name for name, *_ in SHOWN} == {*RANKERS, "combined", "few_labels"}
 
 
 def test_few_models_are_an_illustration(make: Make) -> None:
     rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
     rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
     rows.append(row("confidence", -0.4, dataset="words"))
-    (part,) = parts(ranking.build(make(Made(datasets=("shapes", "words"), rankings=rows))))
+    (part,) = parts(RANKING_SECTION.build(make(Made(datasets=("shapes", "words"), rankings=rows))))
     assert part.sentences == (
         "4 models are ranked; no order can have a p below 0.083.",
         "Even a perfect order would not be significant: the numbers are an illustration.",
@@ -55,7 +56,7 @@ def test_many_models_can_be_told_from_chance(make: Make) -> None:
         for name, p in (("nll_min", 1e-5), ("nll_avg", 0.4))
     ]
     rows.append(row("agreement", None, output="text", models=30, score="t0.7", p=None, p_least=None))
-    (part,) = parts(ranking.build(make(Made(rankings=rows))))
+    (part,) = parts(RANKING_SECTION.build(make(Made(rankings=rows))))
     assert part.sentences[1] == "1 of 2 correlations without a proxy have p < 0.01 after Holm's correction."
     assert [cells[0].text for cells in part.grids[0].rows] == [
         "NLL, worst token",
@@ -66,9 +67,9 @@ def test_many_models_can_be_told_from_chance(make: Make) -> None:
 
 
 def test_two_models_and_none_have_no_section(make: Make) -> None:
-    assert ranking.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) is None
+    assert RANKING_SECTION.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) is None
     evidence = make(Made())
-    assert ranking.build(evidence) is None
+    assert RANKING_SECTION.build(evidence) is None
     place = "pages/ranking.html"
     assert (
         "Which model is best, without labels?"
@@ -91,7 +92,7 @@ def test_the_model_that_would_be_picked_is_named_first(make: Make) -> None:
         ranked = [row("confidence", 1.0, dataset=name) for name in ("shapes", "words")]
         evidence = make(Made(datasets=("shapes", "words"), rankings=ranked))
         frame = pd.DataFrame(rows, columns=evidence.ranked.columns)
-        (part,) = parts(ranking.build(replace(evidence, ranked=frame)))
+        (part,) = parts(RANKING_SECTION.build(replace(evidence, ranked=frame)))
         return part.sentences[0]
 
     shapes = values("shapes", alpha=(1.0, 0.9), beta=(0.5, 0.8))

@@ -6,7 +6,7 @@ from tests.report.html_page import Page
 from tests.report.project import ITEM_COUNT, Made, Make, parts, with_rows
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.sections import instability, robustness
+from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION
 from vouch.report.site import site
 
 PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}
@@ -26,8 +26,8 @@ def compared(evidence: Evidence) -> Evidence:
 
 def test_without_such_scores_there_are_no_sections(make: Make) -> None:
     evidence = make(Made(variations=("original", "vr_b")))
-    assert robustness.build(evidence) is None
-    assert instability.build(evidence) is None
+    assert ROBUSTNESS_SECTION.build(evidence) is None
+    assert INSTABILITY_SECTION.build(evidence) is None
     html = site(Config(title="t"), evidence, {})["pages/variations.html"]
     assert "#robustness" not in html
     assert "#instability" not in html
@@ -36,7 +36,7 @@ def test_without_such_scores_there_are_no_sections(make: Make) -> None:
 def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
     evidence = compared(make(Made(variations=("original", "vr_b"))))
     assert evidence.variations("shapes") == ("original", "vr_b")
-    (part,) = parts(robustness.build(evidence))
+    (part,) = parts(ROBUSTNESS_SECTION.build(evidence))
     assert {row[2].text for row in part.grids[0].rows} == {str(ITEM_COUNT)}
     shown = [[cell.text for cell in (*row[:2], *row[3:])] for row in part.grids[0].rows]
     assert shown == [
@@ -62,7 +62,7 @@ def test_instability_beside_its_control(make: Make) -> None:
         place | {"metric": "instability", "score": "first_t0.2", "value": 0.25},
         place | {"metric": "accuracy_range", "value": 0.04},
     )
-    (part,) = parts(instability.build(evidence))
+    (part,) = parts(INSTABILITY_SECTION.build(evidence))
     (row,) = part.grids[0].rows
     assert [cell.text for cell in row[:3]] == ["reworded instruction", "letters", "alpha"]
     assert [cell.text for cell in row[3:]] == [str(ITEM_COUNT), "0.500", "0.250", "0.125", "4.0"]

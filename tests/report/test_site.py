@@ -13,12 +13,13 @@ import pytest
 
 from tests.report.html_page import Page
 from tests.report.project import Made, Make
-from vouch.report import figures, palette, papers, plugins, sections
+from vouch.report import declared, pages, palette, papers
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.figures import FigureSpec
-from vouch.report.pages import PAGES
-from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
+from vouch.report.page import DatasetFigure, FigureSpec, PageSection
+from vouch.report.page import Page as Declared
+from vouch.report.papers.charts import ON_DEEP, ON_PALE
+from vouch.report.papers.entry import Paper
 from vouch.report.site import Picture, site, write
 from vouch.report.table_files import PLOTTED, TABLES
 
@@ -27,6 +28,7 @@ CONFIG = Config(title="Vouch")
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
 REPORTS = Path("reports")
 ROOT = Path(__file__).parents[2]
+FIGURES = [figure.name for figure in declared(pages, DatasetFigure)]
 
 
 def written() -> Site:
@@ -64,13 +66,14 @@ def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert written == {f"{name}.csv" for name in TABLES} | {"shown"}
     drawn = {
         f"{name}-{dataset}.{kind}"
-        for name in plugins(figures)
+        for name in FIGURES
         for dataset in ("ai2d", "shapes")
         for kind in ("svg", "png", "pdf")
     }
     figured = {p.name for p in Path("reports/figures").iterdir()}
     assert drawn <= figured
-    assert all(name.startswith(tuple(plugins(papers))) for name in figured - drawn)
+    slugs = tuple(paper.slug for paper in declared(papers, Paper))
+    assert all(name.startswith(slugs) for name in figured - drawn)
     plotted = {p.name for p in Path("reports/plots").iterdir()}
     assert plotted == {*(f"{name}.csv" for name in PLOTTED), "reliability.csv", "page.html"}
 
@@ -106,12 +109,40 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
     parts |= {"dimensions", "rewrites", "severity", "sweep", "sources", "items", "answering"}
     assert sections_of(rich) == parts
     shown = [a["class"] for path, page in rich.items() if path != "index.html" for a in page.all("figure")]
-    assert {name: shown.count(name) for name in plugins(figures)} == dict.fromkeys(plugins(figures), 2)
+    assert {name: shown.count(name) for name in FIGURES} == dict.fromkeys(FIGURES, 2)
 
 
 def test_every_section_is_on_exactly_one_page() -> None:
-    named = [name for page in PAGES for name in page.sections]
-    assert sorted(named) == list(plugins(sections))
+    shown = [section.name for page in declared(pages, Declared) for section in page.sections]
+    assert sorted(shown) == sorted({section.name for section in declared(pages, PageSection)})
+
+
+def test_names_and_places_are_there_once() -> None:
+    every = declared(pages, Declared)
+    sections = [section.name for section in declared(pages, PageSection)]
+    for names in (FIGURES, sections, [page.name for page in every], [page.place for page in every]):
+        assert len(set(names)) == len(names)
+
+
+EXTRA = """
+from vouch.report.page import DatasetFigure, Figures, Page, PageSection, by_dataset
+from vouch.report.pages.models import COVERAGE_FIGURE
+
+FIGURE = DatasetFigure("extra", "Extra", COVERAGE_FIGURE.draw, lambda evidence, dataset: "what it shows")
+SECTION = PageSection("extra", "Of more", by_dataset("More", "", lambda _, dataset: [Figures([f"extra-{dataset}"])]))
+PAGE = Page("extra", "Extra page", "What else?", place=35, sections=(SECTION,))
+"""
+
+
+def test_a_new_page_is_one_new_file(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "extra.py").write_text(EXTRA)
+    monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "vouch.report.pages.extra", raising=False)
+    found = build(make(Made()))
+    assert [a["class"] for a in found["pages/extra.html"].all("figure")] == ["extra"]
+    links = [str(a["href"]) for a in found["index.html"].all("a")]
+    assert links.index("pages/datasets.html") < links.index("pages/extra.html")
+    assert links.index("pages/extra.html") < links.index("pages/calibration.html")
 
 
 def test_pages_need_nothing_from_anywhere(rich: Site) -> None:

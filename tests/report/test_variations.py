@@ -10,9 +10,9 @@ from vouch.prompts.build.combination import variation_names
 from vouch.report.cards import BREAKS, FIRST
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
-from vouch.report.figures import variations as figure
-from vouch.report.section import Beside
-from vouch.report.sections import variations, verdict
+from vouch.report.page import Beside
+from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION, variations_frame
+from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table import Cell, Grid
 
 NAMES = ("original", "blank", "option_order", "vr_b")
@@ -20,7 +20,7 @@ NAMES = ("original", "blank", "option_order", "vr_b")
 
 def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
-    card = verdict.build(evidence).cards[0]
+    card = VERDICT_SECTION.build(evidence).cards[0]
     assert (card.question, card.answer) == (FIRST, "Pictures blurred (vr_b): 30.0 points lost")
     assert card.why.startswith(
         "With it alpha answers 60.0\u202f% of 80 questions on shapes right, without it 80.0\u202f%"
@@ -35,7 +35,7 @@ def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
     for dataset, loss in (("cubes", -0.1), ("shapes", -0.3)):
         where = f"dataset == '{dataset}' and variation == 'option_order' and metric == 'accuracy'"
         evidence = edited(evidence, "costs", where, difference=loss, low=loss - 0.05, high=loss + 0.05)
-    card = verdict.build(evidence).cards[0]
+    card = VERDICT_SECTION.build(evidence).cards[0]
     assert card.answer.endswith(": 30.0 points lost") and " on shapes right, without" in card.why
 
 
@@ -44,9 +44,9 @@ def test_a_loss_that_may_be_none_is_no_loss(make: Make, ends: tuple[float | None
     evidence = make(Made(variations=NAMES))
     for name in NAMES[2:]:
         evidence = with_cost(evidence, name, difference=-0.3, low=ends[0], high=ends[1])
-    card = verdict.build(evidence).cards[2]
+    card = VERDICT_SECTION.build(evidence).cards[2]
     assert card.answer == "None shown" and "Of 2 variations of the prompt" in card.why
-    (part,) = parts(variations.build(evidence))
+    (part,) = parts(VARIATIONS_SECTION.build(evidence))
     assert part.sentences[0] == "No variation is shown to lower the accuracy of alpha."
 
 
@@ -54,26 +54,26 @@ def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
     evidence = with_cost(
         make(Made(variations=NAMES)), "blank", value=0.3, difference=-0.5, low=-0.6, high=-0.4
     )
-    assert "blank" not in "".join(card.why for card in verdict.build(evidence).cards)
-    (part,) = parts(variations.build(evidence))
+    assert "blank" not in "".join(card.why for card in VERDICT_SECTION.build(evidence).cards)
+    (part,) = parts(VARIATIONS_SECTION.build(evidence))
     assert "Without images, alpha is 30.0\u202f% correct (chance 29\u202f%)." in part.sentences
     assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
-    assert set(figure.frame(evidence, "shapes", "accuracy")["variation"]) == {
+    assert set(variations_frame(evidence, "shapes", "accuracy")["variation"]) == {
         "options in reversed order",
         "pictures blurred",
     }
     alone = make(Made(variations=NAMES[:2]))
-    assert BREAKS not in [card.question for card in verdict.build(alone).cards]
-    assert figure.draw(alone, "shapes") is None
-    (part,) = parts(variations.build(alone))
+    assert BREAKS not in [card.question for card in VERDICT_SECTION.build(alone).cards]
+    assert VARIATIONS_FIGURE.draw(alone, "shapes") is None
+    (part,) = parts(VARIATIONS_SECTION.build(alone))
     assert [row[0].note for row in part.grids[0].rows] == ["blank"] * 3
 
 
 def test_only_the_original_says_nothing(make: Make) -> None:
     evidence = make(Made())
-    assert variations.build(evidence) is None
-    assert BREAKS not in [card.question for card in verdict.build(evidence).cards]
-    assert figure.draw(evidence, "shapes") is None
+    assert VARIATIONS_SECTION.build(evidence) is None
+    assert BREAKS not in [card.question for card in VERDICT_SECTION.build(evidence).cards]
+    assert VARIATIONS_FIGURE.draw(evidence, "shapes") is None
 
 
 def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None:
@@ -81,7 +81,7 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
         make(Made(variations=NAMES)), "vr_b", "confidence", difference=0.01, low=-0.01, high=0.03
     )
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.45, high=-0.35)
-    (part,) = parts(variations.build(evidence))
+    (part,) = parts(VARIATIONS_SECTION.build(evidence))
     rows = {(row[0].note, row[1].text): row for row in part.grids[0].rows}
     assert list(rows) == [
         (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
@@ -109,7 +109,7 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     """Of four options one is right, and three are once the question is negated: who had one third of what a guess
     leaves has 5/6 then."""
     evidence = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
-    (part,) = parts(variations.build(evidence))
+    (part,) = parts(VARIATIONS_SECTION.build(evidence))
     said = (
         "Shown to lower the accuracy of alpha: negated question (ls_n), 60.0\u202f% correct, chance 75\u202f%; "
         "originals 50.0\u202f%, chance 25\u202f%."
@@ -117,39 +117,39 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     gives = "With negated question (ls_n) other options are right: guessing gives 75\u202f%, not 25\u202f%."
     assert part.sentences == (said, gives)
     assert (part.grids[0].rows[0][2].text, part.grids[0].rows[0][2].note) == ("60.0", "guess 75")
-    card = verdict.build(evidence).cards[0]
+    card = VERDICT_SECTION.build(evidence).cards[0]
     assert (card.question, card.answer) == (FIRST, "Negated question (ls_n): no better than a guess")
     assert card.why.startswith("With it alpha answers 60.0\u202f% of ")
     assert (
         "on shapes right, and a guess 75\u202f%; without it 50.0\u202f%, and a guess 25\u202f%." in card.why
     )
-    frame = figure.frame(evidence, "shapes", "accuracy")
+    frame = variations_frame(evidence, "shapes", "accuracy")
     assert frame["verdict"].tolist() == ["costs"]
     assert frame[["value", "low", "high"]].to_numpy()[0] == pytest.approx([-70 / 3, -85 / 3, -55 / 3])
-    assert "23.3 points over a guess" in figure.describe(evidence, "shapes")
+    assert "23.3 points over a guess" in VARIATIONS_FIGURE.describe(evidence, "shapes")
 
 
 def test_who_is_always_right_loses_nothing_by_a_flip(make: Make) -> None:
     """As far from a guess as before: a guess gains 50 points, a model that cannot gain any has lost none."""
     evidence = flipped(make, 0.75, value=1.0, original=1.0, difference=0.0, low=-0.01, high=0.01)
-    (part,) = parts(variations.build(evidence))
+    (part,) = parts(VARIATIONS_SECTION.build(evidence))
     assert part.sentences[0] == "No variation is shown to lower the accuracy of alpha."
-    assert figure.frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not shown"]
+    assert variations_frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not shown"]
 
 
 def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Make) -> None:
     evidence = flipped(make, 0.5, value=0.3, original=0.5, difference=-0.2, low=-0.25, high=-0.15)
-    (part,) = parts(variations.build(evidence))
+    (part,) = parts(VARIATIONS_SECTION.build(evidence))
     assert part.sentences == (
         "Shown to lower the accuracy of alpha: negated question (ls_n), 20.0 points (15.0–25.0).",
     )
     assert part.grids[0].rows[0][2].note == ""
-    assert verdict.build(evidence).cards[0].answer == "Negated question (ls_n): 20.0 points lost"
+    assert VERDICT_SECTION.build(evidence).cards[0].answer == "Negated question (ls_n): 20.0 points lost"
 
 
 def heat(evidence: Evidence) -> dict[str, list[Cell]]:
     """Cells of the heat map by variation."""
-    section = variations.build(evidence)
+    section = VARIATIONS_SECTION.build(evidence)
     assert section is not None
     (beside,) = section.parts[0].blocks
     assert isinstance(beside, Beside)
@@ -168,7 +168,7 @@ def test_the_heat_map_is_beyond_a_guess_and_coloured_where_that_is_shown(make: M
         assert {(cell.text, cell.tone, cell.shade) for cell in rows[name][1:]} == {(text, "quiet", "")}
     gained = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
     assert [(cell.text, cell.shade) for cell in heat(gained)["ls_n"]] == [("80", ""), ("−23.3", "loss-4")]
-    (part,) = parts(variations.build(gained))
+    (part,) = parts(VARIATIONS_SECTION.build(gained))
     assert (part.grids[0].rows[0][3].text, part.grids[0].rows[0][3].note) == ("−23.3", "−28.3 to −18.3")
     guessing = make(Made(accuracy={"alpha": 0.3}, variations=NAMES))
     assert {cell.shade for row in heat(guessing).values() for cell in row} == {""}
@@ -179,12 +179,12 @@ def test_the_figure_judges_what_is_shown(make: Make) -> None:
     evidence = with_cost(evidence, "a", difference=0.4, low=0.35, high=0.45)
     evidence = with_cost(evidence, "b", difference=0.1, low=None, high=None)
     evidence = with_cost(evidence, "c", difference=-0.3, low=-0.4, high=-0.2)
-    frame = figure.frame(evidence, "shapes", "accuracy")
+    frame = variations_frame(evidence, "shapes", "accuracy")
     verdicts = dict(zip(frame["variation"], frame["verdict"], strict=True))
     assert verdicts == {"a": "gains", "b": "not shown", "c": "costs"}
     assert pd.isna(frame.loc[frame["variation"] == "b", "low"]).all()
-    assert figure.draw(evidence, "shapes") is not None
-    assert "c costs alpha accuracy, 30.0 points" in figure.describe(evidence, "shapes")
+    assert VARIATIONS_FIGURE.draw(evidence, "shapes") is not None
+    assert "c costs alpha accuracy, 30.0 points" in VARIATIONS_FIGURE.describe(evidence, "shapes")
 
 
 @pytest.mark.parametrize(

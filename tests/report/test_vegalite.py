@@ -8,9 +8,10 @@ from altair.utils.schemapi import validate_jsonschema
 from altair.vegalite.v6.schema.core import load_schema
 
 from tests.report.project import Made, Make
-from vouch.report import figures, plugins
+from vouch.report import declared, pages
 from vouch.report import vegalite as alt
-from vouch.report.reproduce import charts
+from vouch.report.page import DatasetFigure
+from vouch.report.papers import charts
 
 PANELS = ["a", "b"] * 3
 SERIES = ["s", "t", "u"] * 2
@@ -45,12 +46,12 @@ def test_figures_are_valid_wide_and_narrow(make: Make) -> None:
     evidence = make(Made(variations=("original", "lr_i", "ls_n")))
     (dataset,) = evidence.datasets
     drawn = set()
-    for name, module in plugins(figures).items():
-        for how in ({}, getattr(module, "NARROW", {})):
-            chart = module.draw(evidence, dataset, **how)
+    for figure in declared(pages, DatasetFigure):
+        for how in ({}, figure.narrow):
+            chart = figure.draw(evidence, dataset, **how)
             if chart is not None:
                 valid(chart)
-                drawn.add(name)
+                drawn.add(figure.name)
     assert drawn >= {"accuracy_and_set_size", "coverage", "differences", "protocols", "shift", "variations"}
 
 

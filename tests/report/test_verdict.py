@@ -10,17 +10,22 @@ from vouch.report.cards import BREAKS, DIFFERENCES
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
-from vouch.report.sections import categories, differences, protocols, published, results, verdict
+from vouch.report.pages.models import RESULTS_SECTION
+from vouch.report.pages.models_detail import CATEGORIES_SECTION
+from vouch.report.pages.papers import PUBLISHED_SECTION
+from vouch.report.pages.protocols import PROTOCOLS_SECTION
+from vouch.report.pages.ranking import DIFFERENCES_SECTION
+from vouch.report.pages.verdict import VERDICT_SECTION
 
 GROUPS = [f"g{number}" for number in range(12)]
 
 
 def headline(evidence: Evidence) -> str:
-    return verdict.build(evidence).headline
+    return VERDICT_SECTION.build(evidence).headline
 
 
 def test_a_model_that_is_significant_is_named(make: Make) -> None:
-    view = verdict.build(make(Made()))
+    view = VERDICT_SECTION.build(make(Made()))
     assert view.headline == "alpha is best on shapes."
     assert "alpha answers 80.0\u202f% (95\u202f% interval 75.0–85.0) of the questions right" in view.because
     assert "beta is 20.0 points behind (15.0–25.0)" in view.because
@@ -31,7 +36,7 @@ def test_a_model_that_is_significant_is_named(make: Make) -> None:
 
 
 def test_models_that_cannot_be_significant_are_all_named(make: Make) -> None:
-    view = verdict.build(make(Made(apart=False)))
+    view = VERDICT_SECTION.build(make(Made(apart=False)))
     assert view.headline == "No model stands out on shapes: alpha, beta and gamma are tied."
     assert "two models are told apart from 10 points on." in view.because
     assert view.grid.rows[0][1].text == "alpha, beta and gamma"
@@ -45,12 +50,14 @@ def test_without_pairs_nothing_is_told_apart(make: Make) -> None:
     evidence = make(Made())
     alone = replace(evidence, differences=evidence.differences.iloc[:0])
     assert leaders(alone, "shapes") == ("alpha", "beta", "gamma")
-    view = verdict.build(alone)
+    view = VERDICT_SECTION.build(alone)
     assert "tied" in view.headline and DIFFERENCES not in [card.question for card in view.cards]
 
 
 def test_guessing_is_not_praised(make: Make) -> None:
-    view = verdict.build(make(Made(accuracy={"alpha": 0.3, "beta": 0.2}, variations=("original", "vr_b"))))
+    view = VERDICT_SECTION.build(
+        make(Made(accuracy={"alpha": 0.3, "beta": 0.2}, variations=("original", "vr_b")))
+    )
     assert view.headline == "No model is shown to be better than a guess on shapes."
     assert "2 models answer 20.0–30.0\u202f% of the questions right" in view.because
     assert view.grid.rows[0][1].text == "none is shown to be better than a guess"
@@ -59,13 +66,13 @@ def test_guessing_is_not_praised(make: Make) -> None:
         "About 560 would show 10 points over a guess",
     ]
     assert view.cards[1].why.startswith("On shapes, 80 questions find 26 points over a guess; ")
-    alone = verdict.build(make(Made(accuracy={"alpha": 0.3})))
+    alone = VERDICT_SECTION.build(make(Made(accuracy={"alpha": 0.3})))
     assert alone.headline == "alpha is not shown to be better than a guess on shapes."
 
 
 def test_the_best_does_not_lift_those_who_guess(make: Make) -> None:
     """What cannot be told from the best, nor from a guess, is not named."""
-    view = verdict.build(make(Made(accuracy={"alpha": 0.8, "beta": 0.3}, apart=False)))
+    view = VERDICT_SECTION.build(make(Made(accuracy={"alpha": 0.8, "beta": 0.3}, apart=False)))
     assert view.headline == "alpha is tied for best on shapes."
     assert (view.grid.rows[0][1].text, view.grid.rows[0][1].note) == ("alpha", "and 1 that may be no worse")
 
@@ -78,10 +85,10 @@ def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
 
 
 def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
-    card = verdict.build(make(Made())).cards[0]
+    card = VERDICT_SECTION.build(make(Made())).cards[0]
     assert card.answer == "No bad news shown" and "not shown: overconfidence (p < 0.01" in card.why
     assert card.why.endswith("Not measured: low letter mass and a variation that costs accuracy.")
-    asked = verdict.build(make(Made(variations=("original", "vr_b")))).cards[0]
+    asked = VERDICT_SECTION.build(make(Made(variations=("original", "vr_b")))).cards[0]
     assert asked.why.endswith("Not measured: low letter mass.")
 
 
@@ -102,17 +109,17 @@ def few(evidence: Evidence, *datasets: str) -> Evidence:
 
 def test_few_questions_name_nobody(make: Make) -> None:
     evidence = few(make(Made(variations=("original", "vr_b"), categories=("big", "small"))), "shapes")
-    view = verdict.build(evidence)
+    view = VERDICT_SECTION.build(evidence)
     assert view.headline == "shapes is too small to tell: 80 questions in 12 groups find 50 points."
     said = [view.because, *(card.answer + card.why for card in view.cards)]
     assert not any(name in text for name in evidence.all_models for text in said)
     assert view.grid.rows[0][1].text == "too small to tell: 80 questions in 12 groups find 50 points"
-    (part,) = parts(results.build(evidence))
+    (part,) = parts(RESULTS_SECTION.build(evidence))
     assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups find 50 points."
     assert {row[1].text for row in part.grids[0].rows} == {"–"} and {
         r[0].tone for r in part.grids[0].rows
     } == {""}
-    assert parts(differences.build(evidence))[0].sentences[0].startswith("Too small to tell")
+    assert parts(DIFFERENCES_SECTION.build(evidence))[0].sentences[0].startswith("Too small to tell")
 
 
 def test_the_headline_says_where_it_holds_and_where_not(make: Make) -> None:
@@ -134,7 +141,7 @@ def test_datasets_that_disagree(make: Make) -> None:
         names = getattr(evidence, table)[column].replace(swap)
         swapped = edited(swapped, table, "dataset == 'cubes'", **{column: names})
     assert headline(swapped) == "beta is best on cubes; others lead on shapes."
-    grid = verdict.build(swapped).grid
+    grid = VERDICT_SECTION.build(swapped).grid
     assert [[cell.text for cell in row[:2]] for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
 
 
@@ -150,7 +157,7 @@ def test_coverage_is_kept_broken_or_untold(
     make: Make, value: float, low: float, high: float, said: str, count: str
 ) -> None:
     evidence = edited(make(Made()), "leaderboard", "metric == 'coverage'", value=value, low=low, high=high)
-    card = verdict.build(evidence).cards[1]
+    card = VERDICT_SECTION.build(evidence).cards[1]
     assert card.answer.startswith("1.40 options in a set, ")
     assert (
         f"Is the target of 90\u202f% kept? {said}; of 3 combinations of model and dataset, it is shown to be {count}."
@@ -162,11 +169,11 @@ def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), categories=("big", "small")))
     where = "dataset == 'cubes' or category == 'big'"
     small = with_metric(evidence, "infinite_threshold_rate", where, value=0.5)
-    view = verdict.build(small)
+    view = VERDICT_SECTION.build(small)
     assert view.cards[1].answer == "Too small to tell"
     assert [cell.text for cell in view.grid.rows[0][4:6]] == ["–", "–"]
     assert [cell.text for cell in view.grid.rows[1][4:6]] != ["–", "–"]
-    rows_of = {part.title: part.grids[0].rows for part in parts(categories.build(small))}["shapes"]
+    rows_of = {part.title: part.grids[0].rows for part in parts(CATEGORIES_SECTION.build(small))}["shapes"]
     assert [(row[0].text, row[3].text) for row in rows_of] == [("small", "1.80"), ("big", "–")]
 
 
@@ -174,33 +181,33 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     """Overconfidence before a variation, on whichever dataset it is."""
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
-    assert verdict.build(evidence).cards[0].answer == "Pictures blurred (vr_b): 40.0 points lost"
+    assert VERDICT_SECTION.build(evidence).cards[0].answer == "Pictures blurred (vr_b): 40.0 points lost"
     half = [float(place % 2) for place in range(len(evidence.outcomes))]
     shapes = "model == 'alpha' and dataset == 'shapes'"
     boasting = edited(evidence, "outcomes", shapes, confidence=0.98)
     boasting = replace(boasting, outcomes=boasting.outcomes.assign(clean_correct=half))
-    view = verdict.build(boasting)
+    view = VERDICT_SECTION.build(boasting)
     assert view.cards[0].answer == "Overconfident: 98\u202f% sure, 50\u202f% right (shapes)"
     assert "in all 80 answers on shapes is 98" in view.cards[0].why
     assert [card.question for card in view.cards][2] == BREAKS
     assert view.dataset == "shapes"
-    assert [part.title for part in parts(results.build(boasting))] == ["shapes", "cubes"]
+    assert [part.title for part in parts(RESULTS_SECTION.build(boasting))] == ["shapes", "cubes"]
 
 
 def test_low_letter_mass_is_news(make: Make) -> None:
     evidence = make(Made())
-    view = verdict.build(with_metric(evidence, "low_mass_rate", value=0.4, low=0.3, high=0.5))
+    view = VERDICT_SECTION.build(with_metric(evidence, "low_mass_rate", value=0.4, low=0.3, high=0.5))
     assert view.cards[0].answer == "Would begin 40\u202f% of its answers with no letter (shapes)"
     for low, items in ((0.005, 80), (0.3, 20)):  # hardly more than nothing, and too few questions
         numbers = {"value": 0.02 if items == 80 else 0.4, "low": low, "high": 0.5, "items": items}
-        view = verdict.build(with_metric(evidence, "low_mass_rate", **numbers))
+        view = VERDICT_SECTION.build(with_metric(evidence, "low_mass_rate", **numbers))
         assert view.cards[0].answer == "No bad news shown"
 
 
 def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:
-    card = verdict.build(make(Made())).cards[-1]
+    card = VERDICT_SECTION.build(make(Made())).cards[-1]
     assert (card.answer, card.page) == ("All 3 comparisons", "ranking")
-    card = verdict.build(make(Made(apart=False))).cards[-1]
+    card = VERDICT_SECTION.build(make(Made(apart=False))).cards[-1]
     assert card.answer == "0 of 3 comparisons"
     assert "alpha cannot be told from beta and gamma on shapes." in card.why
 
@@ -223,14 +230,14 @@ def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
 def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
     evidence = make(Made())
     leaderboard = evidence.leaderboard[evidence.leaderboard["score"] == ""]
-    view = verdict.build(replace(evidence, leaderboard=leaderboard))
+    view = VERDICT_SECTION.build(replace(evidence, leaderboard=leaderboard))
     assert view.cards[1].answer == "Not measured"
-    table = parts(results.build(replace(evidence, leaderboard=leaderboard)))[0].grids[0]
+    table = parts(RESULTS_SECTION.build(replace(evidence, leaderboard=leaderboard)))[0].grids[0]
     assert [cell.text for cell in table.rows[0]][4:9] == ["–"] * 5
 
 
 def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
-    table = parts(results.build(make(Made())))[0].grids[0]
+    table = parts(RESULTS_SECTION.build(make(Made())))[0].grids[0]
     assert [row[1].text for row in table.rows] == ["1–3"] * 3
     assert [row[0].tone for row in table.rows] == ["strong", "", ""]
 
@@ -238,13 +245,13 @@ def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
 def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> None:
     evidence = make(Made())
     evidence = edited(evidence, "outcomes", "model == 'beta' and prompt == 'q1/original'", predicted=None)
-    part = parts(results.build(with_metric(evidence, "infinite_threshold_rate")))[0]
+    part = parts(RESULTS_SECTION.build(with_metric(evidence, "infinite_threshold_rate")))[0]
     assert part.sentences[0] == "beta gave no readable answer to 1 prompt."
     assert "In 25\u202f% of the splits too few rows calibrate alpha" in part.sentences[1]
 
 
 def test_protocols_say_what_changes(make: Make) -> None:
-    (part,) = parts(protocols.build(make(Made())))
+    (part,) = parts(PROTOCOLS_SECTION.build(make(Made())))
     text = " ".join(part.sentences)
     assert "50\u202f% of the test rows have a sibling" in text
     assert "Accuracy changes by at most 1.0 points" in text
@@ -255,16 +262,16 @@ def test_protocols_say_what_changes(make: Make) -> None:
 def test_published_cells_that_differ_come_first_and_are_counted(make: Make) -> None:
     evidence = make(Made())
     evidence = edited(evidence, "reproduced", "model == 'gamma'", difference=-0.02)
-    (part,) = parts(published.build(evidence))
+    (part,) = parts(PUBLISHED_SECTION.build(evidence))
     assert part.sentences == ("2 of 3 cells within 1e-6; the largest difference is 0.02 (gamma, acc).",)
     assert part.grids[1].rows[0][0].text == "gamma"
     evidence = edited(evidence, "reproduced", "model == 'gamma'", ours=None, difference=None)
-    (part,) = parts(published.build(evidence))
+    (part,) = parts(PUBLISHED_SECTION.build(evidence))
     assert part.sentences == ("2 of 3 cells within 1e-6, 1 without a number of ours.",)
 
 
 def test_differences_are_counted_both_ways(make: Make) -> None:
-    (part,) = parts(differences.build(make(Made())))
+    (part,) = parts(DIFFERENCES_SECTION.build(make(Made())))
     assert [[cell.text for cell in row] for row in part.grids[0].rows] == [
         ["alpha", "2", "0", "–"],
         ["beta", "1", "1", "–"],
@@ -277,7 +284,7 @@ def test_pairs_without_an_interval_are_not_significant(make: Make) -> None:
     bare = evidence.differences.assign(low=None, high=None, p=None, p_holm=None)
     evidence = replace(evidence, differences=bare)
     assert leaders(evidence, "shapes") == ("alpha", "beta", "gamma")
-    (part,) = parts(differences.build(evidence))
+    (part,) = parts(DIFFERENCES_SECTION.build(evidence))
     assert part.grids[1].rows[0][3].text == "–"
 
 
@@ -291,12 +298,12 @@ def with_chosen(evidence: Evidence, dataset: str, variation: str, chosen: Sequen
 
 def test_options_that_nobody_wrote_are_told_with_how_often_they_are_chosen(make: Make) -> None:
     evidence = make(Made(variations=("original", "blank")))
-    view = verdict.build(evidence)
+    view = VERDICT_SECTION.build(evidence)
     assert view.added == "" and not any("template adds" in card.why for card in view.cards)
     asked = with_chosen(
         with_chosen(evidence, "shapes", "original", [0, 1, -2, 2]), "shapes", "blank", [-2, -2, -2, 0]
     )
-    view = verdict.build(asked)
+    view = VERDICT_SECTION.build(asked)
     assert view.added == (
         "The prompt template adds “None of the above” to the options of shapes. By model, they are chosen in "
         "25.0\u202f% and 75.0\u202f% without the picture on shapes."
@@ -307,6 +314,6 @@ def test_options_that_are_there_and_never_chosen_are_told_as_well(make: Make) ->
     evidence = make(Made())
     for metric in ("dont_know_rate", "none_rate"):
         evidence = with_metric(evidence, metric, value=0.0)
-    said = verdict.build(evidence).added
+    said = VERDICT_SECTION.build(evidence).added
     assert "adds “I don’t know” and “None of the above” to the options of shapes" in said
     assert said.endswith("they are chosen in 0.0\u202f% on shapes.")

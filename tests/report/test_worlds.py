@@ -12,7 +12,7 @@ import pytest
 
 from tests.report.sentences import false_sentences
 from tests.report.worlds import KINDS, World, evidence, world
-from vouch.report.sections.verdict import Verdict, build
+from vouch.report.pages.verdict import VERDICT_SECTION, Verdict
 
 EACH = int(os.environ.get("WORLDS", "60")) // len(KINDS)
 NAMED: dict[str, Callable[[Verdict], bool]] = {
@@ -33,7 +33,7 @@ def told() -> list[tuple[World, str, list[str], bool]]:
         for seed in range(EACH):
             made = world(seed, kind)
             known = evidence(made)
-            named = kind in NAMED and NAMED[kind](build(known))
+            named = kind in NAMED and NAMED[kind](VERDICT_SECTION.build(known))
             found.append((made, kind, false_sentences(made, known), named))
     return found
 

@@ -1,10 +1,7 @@
-"""Terms with their definitions: a dotted line under a word, which opens what it means and leads to Method.
+"""From evidence to the site: finds what pages/ declares, and writes all of reports/ but reports/items.
 
-A line of terms.csv is a term: the words that stand for it, its place on the page Method, what it means.
-
-From evidence and pictures to the pages of the site and what they load.
-
-Writes everything under reports/ but reports/items.
+First the terms: a dotted line under a word, which opens what it means and leads to Method. A line of
+terms.csv is a term: the words that stand for it, its place on the page Method, what it means.
 """
 
 import csv
@@ -14,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +19,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from vouch.pipeline.files import replacing_folder, write_json, write_text
-from vouch.report import drawing, formatting, palette, plugins, sections
+from vouch.report import declared, drawing, formatting, pages, palette
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
-from vouch.report.figures import FigureSpec, of_datasets
 from vouch.report.formatting import visible
-from vouch.report.pages import PAGES, Page
-from vouch.report.sections import distances
-from vouch.report.sections.papers import figure_specs
+from vouch.report.page import DatasetFigure, FigureSpec, Page, PageSection
 from vouch.report.table import Column
 from vouch.report.table_files import (
     PLOTTED,
@@ -199,13 +194,26 @@ def _dark() -> str:
 
 def _links(page: Page, views: Mapping[str, Any]) -> list[Link]:
     """The sections of a page that have something to say."""
-    modules = plugins(sections)
-    return [Link(name, modules[name].TITLE) for name in page.sections if views[name]]
+    return [Link(section.name, section.title) for section in page.sections if views[section.name]]
 
 
 def build(evidence: Evidence) -> dict[str, Any]:
     """The view of every section, by its name."""
-    return {name: module.build(evidence) for name, module in plugins(sections).items()}
+    return {section.name: section.build(evidence) for section in declared(pages, PageSection)}
+
+
+def figures(evidence: Evidence, views: Mapping[str, Any]) -> list[FigureSpec]:
+    """Every figure that has something to show: those of each dataset, then those of single sections."""
+    by_name = sorted(declared(pages, DatasetFigure), key=attrgetter("name"))
+    specs = [
+        *(spec for dataset in evidence.datasets for each in by_name for spec in each.of(evidence, dataset)),
+        *(
+            spec
+            for section in declared(pages, PageSection)
+            for spec in section.figures(evidence, views[section.name])
+        ),
+    ]
+    return list({spec.file: spec for spec in specs}.values())
 
 
 def site(
@@ -219,8 +227,9 @@ def site(
     pictures: by name of their files; a missing one is left out. views: of the sections, where they are built.
     """
     views = build(evidence) if views is None else views
-    parts = {page.name: found for page in PAGES if (found := _links(page, views))}
-    entries = [page for page in PAGES if page.name in parts]
+    every = sorted(declared(pages, Page), key=attrgetter("place"))
+    parts = {page.name: found for page in every if (found := _links(page, views))}
+    entries = [page for page in every if page.name in parts]
     env = environment()
     tables = TableFiles(evidence.datasets)
     shared = {
@@ -295,10 +304,8 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: Rende
 def write(config: Config, evidence: Evidence, watch: Watch = iter) -> None:
     """Writes everything under reports/ in the working directory. watch: shows how far the figures are."""
     cache, views = RenderCache(), build(evidence)
-    every = (*of_datasets(evidence), *figure_specs(views["papers"]), *distances.figure_specs(evidence))
-    specs = list({spec.file: spec for spec in every}.values())
     with replacing_folder(REPORTS / "figures") as folder:
-        pictures = draw(watch(specs), folder, cache)
+        pictures = draw(watch(figures(evidence, views)), folder, cache)
     tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
     write_site(site(config, evidence, pictures, views), tables, cache)
     cache.forget_others()

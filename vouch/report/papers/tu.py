@@ -8,9 +8,9 @@ import pandas as pd
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import MEAN as AVERAGE
-from vouch.report.reproduce.entry import (
+from vouch.report.papers import charts
+from vouch.report.papers.entry import MEAN as AVERAGE
+from vouch.report.papers.entry import (
     Absent,
     Built,
     Entry,
@@ -22,7 +22,7 @@ from vouch.report.reproduce.entry import (
     joined,
     with_mean,
 )
-from vouch.report.reproduce.pivot import Layout, pivot
+from vouch.report.papers.pivot import Layout, pivot
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
 from vouch.tables.results import FEW_LABELS, MEAN
 
@@ -253,6 +253,7 @@ def apart(lookup: Lookup) -> Built:
 
 
 PAPER = Paper(
+    "tu",
     "Ranked from Within: ranking large multimodal models without labels",
     "Tu et al. 2024 (Ranked from Within)",
     "Tables of the first version of the preprint. All correlations are with the performance of the clean "

@@ -1,0 +1,190 @@
+"""What the files of pages/ declare: figures, sections made of blocks, and pages."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from markupsafe import Markup
+
+from vouch.report.cards import worst_first
+from vouch.report.evidence import Evidence
+from vouch.report.table import Grid
+from vouch.report.vegalite import Chart
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A chart and what stands beside it.
+
+    kind: what figures that look alike share. file: name of its files, without what follows the point; no
+    other figure has it. about: what the title leaves out. description: the picture in words. narrow: a
+    chart for narrow screens, if it has one.
+    """
+
+    kind: str
+    file: str
+    title: str
+    about: str
+    description: str
+    chart: Chart
+    narrow: Chart | None = None
+
+
+@dataclass(frozen=True)
+class DatasetFigure:
+    """A figure that is drawn for every dataset, in reports/figures: NAME-DATASET.svg, .png and .pdf.
+
+    draw: the chart of a dataset, None where there is nothing to draw. describe: what it shows, for people who
+    cannot see it. narrow: keywords of draw for narrow screens, where another drawing helps.
+    """
+
+    name: str
+    title: str
+    draw: Callable[..., Any]
+    describe: Callable[[Evidence, str], str]
+    narrow: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, evidence: Evidence, dataset: str) -> Iterator[FigureSpec]:
+        """The figure, if it has something to show of the dataset."""
+        chart = self.draw(evidence, dataset)
+        if chart is not None:
+            narrow = self.draw(evidence, dataset, **self.narrow) if self.narrow else None
+            text = self.describe(evidence, dataset)
+            yield FigureSpec(self.name, f"{self.name}-{dataset}", self.title, dataset, text, chart, narrow)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph. tone: `warning`, `good summary` or `bad summary`. bold: words that go before the text."""
+
+    text: str
+    tone: str = ""
+    bold: str = ""
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences one below the other."""
+
+    sentences: Sequence[str]
+    kind: ClassVar[str] = "sentences"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures by the names of their files; a missing one is left out."""
+
+    files: Sequence[str]
+    kind: ClassVar[str] = "figures"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Blocks side by side where there is room."""
+
+    blocks: Sequence["Block"]
+    kind: ClassVar[str] = "beside"
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that a reader opens by clicking on the summary."""
+
+    summary: str
+    blocks: Sequence["Block"]
+    kind: ClassVar[str] = "folded"
+
+
+Block = Text | Sentences | Figures | Beside | Folded | Grid
+
+
+def said(sentences: Iterable[str]) -> list[Block]:
+    """A list of the sentences that are not empty; nothing without any."""
+    found = tuple(filter(None, sentences))
+    return [Sentences(found)] if found else []
+
+
+@dataclass(frozen=True)
+class Part:
+    """Blocks under a heading of their own. folds: whether they can be folded away; opens: and are shown."""
+
+    title: str
+    blocks: Sequence[Block]
+    folds: bool = False
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """heading: its title on the page. text: what it is about, in HTML of ours. parts: what it shows."""
+
+    heading: str
+    text: Markup
+    parts: Sequence[Part]
+
+
+def by_dataset(
+    heading: str,
+    text: Markup,
+    blocks: Callable[[Evidence, str], Sequence[Block]],
+    opened: int | None = None,
+    above: Callable[[Evidence, str], Grid | None] | None = None,
+) -> Callable[[Evidence], Section | None]:
+    """The `build` of a section with a part for each dataset that has blocks; without any there is no section.
+
+    That of the worst news is the first. opened: how many of them are open at first; None where they cannot be
+    folded away. above: a small table of each dataset, all of them side by side before the parts.
+    """
+
+    def build(evidence: Evidence) -> Section | None:
+        found = [(dataset, each) for dataset in worst_first(evidence) if (each := blocks(evidence, dataset))]
+        parts = [
+            Part(title, each, folds=opened is not None, opens=place < (opened or 0))
+            for place, (title, each) in enumerate(found)
+        ]
+        small = [grid for dataset, _ in found if above and (grid := above(evidence, dataset))]
+        return (
+            Section(heading, text, [*([Part("", [Beside(small)])] if small else []), *parts])
+            if parts
+            else None
+        )
+
+    return build
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """A section of a page.
+
+    title: how the page's list of contents names it. build: a `Section`, or what templates/NAME.html.j2 shows;
+    None where there is nothing to say. figures: those of this section alone, from what build returned.
+    """
+
+    name: str
+    title: str
+    build: Callable[[Evidence], Any]
+    figures: Callable[[Evidence, Any], Iterable[FigureSpec]] = lambda evidence, view: ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the site: `index` is reports/index.html, NAME pages/NAME.html.
+
+    title: the link in the navigation, and the heading. description: one sentence, what the page answers.
+    place: in the navigation, the lowest first. sections: in the order of the page. scripts: files in static/
+    that it loads. A page none of whose sections has anything to say is left out, links to it included. Its
+    frame is templates/pages/NAME.html.j2 where that exists, else templates/page.html.j2.
+    """
+
+    name: str
+    title: str
+    description: str
+    place: int
+    sections: tuple[PageSection, ...]
+    scripts: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        """Path under reports/."""
+        return "index.html" if self.name == "index" else f"pages/{self.name}.html"

@@ -1,0 +1,211 @@
+"""Two protocols: what the authors' code makes of the answers, and what a clean analysis makes of them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.evidence import Evidence
+from vouch.report.page import Beside, Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
+from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec
+
+# heading, metric, score, format and least distance of the ticks
+PROTOCOLS_PANELS = {
+    "accuracy": ("Accuracy", "accuracy", "", ".0%", 0.01),
+    "coverage": ("Coverage, LAC", "coverage", "lac", ".0%", 0.01),
+    "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
+}
+PROTOCOLS_DRAWN = {"clean": "clean, with its interval", "faithful": "faithful"}
+PROTOCOLS_STEP = 16
+PROTOCOLS_TIPS = alt.tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
+
+
+def protocols_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
+    """One row per model and protocol."""
+    _, metric, score, _, _ = PROTOCOLS_PANELS[panel]
+    rows = [
+        {"model": model, "protocol": name, "value": number.value}
+        | ({"low": number.low, "high": number.high} if protocol == "clean" else {})
+        for model in evidence.models(dataset)
+        for protocol, name in PROTOCOLS_DRAWN.items()
+        if (number := evidence.number(dataset, model, metric, score, protocol))
+    ]
+    return pd.DataFrame(rows, columns=["model", "protocol", "value", "low", "high"])
+
+
+def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
+    title, _, _, form, step = PROTOCOLS_PANELS[panel]
+    data = protocols_frame(evidence, dataset, panel)
+    rows = alt.Y(
+        "model:N",
+        sort=list(evidence.models(dataset)),
+        title=None,
+        axis=alt.Axis(labelLimit=230, labelColor=palette.INK, labels=named, ticks=named),
+    )
+    scale = alt.Scale(zero=False, nice=True)
+    across = alt.X(
+        "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
+    )
+    names = list(PROTOCOLS_DRAWN.values())
+    colour = alt.Color("protocol:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
+    shape = alt.Shape("protocol:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
+    base = alt.Chart(data).encode(y=rows)
+    layers = [
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2, opacity=0.5)
+        .encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour),
+        base.mark_point(size=42, strokeWidth=1.6, opacity=1).encode(
+            x=across, color=colour, shape=shape, tooltip=PROTOCOLS_TIPS
+        ),
+    ]
+    if panel == "coverage":
+        layers.insert(0, alt.target(evidence.target).encode(x=across))
+    return alt.layer(*layers).properties(width=205, height=alt.Step(PROTOCOLS_STEP))
+
+
+def protocols_chart(evidence: Evidence, dataset: str, beside: bool = True) -> Any:
+    """Three panels, one line per model; None where one of them would be empty. beside: or below another."""
+    if any(protocols_frame(evidence, dataset, panel).empty for panel in PROTOCOLS_PANELS):
+        return None
+    first = next(iter(PROTOCOLS_PANELS))
+    panels = [
+        _protocols_panel(evidence, dataset, panel, panel == first or not beside) for panel in PROTOCOLS_PANELS
+    ]
+    if beside:
+        return alt.hconcat(*panels, spacing=alt.SPACING, bounds="flush")
+    return alt.vconcat(*panels, spacing=alt.SPACING)
+
+
+def protocols_in_words(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    said = []
+    for panel, (title, *_) in PROTOCOLS_PANELS.items():
+        data = protocols_frame(evidence, dataset, panel).pivot(
+            index="model", columns="protocol", values="value"
+        )
+        if data.shape[1] == len(PROTOCOLS_DRAWN):
+            gap = (data.iloc[:, 0] - data.iloc[:, 1]).abs().max()
+            said.append(f"{title}: {formatting.number(gap, 3)}")
+    return f"Both protocols on {dataset} for each model. Largest distance between the two: {'; '.join(said)}."
+
+
+PROTOCOLS_FIGURE = DatasetFigure(
+    "protocols", "Faithful against clean", protocols_chart, protocols_in_words, narrow={"beside": False}
+)
+
+
+PROTOCOLS_TEXT = Markup("""\
+<em>Faithful</em> repeats the published procedure, its defects included, so that published numbers are
+reproduced exactly. <em>Clean</em> repairs what can be repaired without asking a model anything. A
+difference between the two is an artefact of the procedure, not a property of a model.""")
+PROTOCOLS = ("faithful", "clean")
+PROTOCOLS_COLUMNS = (
+    Measured("accuracy"),
+    Measured("coverage", "lac"),
+    Measured("set_size", "lac"),
+    Measured("set_size", "aps"),
+    Measured("ece"),
+)
+PROTOCOLS_TABLE = TableSpec(
+    "protocols",
+    "both protocols side by side",
+    (Column("Model"), *(Column(f"Rank, {protocol}", "by accuracy", True) for protocol in PROTOCOLS)),
+    tuple(
+        replace(each, label=f"{each.column.label}, {protocol}", protocol=protocol)
+        for each in PROTOCOLS_COLUMNS
+        for protocol in PROTOCOLS
+    ),
+)
+
+
+def _protocols_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    rows: list[Row] = [
+        ((model, *(_rank(evidence, dataset, model, protocol) for protocol in PROTOCOLS)), {"model": model})
+        for model in evidence.models(dataset)
+    ]
+    return [
+        Beside([*said(_protocols_sentences(evidence, dataset)), Figures([f"protocols-{dataset}"])]),
+        Folded("Both protocols as a table", [PROTOCOLS_TABLE.grid(evidence, dataset, rows)]),
+    ]
+
+
+def _most(evidence: Evidence, dataset: str, metric: str, protocol: str) -> float | None:
+    """The greatest value over the models, for facts about rows rather than about a model."""
+    numbers = evidence.numbers(dataset, metric, protocol=protocol).values()
+    return max((number.value for number in numbers), default=None)
+
+
+def _protocols_sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
+    share = _most(evidence, dataset, "sibling_share", "faithful")
+    if share:
+        yield (
+            f"In the faithful split {formatting.percent(share, 0)} of the test rows have a sibling, a copy "
+            "of the same question, among the calibration rows; the clean protocol keeps siblings on one side."
+        )
+    elif share is not None:
+        yield "No question has copies on both sides of the faithful split."
+    dropped = _most(evidence, dataset, "rows_dropped", "clean")
+    if dropped is not None:
+        rows = formatting.plural(int(dropped), "row") if dropped else "no row"
+        yield f"The clean protocol leaves {rows} out as defective."
+    yield _moves(evidence, dataset)
+    yield _uncertainty(evidence, dataset)
+
+
+def _moves(evidence: Evidence, dataset: str) -> str:
+    """How far the protocol moves numbers and ranks."""
+    both = {
+        metric: [
+            (clean, faithful[model])
+            for faithful in [evidence.numbers(dataset, metric, score, protocol="faithful")]
+            for model, clean in evidence.numbers(dataset, metric, score).items()
+            if model in faithful
+        ]
+        for metric, score in (("accuracy", ""), ("set_size", "lac"))
+    }
+    if not both["accuracy"]:
+        return ""
+
+    def most(metric: str) -> float:
+        return max(abs(clean.value - faithful.value) for clean, faithful in both[metric])
+
+    text = f"Accuracy changes by at most {formatting.number(100 * most('accuracy'), 1)} points"
+    if both["set_size"]:
+        text += f" and LAC set size by {formatting.number(most('set_size'), 2)} options"
+    known, changed = len(both["accuracy"]), sum(a.rank != b.rank for a, b in both["accuracy"])
+    named = known > 1 and not evidence.is_small(dataset)
+    return f"{text}; {changed} of {known} models change rank." if named else f"{text}."
+
+
+def _uncertainty(evidence: Evidence, dataset: str) -> str:
+    numbers = evidence.numbers(dataset, "accuracy").values()
+    widths = [(n.high - n.low) / 2 for n in numbers if n.low is not None and n.high is not None]
+    spans = [
+        n.rank_high - n.rank_low + 1 for n in numbers if n.rank_low is not None and n.rank_high is not None
+    ]
+    if not widths:
+        return ""
+    reach = formatting.number(100 * sum(widths) / len(widths), 1)
+    text = f"The clean interval of an accuracy is ±{reach} points on average"
+    if len(spans) > 1 and not evidence.is_small(dataset):
+        text += f", which leaves a model {formatting.number(sum(spans) / len(spans), 1)} possible ranks"
+    return f"{text}; the faithful protocol has no intervals."
+
+
+def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
+    number = evidence.number(dataset, model, "accuracy", protocol=protocol)
+    if number is None or number.rank is None or evidence.is_small(dataset):
+        return MISSING
+    text = formatting.ranks(number.rank_low, number.rank_high) if protocol == "clean" else str(number.rank)
+    return Cell(text, key=number.rank)
+
+
+PROTOCOLS_SECTION = PageSection(
+    "protocols",
+    "Two protocols",
+    by_dataset("Two protocols on the same answers", PROTOCOLS_TEXT, _protocols_blocks, opened=1),
+)

@@ -1,0 +1,225 @@
+"""Three pages behind the numbers: the single items, the formulas, and what every number was made from."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from vouch.report import formatting
+from vouch.report.claims import representative
+from vouch.report.costs import in_words
+from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
+from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.page import Page, PageSection
+from vouch.report.table import Cell, Column, Grid, cells
+from vouch.report.table_files import TABLES
+
+
+@dataclass(frozen=True)
+class Items:
+    """The frame of the items, which the page loads itself: reports/items, see vouch/report/items.
+
+    datasets: names, those with scores first. leads, meanings: as JSON. leads: by dataset the model that stands for all, empty where none has scores. meanings: what variations
+    do, by their names.
+    """
+
+    datasets: tuple[str, ...]
+    leads: str
+    meanings: str
+
+
+def build_items(evidence: Evidence) -> Items:
+    """Every dataset that has items."""
+    names = sorted(set(evidence.costs["variation"]))
+    meanings = {name: said for name in names if (said := in_words(name))}
+    datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
+    leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
+    return Items(datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False))
+
+
+ITEMS_SECTION = PageSection("items", "Items", build_items)
+
+
+def build_method(evidence: Evidence) -> dict[str, str]:
+    """The scoring parameters, as text."""
+    scoring = evidence.scoring
+    return {
+        "alpha": f"{scoring.alpha:g}",
+        "target": formatting.percent(evidence.target, 0),
+        "calibration": formatting.percent(scoring.calibration, 0),
+        "splits": formatting.plural(scoring.splits, "split"),
+        "bins": str(scoring.bins),
+        "significance": f"{SIGNIFICANCE:g}",
+        "minimum": str(MINIMUM),
+    }
+
+
+METHOD_SECTION = PageSection("method", "Method", build_method)
+
+
+# The folder of a file -> the stage that makes it from a dataset or a model.
+MAKERS = {
+    **dict.fromkeys(("items", "defects", "rejects"), "prepare"),
+    **{"rewrites": "rewrite", "scores": "score", "compare": "compare"},
+}
+
+
+def build_provenance(evidence: Evidence) -> dict[str, Any]:
+    """files: names of the CSV files beside the page. chain: from what to what, by stage.
+
+    asked: what each dataset was asked as. models: which weights answered, through which engine. settings: how
+    was scored. inputs: the digest of every file that was read, in the order of their paths.
+    """
+    setup = evidence.setup
+    return {
+        "files": [f"{name}.csv" for name in TABLES],
+        "chain": _chain(),
+        "asked": _asked(setup["datasets"], setup["variations"]) if setup.get("datasets") else None,
+        "models": _models(evidence) if setup.get("models") else None,
+        "settings": Grid(
+            "settings",
+            "How the answers were scored",
+            (Column("Parameter"), Column("Value")),
+            [cells(f"score.{name}", f"{value:g}") for name, value in evidence.scoring],
+        ),
+        "inputs": Grid(
+            "inputs",
+            "Files that these pages were made from",
+            (Column("File"), Column("Stage in dvc.lock"), Column("SHA-256")),
+            [cells(path, stage_of(path), digest) for path, digest in sorted(evidence.digests.items())],
+        ),
+    }
+
+
+PROVENANCE_SECTION = PageSection("provenance", "Provenance", build_provenance)
+
+
+def stage_of(path: str) -> str:
+    """Name in dvc.lock of the stage that makes a file: `data/scores/d.metrics.parquet` -> `score@d`."""
+    *_, above, folder, name = PurePosixPath("/", path).parts[-3:]
+    key = name.partition(".")[0]
+    if above == "responses":
+        return f"extract@{key}-{folder}"
+    maker = MAKERS.get(folder, "")
+    return maker if maker in ("", "compare") else f"{maker}@{key}"
+
+
+def _chain() -> Grid:
+    columns = (Column("Number"), Column("Rests on"), Column("Made by"))
+    rows = (
+        ("Ranks, differences, changes by variation", "data/compare", "compare"),
+        ("Accuracy, sets, calibration, label-free scores", "data/scores/DATASET.*.parquet", "score@DATASET"),
+        ("What a model answered", "data/responses/DATASET/MODEL.*.parquet", "extract@MODEL-DATASET"),
+        ("Which weights answered", "data/models/MODEL.json", "pin@MODEL"),
+        ("Every prompt, word by word", "data/prompts/DATASET.parquet", "vary@DATASET"),
+        ("Rewritten questions", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
+        ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
+    )
+    return Grid("chain", "What each number rests on", columns, [cells(*row) for row in rows])
+
+
+def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
+    columns = (
+        Column("Dataset"),
+        Column("Loader", "file in vouch/datasets/loaders"),
+        Column("Source"),
+        Column("Prompt template", "file in vouch/prompts/templates"),
+        Column("Settings"),
+    )
+    rows = []
+    for name, entry in datasets.items():
+        rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "template")}
+        settings = ", ".join(_flat(rest)) or "–"
+        rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings))
+    said = ", ".join(map(str, variations))
+    caption = (
+        f"What was asked, and in which prompt template. Variations: {said}" if said else "What was asked"
+    )
+    return Grid("asked", caption, columns, rows)
+
+
+def _flat(value: object, key: str = "") -> Iterator[str]:
+    """`{"settings": {"seed": 1}}` -> `settings.seed = 1`."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}" if key else str(name))
+    else:
+        yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def _models(evidence: Evidence) -> Grid:
+    columns = (
+        Column("Model"),
+        Column("From", "entry of models.lock, or recipe of params.yaml"),
+        Column("SHA-256 of weights"),
+        Column("Engine", "vouch/models/engines, its revision and that of how pictures are decoded"),
+        Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
+        Column("Stages in dvc.lock"),
+    )
+    rows = [_model(evidence, name) for name in sorted(evidence.setup["models"])]
+    return Grid("models", "Which weights answered, and through which engine", columns, rows)
+
+
+def _model(evidence: Evidence, name: str) -> list[Cell]:
+    known = evidence.engines.get(name, ())
+    stages = [f"pin@{name}", f"extract@{name}-DATASET", "score@DATASET"]
+    recipe = PurePosixPath(str(evidence.setup["models"][name])).name
+    if recipe in evidence.setup.get("train", {}):
+        origin, weights = Cell("trained here", f"train.{recipe}"), Cell("in the list of files")
+        stages.insert(0, f"train@{recipe}")
+    elif any(engine.startswith("released/") for engine in known):
+        origin, weights = Cell("answers that others released"), Cell("–")
+    else:
+        origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
+    return cells(
+        *(name, origin, weights, ", ".join(known) or "–"), f"data/models/{name}.json", ", ".join(stages)
+    )
+
+
+def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
+    """Source with revision, and digests of the weights, of an entry of models.lock."""
+    source, files = entry.get("source", {}), entry.get("files") or {}
+    if source.get("kind") == "hub":
+        revision = source.get("revision")
+        origin = Cell(str(source["repo"]), revision or "no commit", tone="" if revision else "bad")
+    elif source.get("kind") == "server":
+        return Cell("a server", str(source.get("name") or "")), Cell("not known")
+    else:
+        origin = Cell(str(source.get("path", "a folder")))
+    weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
+    return origin, Cell(", ".join(weights)) if weights else Cell("no digest written down", tone="bad")
+
+
+ITEMS_PAGE = Page(
+    "items",
+    "Items",
+    "Every question, every variation of its prompt, and every model's answer.",
+    place=80,
+    sections=(ITEMS_SECTION,),
+    scripts=(
+        "items_data.js",
+        "items_maths.js",
+        "items_dom.js",
+        "items_query.js",
+        "items_view.js",
+        "items.js",
+    ),
+)
+
+METHOD_PAGE = Page(
+    "method",
+    "Method",
+    "Every formula and its source.",
+    place=90,
+    sections=(METHOD_SECTION,),
+)
+
+PROVENANCE_PAGE = Page(
+    "provenance",
+    "Provenance",
+    "What every number was made from, and where to find it unrounded.",
+    place=100,
+    sections=(PROVENANCE_SECTION,),
+)

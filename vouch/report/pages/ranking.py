@@ -1,0 +1,460 @@
+"""Which models differ, how to rank them without labels, and what one dataset tells about another."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from vouch.metrics.comparison.differences import holm, questions_for
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.claims import leaders, why_no_leader
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import SIGNIFICANCE, columns
+from vouch.report.page import (
+    Beside,
+    Block,
+    DatasetFigure,
+    Figures,
+    FigureSpec,
+    Folded,
+    Page,
+    PageSection,
+    Part,
+    Section,
+    Text,
+    by_dataset,
+    said,
+)
+from vouch.report.pages.papers import review
+from vouch.report.papers.entry import Lookup
+from vouch.report.papers.tu import PAPER, trends
+from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent, rounded
+from vouch.tables.asked import OUTPUTS
+from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
+
+DIFFERENCES_STEP = 17
+DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
+
+
+def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per ordered pair: row, column (its place), other (its name), points of accuracy, verdict."""
+    models = evidence.models(dataset)
+    rows = []
+    for model in models:
+        for place, other in enumerate(models, start=1):
+            pair = evidence.comparisons.pair(dataset, model, other)
+            if pair is None:
+                continue
+            verdict = (
+                ("better" if pair.difference > 0 else "worse") if pair.significant else "not significant"
+            )
+            rows.append(
+                {"row": model, "column": place, "other": other}
+                | {"points": abs(100 * pair.difference), "verdict": verdict}
+            )
+    return pd.DataFrame(rows, columns=["row", "column", "other", "points", "verdict"])
+
+
+def differences_chart(evidence: Evidence, dataset: str) -> Any:
+    """A square of verdicts, deeper for larger differences; None where no pair was compared."""
+    data = differences_frame(evidence, dataset)
+    if data.empty:
+        return None
+    models = evidence.models(dataset)
+    places = {model: f"{model}  {place}" for place, model in enumerate(models, start=1)}
+    data["row"] = data["row"].map(places)
+    verdicts = alt.Scale(
+        domain=["better", "worse", "not significant"], range=[palette.BLUE, palette.ORANGE, palette.RULE]
+    )
+    depth = alt.Scale(domain=[0, max(float(data["points"].max()), 1.0)], range=[0.35, 1.0])
+    return (
+        alt.Chart(data)
+        .mark_rect(cornerRadius=2, width=DIFFERENCES_STEP - 2, height=DIFFERENCES_STEP - 2)
+        .encode(
+            x=alt.X(
+                "column:O",
+                title=None,
+                axis=alt.Axis(
+                    orient="top", labelAngle=0, grid=False, domain=False, ticks=False, labelOverlap=False
+                ),
+            ),
+            y=alt.Y(
+                "row:N",
+                sort=list(places.values()),
+                title=None,
+                axis=alt.Axis(labelLimit=240, labelColor=palette.INK, grid=False, domain=False, ticks=False),
+            ),
+            color=alt.Color("verdict:N", scale=verdicts),
+            tooltip=DIFFERENCES_TIPS,
+            opacity=alt.condition(
+                "datum.verdict == 'not significant'",
+                alt.value(0.6),
+                alt.Opacity("points:Q", scale=depth, legend=None),
+            ),
+        )
+        .properties(width=alt.Step(DIFFERENCES_STEP), height=alt.Step(DIFFERENCES_STEP))
+    )
+
+
+def differences_in_words(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    data = differences_frame(evidence, dataset)
+    known = data[data["verdict"] != "not significant"]
+    return (
+        f"Grid of {formatting.plural(len(data) // 2, 'pair')} of models on {dataset}, in the order of "
+        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A row is better or worse "
+        "than a column."
+    )
+
+
+DIFFERENCES_FIGURE = DatasetFigure(
+    "differences", "Which models differ significantly?", differences_chart, differences_in_words
+)
+
+
+DIFFERENCES_TEXT = Markup("""\
+Models are compared on the same items, which removes most of the noise: a difference can be
+significant although the intervals of the two models overlap. Darker cells are larger differences.""")
+WANTED_EFFECT = 0.05
+FEW_MODELS = 8  # models whose table stands beside the figure
+
+
+def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there are no pairs."""
+    here = evidence.comparisons.on(dataset)
+    if here.empty:
+        return []
+    apart = int((here["p_holm"] < SIGNIFICANCE).sum())
+    summary = (
+        f"{formatting.count(apart)} of {formatting.plural(len(here), 'pair')} differ significantly "
+        f"(p < {SIGNIFICANCE} after Holm's correction over all datasets).{said_detectable(evidence, dataset)}"
+    )
+    if evidence.is_small(dataset):
+        why = why_no_leader(evidence, dataset)
+        summary = f"{why[:1].upper()}{why[1:]}."
+    figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
+    few = len(models.rows) <= FEW_MODELS
+    return [
+        Text(summary),
+        *([Beside([figure, models])] if few else [figure, Folded("By model", [models])]),
+        Folded("Every pair with its interval", [_pairs(evidence, dataset)]),
+    ]
+
+
+def said_detectable(evidence: Evidence, dataset: str) -> str:
+    """` The minimum detectable effect ...`, or nothing where no pair has an interval."""
+    least = evidence.comparisons.minimum_detectable_effect(dataset)
+    if least is None:
+        return ""
+    items = int(evidence.comparisons.on(dataset)["items"].max())
+    more = (
+        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} would find {100 * WANTED_EFFECT:g} points."
+        if least > WANTED_EFFECT
+        else ""
+    )
+    return (
+        f" The minimum detectable effect of {formatting.plural(items, 'item')} is "
+        f"{formatting.number(100 * least, 1)} points (80{formatting.NARROW}% power).{more}"
+    )
+
+
+def _models(evidence: Evidence, dataset: str) -> Grid:
+    columns = (
+        Column("Model"),
+        Column("Better than", "number of models", True),
+        Column("Worse than", "number of models", True),
+        Column("Not significantly different from"),
+    )
+    rows = []
+    models = evidence.models(dataset)
+    for model in models:
+        pairs = {
+            other: evidence.comparisons.pair(dataset, model, other) for other in models if other != model
+        }
+        apart = [pair.difference for pair in pairs.values() if pair is not None and pair.significant]
+        alike = [other for other, pair in pairs.items() if pair is not None and not pair.significant]
+        said = Cell(formatting.listed(alike, 30) if alike else "–", key=len(alike))
+        rows.append(cells(model, sum(d > 0 for d in apart), sum(d < 0 for d in apart), said))
+    return Grid("differences-models", f"{dataset}: significant differences by model", columns, rows)
+
+
+def _pairs(evidence: Evidence, dataset: str) -> Grid:
+    columns = (
+        Column("Better"),
+        Column("Worse"),
+        Column("Difference", f"points of accuracy, 95{formatting.NARROW}% interval", True),
+        Column("p, Holm", "over all pairs of all datasets", True),
+        Column("Minimum detectable effect", f"points, at 80{formatting.NARROW}% power", True),
+        Column("Items", "", True),
+    )
+    rows = []
+    for first, second in combinations(evidence.models(dataset), 2):
+        pair = evidence.comparisons.pair(dataset, first, second)
+        if pair is None:
+            continue
+        tone: Tone = "strong" if pair.significant else "quiet"
+        p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
+        gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
+        least = (
+            MISSING
+            if evidence.is_small(dataset)
+            else percent(evidence.comparisons.detectable(pair.low, pair.high))
+        )
+        rows.append(cells(first, second, gap, p, least, pair.items))
+    return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
+
+
+DIFFERENCES_SECTION = PageSection(
+    "differences",
+    "Differences",
+    by_dataset("Differences between models", DIFFERENCES_TEXT, _differences_blocks),
+)
+
+
+RANKING_HEADING = "Which model is best, without labels?"
+RANKING_TEXT = Markup("""\
+More certain models are often better ones. Each row ranks the models by a score that needs no labels of the
+dataset, and says how well that order agrees with their performance: 1 is the same order, 0 none, −1 the
+reverse. Rows that take a threshold or performance from another dataset are means over the other datasets.
+The last row is what a few labels of the dataset itself would give. Intervals are over items, with the same
+models.""")
+FEWEST = 3
+"""Two models are in the right order or not: that is no correlation."""
+# ranker, label, what it is; in the order of the table
+RANKERS = (
+    ("nll_first", "NLL, first token", ""),
+    ("nll_last", "NLL, last token", ""),
+    ("nll_min", "NLL, worst token", "of the least probable token"),
+    ("nll_avg", "NLL, mean", ""),
+    ("ent_first", "Entropy, first token", ""),
+    ("ent_last", "Entropy, last token", ""),
+    ("ent_max", "Entropy, largest", ""),
+    ("ent_avg", "Entropy, mean", ""),
+    ("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text"),
+    ("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder"),
+    ("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text"),
+    ("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text"),
+    ("agreement", "Samples, agreement", "share that are the greedy text"),
+    ("confidence", "Confidence", "probability of the chosen option"),
+    ("entropy", "Entropy", "of the options"),
+    ("gap", "Gap", "between the two best options"),
+    (COMBINED, "All of these", "mean of their ranks"),
+    ("set_size", "Set size", "threshold from another dataset"),
+    ("certainty", "Certainty", "share of options ruled out, threshold from another dataset"),
+    ("atc", "Thresholded confidence", "threshold from another dataset"),
+    ("atc_literal", "The same, as printed", "counts the uncertain items"),
+    ("accuracy_on_the_line", "Other datasets", "performance there"),
+    (FEW_LABELS, "A few labels", "mean over draws of labelled items ± its standard deviation"),
+)
+
+
+def build_ranking(evidence: Evidence) -> Section | None:
+    """One part per output on which three models or more are ranked, by datasets that are large enough."""
+    frame = evidence.rankings
+    frame = frame[~frame["dataset"].map(evidence.is_small).astype(bool)]
+    frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
+    ranked = evidence.ranked[evidence.ranked["dataset"].isin(frame["dataset"])]
+    ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
+    here = [output for output in OUTPUTS if (frame["output"] == output).any()]
+    parts = [
+        _part(
+            evidence,
+            frame[frame["output"] == output],
+            ranked[ranked["output"] == output],
+            output,
+            output == here[0],
+        )
+        for output in here
+    ]
+    return Section(RANKING_HEADING, RANKING_TEXT, parts) if parts else None
+
+
+RANKING_SECTION = PageSection("ranking", "Without labels", build_ranking)
+
+
+def _part(evidence: Evidence, here: pd.DataFrame, ranked: pd.DataFrame, output: str, first: bool) -> Part:
+    rho, tau = (
+        Grid(
+            f"ranking-{output}-{name}",
+            f"{formatting.OUTPUT_NAMES[output]}: {title} with performance",
+            _columns(here, f"{title}, 95{formatting.NARROW}% interval over items"),
+            _rows(here, name),
+        )
+        for name, title in (("rho", "Spearman's rho"), ("tau", "weighted Kendall's tau"))
+    )
+    blocks: list[Block] = [
+        *map(Text, (*_pick(evidence, ranked), *_ranking_sentences(here))),
+        rho,
+        Folded("Weighted tau, in which the best models count most", [tau]),
+    ]
+    return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks, folds=True, opens=first)
+
+
+def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
+    """Which model the label-free scores together pick, and on how many datasets it is among the best."""
+    datasets: dict[str, list[str]] = {}
+    right = 0
+    for dataset, group in ranked.groupby("dataset"):
+        first = group[group["rank"] == 1]
+        datasets.setdefault(formatting.listed(sorted(first["model"])), []).append(str(dataset))
+        right += set(first["model"]) <= set(leaders(evidence, str(dataset)))
+    if not datasets:
+        return ()
+    where = [
+        who if len(datasets) == 1 else f"{who} on {formatting.listed(names)}"
+        for who, names in datasets.items()
+    ]
+    of = sum(map(len, datasets.values()))
+    return (
+        f"All label-free scores together would pick {'; '.join(where)}. With labels that is the best, or "
+        f"tied, on {formatting.count(right)} of {formatting.plural(of, 'dataset')}.",
+    )
+
+
+def _ranking_sentences(here: pd.DataFrame) -> tuple[str, ...]:
+    models = int(here["models"].max())
+    tested = here[here["p"].notna()]
+    if tested.empty:
+        return (f"{formatting.plural(models, 'model')} are ranked.",)
+    least = float(tested["p_least"].min())
+    told = sum(p is not None and p < SIGNIFICANCE for p in holm(columns(tested, ["p"])[0]))
+    said = [
+        f"{formatting.plural(models, 'model')} are ranked; no order can have a p below {_p(least)}.",
+    ]
+    if least >= SIGNIFICANCE:
+        said.append("Even a perfect order would not be significant: the numbers are an illustration.")
+    else:
+        said.append(
+            f"{formatting.count(told)} of {formatting.plural(len(tested), 'correlation')} without a proxy "
+            f"have p < {SIGNIFICANCE:g} after Holm's correction."
+        )
+    return tuple(said)
+
+
+def _p(value: float) -> str:
+    return formatting.number(value, 3) if value >= 0.001 else "0.001"
+
+
+def _columns(here: pd.DataFrame, help: str) -> list[Column]:
+    datasets = sorted(here["dataset"].unique())
+    mean = [Column("Mean", "over the datasets, each counted once", True)] if len(datasets) > 1 else []
+    return [Column("Ranker"), *(Column(dataset, help, True) for dataset in datasets), *mean]
+
+
+def _rows(here: pd.DataFrame, name: str) -> list[list[Cell]]:
+    datasets = sorted(here["dataset"].unique())
+    rows = []
+    for ranker, label, note in RANKERS:
+        of_ranker = here[here["ranker"] == ranker]
+        for score in sorted(of_ranker["score"].unique()):
+            own = of_ranker[of_ranker["score"] == score].set_index("dataset")
+            cells = [
+                _ranking_cell(own.loc[dataset], name) if dataset in own.index else MISSING
+                for dataset in datasets
+            ]
+            title = f"{label} at {score.removeprefix('t')}" if score else label
+            rows.append([Cell(title, note), *cells, *_ranking_mean(own[name], len(datasets))])
+    return rows
+
+
+def _ranking_cell(row: pd.Series, name: str) -> Cell:
+    value, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
+    if pd.isna(value):
+        return MISSING
+    if not pd.isna(low):
+        note = formatting.span(low, high, 2)
+    else:
+        note = f"± {formatting.number(row['sd'], 2)}" if name == "rho" and not pd.isna(row["sd"]) else ""
+    significant = not pd.isna(row["p"]) and row["p"] < SIGNIFICANCE
+    return Cell(formatting.number(value, 2), note, float(value), tone="strong" if significant else "")
+
+
+def _ranking_mean(values: pd.Series, datasets: int) -> Sequence[Cell]:
+    """Nothing where there is one dataset; a dash where a dataset has no value."""
+    if datasets < 2:
+        return ()
+    if len(values) < datasets or values.isna().any():
+        return (MISSING,)
+    return (rounded(float(values.mean()), 2),)
+
+
+DISTANCES_HEADING = "What does one dataset tell about another?"
+DISTANCES_TEXT = Markup("""\
+Where models keep their order from one dataset to another, accuracy is said to be on the line, and the
+second dataset needs no labels. Tu et al. (2024, figures 2 and 4) ask whether that holds less for distant
+datasets. A distance is meaningful where it is well above its value by chance.""")
+ON_THE_LINE = "accuracy_on_the_line"
+DISTANCES_FIGURES = ("tu-figure-4-1", "tu-figure-2-2")
+
+
+def build_distances(evidence: Evidence) -> Section | None:
+    """None where no two datasets have a distance."""
+    frame = evidence.distances.dropna(subset=["distance"])
+    if frame.empty:
+        return None
+    blocks = [
+        *said(trends(evidence)),
+        Beside([Figures([name]) for name in DISTANCES_FIGURES]),
+        _distances_grid(evidence, frame),
+    ]
+    return Section(DISTANCES_HEADING, DISTANCES_TEXT, [Part("", blocks)])
+
+
+def distances_figures(evidence: Evidence, _: Section | None) -> list[FigureSpec]:
+    """The figures of the section: two of the paper."""
+    if evidence.distances.empty:
+        return []
+    shown = review(PAPER, Lookup(evidence)).shown
+    return [spec for _, made in shown for spec in made.figures if spec.file in DISTANCES_FIGURES]
+
+
+DISTANCES_SECTION = PageSection("distances", "Distances", build_distances, figures=distances_figures)
+
+
+def _distances_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
+    alike = _agreement(evidence)
+    columns = (
+        Column("Dataset"),
+        Column("Other dataset"),
+        Column("Of"),
+        Column("Distance", "Fréchet distance of the embeddings", True),
+        Column("By chance", "mean distance between random parts of both together, of the same sizes", True),
+        Column("Same order, rho", "Spearman's rho between the models' performance on the two", True),
+    )
+    rows = [
+        cells(
+            *(row.dataset, row.other, Cell(row.of, row.encoder), _distance(row.distance)),
+            *(_distance(row.chance), rounded(alike.get((row.dataset, row.other)), 2)),
+        )
+        for row in frame.sort_values(["of", "distance", "dataset", "other"]).itertuples()
+    ]
+    return Grid("distances", "Pairs of datasets, the nearest first", columns, rows)
+
+
+def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
+    """Accuracy on the line, of the first output of a dataset, by it and the other."""
+    frame = evidence.of_first_output(evidence.rankings)
+    frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
+    return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))
+
+
+def _distance(value: Any) -> Cell:
+    if pd.isna(value):
+        return MISSING
+    return Cell(f"{value:.3g}".replace("-", formatting.MINUS), key=float(value))
+
+
+PAGE = Page(
+    "ranking",
+    "Ranking",
+    "Which differences between models are significant, and how well models can be ranked without labels.",
+    place=60,
+    sections=(
+        DIFFERENCES_SECTION,
+        RANKING_SECTION,
+        DISTANCES_SECTION,
+    ),
+)

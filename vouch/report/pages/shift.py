@@ -1,0 +1,231 @@
+"""Prompt shift: does the coverage guarantee hold when the question is asked in another way?
+
+Sets are calibrated on the original prompts and tested on the same questions asked otherwise.
+"""
+
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.claims import Guarantee, chosen, guarantee
+from vouch.report.costs import heat_map, is_control, meaning, named, shade, variation_cell
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
+from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
+from vouch.report.table import ITEMS, Cell, Column, Grid, Tone, cells, figure, interval
+from vouch.tables.asked import ORIGINAL
+
+SHIFT_SCORE = "lac"
+SELF = "original prompts"
+GUARANTEES = {"broken": palette.ORANGE, "cannot tell": palette.BLUE, "kept": palette.GREEN}
+STEP, LABELS, LETTER = 18, 270, 7
+SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
+
+
+def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
+    """Coverage of a model by variation before empty sets are filled, in alphabetical order, controls last."""
+    names = sorted(evidence.variations(dataset), key=lambda name: (is_control(name), name))
+    found = {
+        name: evidence.number(dataset, model, "shift_coverage", SHIFT_SCORE, variation=name) for name in names
+    }
+    return {name: number for name, number in found.items() if number and name != ORIGINAL}
+
+
+def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model and way of asking: value, low, high and what becomes of the guarantee.
+
+    The controls are left out: beside them nothing else could be seen.
+    """
+    rows = []
+    for model in chosen(evidence, dataset):
+        found = shifted(evidence, dataset, model)
+        asked = {name: number for name, number in found.items() if not is_control(name)}
+        own = evidence.number(dataset, model, "unfilled_coverage", SHIFT_SCORE)
+        if asked and own is not None:
+            asked = {ORIGINAL: own} | asked
+        for name, number in asked.items():
+            row = {
+                "model": model,
+                "asked": SELF if name == ORIGINAL else meaning(name),
+                "value": number.value,
+            }
+            row |= {"low": number.low, "high": number.high}
+            rows.append(row | {"guarantee": guarantee(evidence, dataset, model, name)})
+    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
+
+
+def _shift_panel(
+    data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool
+) -> Any:
+    rows = alt.Y(
+        "asked:N",
+        sort=order,
+        title=None,
+        scale=alt.Scale(domain=order),
+        axis=alt.Axis(
+            labelLimit=LABELS,
+            # Room for letters that are wider than those of the font that was measured.
+            minExtent=min(LABELS, LETTER * max(map(len, order))) if first else 0,
+            labelColor=palette.INK,
+            labels=first,
+            ticks=first,
+        ),
+    )
+    across = alt.X(
+        "value:Q",
+        title="Coverage",
+        scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
+        axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
+    )
+    scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
+    colour = alt.Color("guarantee:N", scale=scale)
+    base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
+    return alt.layer(
+        alt.target(aim).encode(x=across),
+        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        base.mark_circle(size=50, opacity=1).encode(tooltip=SHIFT_TIPS),
+    ).properties(width=250, height=alt.Step(STEP), title=model)
+
+
+def shift_chart(evidence: Evidence, dataset: str) -> Any:
+    """A panel per model, a point with its interval per way of asking; None where there is but one way."""
+    data = shift_frame(evidence, dataset)
+    if data.empty:
+        return None
+    order = list(dict.fromkeys(data["asked"]))
+    least = max(0.0, min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.02)
+    panels = [
+        _shift_panel(data, model, order, least, evidence.target, index % 2 == 0)
+        for index, model in enumerate(dict.fromkeys(data["model"]))
+    ]
+    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
+
+
+def shift_in_words(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    data = shift_frame(evidence, dataset)
+    said = []
+    for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
+        worst = group.loc[group["value"].idxmin()]
+        broken = int((group["guarantee"] == "broken").sum())
+        said.append(
+            f"{model} is shown to break the target in {broken} of {len(group)}, lowest coverage "
+            f"{formatting.percent(worst['value'])} with {worst['asked']}"
+        )
+    return (
+        f"Coverage on {dataset} of sets calibrated on the original prompts, target "
+        f"{formatting.percent(evidence.target, 0)}: {'; '.join(said)}."
+    )
+
+
+SHIFT_FIGURE = DatasetFigure(
+    "shift", "Coverage of sets calibrated on the original prompts", shift_chart, shift_in_words
+)
+
+
+SHIFT_TEXT = Markup("""\
+Sets calibrated on one way of asking have no coverage guarantee for another. Here the thresholds come from
+one half of the original prompts, and the sets from the other half of the same questions, asked differently.
+The guarantee is <em>broken</em> where coverage is significantly below the target, and <em>kept</em> where
+it is significantly above, corrected for all models and variations; nothing is recalibrated, and empty sets
+are not filled.""")
+TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "cannot tell": "quiet"}
+SHIFT_COLUMNS = (
+    Column("Variation"),
+    Column("Model"),
+    Column("Coverage %", "share of LAC sets that contain the answer, before empty ones are filled", True),
+    Column("Guarantee", "broken or kept where coverage is significantly below or above the target"),
+    ITEMS,
+    Column("Set size", "with the thresholds of the original prompts", True),
+    Column("Threshold, drift", "the variation's own threshold minus that of the originals", True),
+)
+
+
+def _shift_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where no other variation was scored with the thresholds of the original."""
+    found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
+    if not any(found.values()):
+        return []
+    told = said(
+        _shift_sentence(evidence, dataset, model, found[model]) for model in chosen(evidence, dataset)
+    )
+    return [
+        *told,
+        Figures([f"shift-{dataset}"]),
+        Folded("Every number", [_shift_grid(evidence, dataset, found)]),
+    ]
+
+
+def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
+    """Coverage of each model in each variation; coloured where the guarantee is broken or kept."""
+    found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
+
+    def cell(model: str, variation: str) -> tuple[Cell, int] | None:
+        number = found[model].get(variation)
+        if number is None:
+            return None
+        untold = guarantee(evidence, dataset, model, variation) == "cannot tell"
+        colour = "" if untold else shade(number.value - evidence.target)
+        text = formatting.number(100 * number.value, 1)
+        return Cell(text, key=number.value, tone="quiet" if untold else "", shade=colour), number.items
+
+    variations = dict.fromkeys(name for of_model in found.values() for name in of_model)
+    caption = f"{dataset}: coverage %, target {formatting.percent(evidence.target, 0)}"
+    return heat_map("coverage-under-shift", caption, list(variations), list(found), cell)
+
+
+def _shift_sentence(evidence: Evidence, dataset: str, model: str, found: dict[str, Number]) -> str:
+    real = {name: number for name, number in found.items() if not is_control(name)}
+    if not real:
+        return ""
+    target = formatting.percent(evidence.target, 0)
+    held = {name: guarantee(evidence, dataset, model, name) for name in real}
+    low = {name: number for name, number in real.items() if held[name] == "broken"}
+    every = formatting.plural(len(real), "variation")
+    if not low:
+        kept = sum(each == "kept" for each in held.values())
+        return (
+            f"{model}, calibrated on the originals: {target} coverage is shown to be broken in none of "
+            f"{every}, and to be kept in {kept}."
+        )
+    worst = min(low, key=lambda name: (low[name].value, name))
+    share = formatting.percent(low[worst].value)
+    return (
+        f"{model}, calibrated on the originals, breaks {target} coverage in {len(low)} of {every}; "
+        f"lowest: {share}{formatting.bracketed(low[worst].low, low[worst].high, 1, 100)} for {named(worst)}."
+    )
+
+
+def _shift_grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Number]]) -> Grid:
+    rows = []
+    for variation in dict.fromkeys(name for of_model in found.values() for name in of_model):
+        for model, of_model in found.items():
+            if variation not in of_model:
+                continue
+            coverage = of_model[variation]
+            held = guarantee(evidence, dataset, model, variation)
+            size, drift = (
+                evidence.number(dataset, model, metric, SHIFT_SCORE, variation=variation)
+                for metric in ("shift_set_size", "threshold_drift")
+            )
+            rows.append(
+                cells(
+                    *(variation_cell(variation), model),
+                    interval(coverage.value, coverage.low, coverage.high, 1, 100, TONES[held]),
+                    *(Cell(held, tone=TONES[held]), coverage.items, figure(size, 2), figure(drift, 3)),
+                )
+            )
+    caption = f"{dataset}: thresholds from the originals, sets of the same questions asked in another way"
+    return Grid("shift", caption, SHIFT_COLUMNS, rows)
+
+
+SHIFT_SECTION = PageSection(
+    "shift",
+    "Shift",
+    by_dataset(
+        "Does coverage hold under prompt shift?", SHIFT_TEXT, _shift_blocks, opened=0, above=_shift_heat
+    ),
+)

@@ -1,0 +1,338 @@
+"""What thresholds are worth on another dataset or model, and how many questions must calibrate them."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+from markupsafe import Markup
+
+from vouch.report import formatting
+from vouch.report import vegalite as alt
+from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
+from vouch.report.costs import shade
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
+from vouch.report.page import (
+    Beside,
+    Block,
+    DatasetFigure,
+    Figures,
+    Folded,
+    PageSection,
+    Part,
+    Section,
+    Text,
+    by_dataset,
+    said,
+)
+from vouch.report.table import (
+    ITEMS,
+    MISSING,
+    Cell,
+    Column,
+    Grid,
+    Tone,
+    cells,
+    figure,
+    interval,
+    percent,
+    rounded,
+)
+from vouch.tables.asked import TEXT as OF_TEXT
+from vouch.tables.results import NONE
+
+TRANSFER_TEXT = Markup("""\
+A threshold keeps its promise on questions like those that calibrated it. Here one half of a dataset gives the
+threshold of LAC sets, and the other half of another dataset, or of another model's answers, is judged by it.
+Coloured cells differ from the target, corrected for all of them. <em>Weighted</em> sets count each question
+that calibrates by how much likelier its picture or words are in the other dataset. That mends a shift of
+these and nothing else: not other words for the same pictures, not a harder task, and not a dataset so far
+away that few questions keep their weight, where sets hold every option.""")
+NEARER = 0.01
+WEIGHT_KINDS = {"images": "pictures", "questions": "words"}
+MOST_HEATS = 4
+
+
+def build_transfer(evidence: Evidence) -> Section | None:
+    """Nothing where there is no other dataset or model, or none of them is large enough."""
+    frame = evidence.transfer
+    large = frame["dataset"].isin(evidence.large) & frame["from_dataset"].isin(evidence.large)
+    frame = frame[large & (frame["output"] != OF_TEXT)].dropna(subset=["coverage"])
+    if frame.empty:
+        return None
+    plain = frame[frame["weighting"] == NONE]
+    between = plain[plain["model"] == plain["from_model"]]
+    home = plain[plain["dataset"] == plain["from_dataset"]]
+    away = said([*_broken(evidence, between), *_weighted(evidence, frame)])
+    parts = [
+        Part(title, [*told, *_beside(grids)], folds=True, opens=opens)
+        for title, told, grids, opens in (
+            ("To another dataset", away, _heats(evidence, between, "model", evidence.all_models), True),
+            ("To another model", [], _heats(evidence, home, "dataset", evidence.large), False),
+        )
+        if grids
+    ]
+    every = Part("Every transfer", [_transfer_grid(evidence, frame)], folds=True)
+    return Section("Do thresholds hold elsewhere?", TRANSFER_TEXT, [*parts, every]) if parts else None
+
+
+TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer)
+
+
+def _beside(grids: list[Grid]) -> list[Block]:
+    more = [Folded("Others", [Beside(grids[MOST_HEATS:])])] if len(grids) > MOST_HEATS else []
+    return [Beside(grids[:MOST_HEATS]), *more]
+
+
+def _heats(evidence: Evidence, frame: pd.DataFrame, by: str, names: Sequence[str]) -> list[Grid]:
+    """A heat map of the other of model and dataset for each model or dataset (by) that has several of it."""
+    other = "dataset" if by == "model" else "model"
+    parts = {name: frame[frame[by] == name] for name in names}
+    return [
+        _transfer_heat(evidence, part, f"{name}: coverage %, thresholds of the {other} at the left", other)
+        for name, part in parts.items()
+        if part[other].nunique() > 1
+    ]
+
+
+def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, place: str) -> Grid:
+    shown, cell = transfer_coverages(evidence), {}
+    for _, row in frame.iterrows():
+        told = _key(row) in shown
+        text = formatting.number(100 * row["coverage"], 1)
+        colour = shade(row["coverage"] - evidence.target) if told else ""
+        tone: Tone = "" if told else "quiet"
+        cell[row[f"from_{place}"], row[place]] = Cell(text, key=row["coverage"], tone=tone, shade=colour)
+    names = sorted({name for pair in cell for name in pair})
+    rows = [cells(one, *(cell.get((one, other), MISSING) for other in names)) for one in names]
+    heads = (Column("From"), *(Column(name, "", True) for name in names))
+    return Grid("transfer", caption, heads, rows, heat=True)
+
+
+def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
+    """How often coverage is lost elsewhere, where most of all, and what the answers given alone come to."""
+    away = between[between["dataset"] != between["from_dataset"]]
+    shown = transfer_coverages(evidence)
+    lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
+    target = formatting.percent(evidence.target, 0)
+    if lost.empty:
+        yield f"Of {formatting.plural(len(away), 'transfer')} none is shown to break {target} coverage."
+    else:
+        row = lost.loc[lost["coverage"].idxmin()]
+        yield (
+            f"{target} coverage is shown to be broken in {formatting.count(len(lost))} of "
+            f"{formatting.plural(len(away), 'transfer')}; lowest: {formatting.percent(row['coverage'])}, "
+            f"{_where(row)}."
+        )
+    alone = away.dropna(subset=["wrong"])
+    if len(alone):
+        row = alone.loc[alone["wrong"].idxmax()]
+        yield (
+            f"Answers alone with 5{formatting.NARROW}% wrong at home have up to "
+            f"{formatting.percent(row['wrong'], 0)} wrong elsewhere: {_where(row)}."
+        )
+
+
+def _where(row: pd.Series) -> str:
+    return f"{row['model']} from {row['from_dataset']} to {row['dataset']}"
+
+
+def _key(row: pd.Series) -> tuple[str, ...]:
+    return tuple(row[name] for name in TRANSFER)
+
+
+def _weighted(evidence: Evidence, frame: pd.DataFrame) -> Iterator[str]:
+    """Whether weights bring coverage nearer to the target."""
+    keys = [name for name in TRANSFER if name != "weighting"]
+    plain = frame[frame["weighting"] == NONE]
+    for kind, part in frame[frame["weighting"] != NONE].groupby("weighting"):
+        both = plain.merge(part, on=keys, suffixes=("", "_weighted"))
+        before, after = ((both[name] - evidence.target).abs() for name in ("coverage", "coverage_weighted"))
+        nearer, further = (before - after > NEARER).sum(), (after - before > NEARER).sum()
+        full = both.loc[before - after > NEARER, "infinite_weighted"]
+        said = (
+            f"Weights by {WEIGHT_KINDS[str(kind)]} bring coverage nearer to the target in {nearer} of "
+            f"{formatting.plural(len(both), 'transfer')}, and further from it in {further}"
+        )
+        if len(full):
+            said += f"; of the nearer ones {formatting.percent(full.mean(), 0)} of the sets hold every option"
+        yield f"{said}."
+
+
+def _transfer_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
+    columns = (
+        *(Column(name) for name in ("Model", "From", "On", "Weights")),
+        ITEMS,
+        Column("Coverage %", f"of LAC sets, target {formatting.percent(evidence.target, 0)}", True),
+        Column("Set size", "mean number of options in a set", True),
+        Column("Every option %", "sets for which too little weight calibrates", True),
+        Column("Effective", "calibration questions by their weights, (sum w)² / sum w²", True),
+        Column("Alone %", "answered alone by the threshold of 5 % wrong", True),
+        Column("Wrong %", "of these answers", True),
+    )
+    rows = []
+    for _, row in frame[frame["dataset"] != frame["from_dataset"]].iterrows():
+        coverage = interval(row["coverage"], row["low"], row["high"], 1, 100)
+        rows.append(
+            cells(
+                *(row[name] for name in ("model", "from_dataset", "dataset", "weighting", "items")),
+                coverage,
+                *(rounded(row["set_size"], 2), percent(row["infinite"]), rounded(row["effective"], 0)),
+                *(percent(row["answered"]), percent(row["wrong"])),
+            )
+        )
+    return Grid("transfer-all", "thresholds of one dataset on another", columns, rows)
+
+
+SWEEP_PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}
+SWEEP_TIPS = [
+    *alt.tips(model_n="Model", share="Share %"),
+    *alt.tips(".3f", value="Value", low="from", high="to"),
+]
+
+
+_TRIED = re.compile(r"coverage_calibrated_on_(\d+)")
+
+
+class Point(NamedTuple):
+    """share: per cent of the questions that calibrate. coverage, size: of LAC sets on the others."""
+
+    share: int
+    coverage: Number
+    size: Number
+
+
+def points(evidence: Evidence, dataset: str) -> dict[str, list[Point]]:
+    """What each share gives a model, small shares first; nothing where only the main one was tried."""
+    tried = {int(match[1]) for name in evidence.metrics(dataset) if (match := _TRIED.fullmatch(name))}
+    main = round(100 * evidence.scoring.calibration)
+    found: dict[str, list[Point]] = {model: [] for model in evidence.models(dataset) if tried}
+    for share in sorted(tried | {main}):
+        end = "" if share == main else f"_calibrated_on_{share}"
+        for model, of_model in found.items():
+            coverage, size = (
+                evidence.number(dataset, model, f"{metric}{end}", "lac")
+                for metric in ("coverage", "set_size")
+            )
+            if coverage and size:
+                of_model.append(Point(share, coverage, size))
+    return found
+
+
+def sweep_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
+    """One row per model and share: value and its interval; `at` keeps the models beside each other."""
+    models, found = chosen(evidence, dataset), points(evidence, dataset)
+    rows = []
+    for place, model in enumerate(models):
+        for point in found.get(model, ()):
+            number = getattr(point, panel)
+            at = point.share + 0.8 * (place - (len(models) - 1) / 2)
+            row = {"model": model, "share": point.share, "at": at, "value": number.value}
+            rows.append(row | {"low": number.low, "high": number.high})
+    return pd.DataFrame(rows, columns=["model", "share", "at", "value", "low", "high"])
+
+
+def sweep_chart(
+    evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconcat, width: int = 440
+) -> Any:
+    """Two panels, a line per model; None where but one share was tried."""
+    data = {panel: sweep_frame(evidence, dataset, panel) for panel in SWEEP_PANELS}
+    if data["size"].empty:
+        return None
+    panels = []
+    for panel, (title, form) in SWEEP_PANELS.items():
+        x = {
+            "title": "Questions that calibrate, %",
+            "scale": alt.Scale(nice=False, padding=12, zero=False),
+            "axis": alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
+        }
+        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form)}
+        models = list(dict.fromkeys(data[panel]["model"]))
+        layers = alt.model_lines(data[panel], models, x, y, {"title": title}, SWEEP_TIPS)
+        if panel == "coverage":
+            layers.insert(0, alt.target(evidence.target).encode(y=alt.Y("value:Q", **y)))
+        panels.append(alt.layer(*layers).properties(width=width, height=190))
+    return join(*panels, spacing=alt.SPACING)
+
+
+def sweep_in_words(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    found = points(evidence, dataset)
+    said = [
+        f"{model} covers {formatting.percent(own[0].coverage.value)} if {own[0].share} % calibrate, "
+        f"{formatting.percent(own[-1].coverage.value)} if {own[-1].share} % do"
+        for model in chosen(evidence, dataset)
+        if (own := found.get(model))
+    ]
+    return f"Coverage and set size by calibration share on {dataset}: {'; '.join(said)}."
+
+
+SWEEP_FIGURE = DatasetFigure(
+    "sweep",
+    "Coverage and set size by calibration share",
+    sweep_chart,
+    sweep_in_words,
+    narrow={"join": alt.vconcat, "width": 270},
+)
+
+
+SWEEP_TEXT = Markup("""\
+Sets from fewer calibration questions have the same coverage guarantee, but a single split strays further
+from it: the intervals are over the splits. With too few questions every set contains every option (Kostumov
+et al. 2024, section VI-E).""")
+
+
+def _sweep_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where one share was tried."""
+    of_models = points(evidence, dataset)
+    if not of_models:
+        return []
+    shares = sorted({point.share for found in of_models.values() for point in found})
+    columns = [Column("Model"), ITEMS]
+    for what, help in (
+        ("coverage %", "share of LAC sets that hold the answer"),
+        ("set size", "options in a LAC set"),
+    ):
+        columns += [
+            Column(f"{share} %: {what}", f"{help}, where {share} % of the questions calibrate", True)
+            for share in shares
+        ]
+    rows = []
+    for model, found in of_models.items():
+        at = {point.share: point for point in found}
+        items = max((point.coverage.items for point in found), default=0)
+        coverage = (figure(at[share].coverage, 1, 100) if share in at else MISSING for share in shares)
+        size = (figure(at[share].size, 2) if share in at else MISSING for share in shares)
+        rows.append(cells(model, items, *coverage, *size))
+    grid = Grid("sweep", f"{dataset}: sets by the share of the questions that calibrate", columns, rows)
+    model = representative(evidence, dataset)
+    return [
+        *_sweep_sentence(model, of_models[model], evidence.is_small(dataset)),
+        Figures([f"sweep-{dataset}"]),
+        Folded("As a table", [grid]),
+    ]
+
+
+def _sweep_sentence(model: str, found: Sequence[Point], small: bool) -> list[Text]:
+    """What the smallest and the largest share give; nothing where there is but one, or few questions."""
+    if len(found) < 2 or small:
+        return []
+    few, many = (
+        f"{formatting.percent(point.coverage.value)}"
+        f"{formatting.bracketed(point.coverage.low, point.coverage.high, 1, 100)} with "
+        f"{formatting.number(point.size.value, 2)}"
+        for point in (found[0], found[-1])
+    )
+    sentence = (
+        f"Calibrated on {found[0].share}{formatting.NARROW}% of the questions, {model} covers {few} "
+        f"options; on {found[-1].share}{formatting.NARROW}%, {many}."
+    )
+    return [Text(sentence)]
+
+
+SWEEP_SECTION = PageSection(
+    "sweep",
+    "Calibration share",
+    by_dataset("How many questions must calibrate?", SWEEP_TEXT, _sweep_blocks, opened=1),
+)

@@ -1,0 +1,311 @@
+"""How other ways to ask the same question change accuracy, confidence and set size.
+
+image_use.py, shift.py and robustness.py have the other sections of the page.
+"""
+
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.claims import above_chance, chosen, effects, losses
+from vouch.report.costs import (
+    ACCURACY,
+    CONFIDENCE,
+    CONTROL,
+    FLIPPED,
+    NOT_FLIPPED,
+    SIZE_APS,
+    SIZE_LAC,
+    Cost,
+    Costs,
+    beside_a_guess,
+    changes,
+    costs,
+    heat_map,
+    meaning,
+    named,
+    real_changes,
+    shade,
+    variation_cell,
+)
+from vouch.report.evidence import Evidence
+from vouch.report.page import Block, DatasetFigure, Figures, Folded, Page, PageSection, by_dataset, said
+from vouch.report.pages.image_use import LOOKS_SECTION, SEVERITY_SECTION, TYPOGRAPHIC_SECTION
+from vouch.report.pages.robustness import INSTABILITY_SECTION, LETTERS_SECTION, ROBUSTNESS_SECTION
+from vouch.report.pages.shift import SHIFT_SECTION
+from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
+
+# heading, measure, scale, whether it is judged, least distance of the ticks
+VARIATIONS_PANELS = {
+    "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
+    "confidence": ("Confidence, points", CONFIDENCE, 100.0, False, 1),
+    "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
+}
+VERDICT_COLOURS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not shown": palette.FAINT}
+VARIATIONS_STEP = 18
+VARIATIONS_TIPS = alt.tips(
+    ".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to"
+)
+
+
+def variations_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
+    """One row per model and variation: value (of the difference), its interval, and what it amounts to.
+
+    The control is left out: beside it nothing else could be seen. Of accuracy, what a guess gains where the
+    answer is flipped is subtracted.
+    """
+    _, measure, scale, _, _ = VARIATIONS_PANELS[panel]
+    found = costs(evidence, dataset)
+    rows = []
+    for model in chosen(evidence, dataset):
+        for variation in real_changes(found):
+            cost = found.get((model, variation, *measure))
+            if cost is None:
+                continue
+            claim = effects(evidence).get((dataset, model, variation))
+            verdict = "not shown" if claim is None else "gains" if claim.above else "costs"
+            row = {"model": model, "variation": meaning(variation), "verdict": verdict}
+            ends = {"value": cost.net.difference, "low": cost.net.low, "high": cost.net.high}
+            rows.append(row | {name: None if end is None else scale * end for name, end in ends.items()})
+    return pd.DataFrame(rows, columns=["model", "variation", "value", "low", "high", "verdict"])
+
+
+def _domain(data: pd.DataFrame) -> list[float]:
+    edges = data[["value", "low", "high"]].astype(float)
+    low, high = min(0.0, float(edges.min().min())), max(0.0, float(edges.max().max()))
+    margin = 0.04 * (high - low) or 0.05
+    return [low - margin, high + margin]
+
+
+def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
+    heading, _, _, judged, least = VARIATIONS_PANELS[panel]
+    first = panel == next(iter(VARIATIONS_PANELS))
+    rows = alt.Y(
+        "variation:N",
+        sort=order,
+        title=None,
+        axis=alt.Axis(labelLimit=200, labelColor=palette.INK, labels=first, ticks=first),
+    )
+    ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
+    scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
+    across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
+    scores = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
+    colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(palette.INK)
+    base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
+    nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
+    return alt.layer(
+        nothing.mark_rule(color=palette.INK, strokeWidth=1).encode(x=across),
+        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
+    ).properties(width=190, height=alt.Step(VARIATIONS_STEP))
+
+
+def variations_chart(evidence: Evidence, dataset: str) -> Any:
+    """Three panels side by side for each model: a point per variation, zero is the original; None without."""
+    data = {panel: variations_frame(evidence, dataset, panel) for panel in VARIATIONS_PANELS}
+    if any(found.empty for found in data.values()):
+        return None
+    models = list(dict.fromkeys(data["accuracy"]["model"]))
+    order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
+    lines = [
+        alt.hconcat(
+            *(
+                _variations_panel(data[panel], panel, model, order, model == models[-1])
+                for panel in VARIATIONS_PANELS
+            ),
+            spacing=alt.SPACING,
+            bounds="flush",  # so that the panels of all models stand below one another
+        ).properties(title=model)
+        for model in models
+    ]
+    return alt.vconcat(*lines, spacing=12)
+
+
+def variations_in_words(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    found = costs(evidence, dataset)
+    said = []
+    for model in chosen(evidence, dataset):
+        lost = losses(evidence, dataset, model)[:1]
+        said += [f"none is shown to lower the accuracy of {model}"] if not lost else []
+        for variation in lost:
+            cost = found[model, variation, *ACCURACY]
+            over = "" if cost.guess is None else " over a guess"
+            points = formatting.number(-100 * cost.net.difference, 1)
+            said.append(f"{meaning(variation)} costs {model} accuracy, {points} points{over}")
+    number = formatting.plural(len(real_changes(found)), "variation")
+    return (
+        f"Difference of accuracy, confidence and set size between each of {number} and the original "
+        f"on {dataset}: {'; '.join(said)}."
+    )
+
+
+VARIATIONS_FIGURE = DatasetFigure(
+    "variations", "What each variation of the prompt costs", variations_chart, variations_in_words
+)
+
+
+VARIATIONS_TEXT = Markup("""\
+The same items asked in another way, each against its original: points of accuracy lost (orange) or gained
+(blue) have a colour where that is shown, by a model that beats a guess and after correction for all models
+and variations. Where a variation flips the answer of questions with more than two options, most options
+become right and guessing improves: that is subtracted. The intervals are over items and not corrected. Of
+variations that take away the picture or the question nothing is claimed.""")
+SIZES = (
+    "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows here; the "
+    "intervals treat the thresholds as fixed, which makes them too narrow: no judgement"
+)
+VARIATIONS_COLUMNS = (
+    Column("Variation"),
+    Column("Model"),
+    Column("Accuracy %", "in the variation; a guess, where it differs from that in the original", True),
+    Column("Accuracy, change", "in points over a guess, against the original on the same items", True),
+    Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
+    Column("Set size LAC, change", SIZES, True),
+    Column("Set size APS, change", SIZES, True),
+    Column("Other answer %", "share of items for which another option was chosen", True),
+    Column(
+        "Did not flip %",
+        "where the variation flips the answer: of the items answered right before, the share for which the "
+        "same option was chosen again",
+        True,
+    ),
+)
+
+
+def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there is no other variation than the original."""
+    found = costs(evidence, dataset)
+    if not found:
+        return []
+    told = said(_variations_sentences(evidence, dataset, found))
+    grid = Folded("Every number", [_variations_grid(evidence, dataset, found)])
+    return [*told, Figures([f"variations-{dataset}"]), grid]
+
+
+def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
+    """What each variation costs each model beyond what a guess gains."""
+    found = costs(evidence, dataset)
+
+    def cell(model: str, variation: str) -> tuple[Cell, int] | None:
+        cost = found.get((model, variation, *ACCURACY))
+        if cost is None:
+            return None
+        change, sure = cost.net.difference, (dataset, model, variation) in effects(evidence)
+        text, colour = formatting.number(100 * change, 1), shade(change) if sure else ""
+        return Cell(text, key=change, tone="" if sure else "quiet", shade=colour), cost.items
+
+    caption = f"{dataset}: accuracy against the original, points over a guess"
+    return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
+
+
+def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
+    """What costs the models most, and what the control says."""
+    models = chosen(evidence, dataset)
+    told = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
+    told += [_flipped(found, variation) for variation in real_changes(found)]
+    return told + [_control(evidence, dataset, found, model) for model in models]
+
+
+def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
+    """The variations that significantly cost a model accuracy, the costliest first."""
+    if model not in above_chance(evidence, dataset):
+        return f"{model} is not shown to be better than a guess: nothing is said of its variations."
+    lost = losses(evidence, dataset, model)
+    if not lost:
+        return f"No variation is shown to lower the accuracy of {model}."
+    said = [_loss(change, found[model, change, *ACCURACY]) for change in lost]
+    return f"Shown to lower the accuracy of {model}: {formatting.listed(said, 3)}."
+
+
+def _loss(variation: str, cost: Cost) -> str:
+    if cost.guess is not None:
+        return f"{named(variation)}, {beside_a_guess(cost)}"
+    points = formatting.number(-100 * cost.difference, 1)
+    ends = () if cost.low is None or cost.high is None else (-cost.high, -cost.low)
+    return f"{named(variation)}, {points} points{formatting.bracketed(*ends, 1, 100) if ends else ''}"
+
+
+def _flipped(found: Costs, variation: str) -> str:
+    """What guessing gives where the answer is flipped."""
+    guesses = (cost.guess for key, cost in found.items() if key[1] == variation)
+    gives = next((guess for guess in guesses if guess is not None), None)
+    if gives is None:
+        return ""
+    return (
+        f"With {named(variation)} other options are right: guessing gives {formatting.percent(gives, 0)}, "
+        f"not {formatting.percent(1 - gives, 0)}."
+    )
+
+
+def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
+    cost = found.get((model, CONTROL, *ACCURACY))
+    if cost is None:
+        return ""
+    guess = evidence.chance(dataset)
+    chance = f" (chance {formatting.percent(guess, 0)})" if guess else ""
+    return f"Without images, {model} is {formatting.percent(cost.value)} correct{chance}."
+
+
+def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
+    rows = []
+    for variation in changes(found):
+        for model in evidence.models(dataset):
+            accuracy, confidence, lac, aps, flipped, not_flipped = (
+                found.get((model, variation, *measure))
+                for measure in (ACCURACY, CONFIDENCE, SIZE_LAC, SIZE_APS, FLIPPED, NOT_FLIPPED)
+            )
+            if accuracy is None:
+                continue
+            place = (dataset, model, variation)
+            guess = "" if accuracy.guess is None else f"guess {formatting.number(100 * accuracy.guess, 0)}"
+            rows.append(
+                cells(
+                    *(variation_cell(variation), model),
+                    Cell(formatting.number(100 * accuracy.value, 1), guess, accuracy.value),
+                    _change(accuracy.net, 1, 100, "strong" if place in effects(evidence) else "quiet"),
+                    *(_change(confidence, 1, 100), _change(lac, 2, 1), _change(aps, 2, 1)),
+                    *(percent(cost.value if cost else None) for cost in (flipped, not_flipped)),
+                )
+            )
+    caption = (
+        f"{dataset}: every variation against the original, 95{formatting.NARROW}% intervals in small print"
+    )
+    return Grid("variations", caption, VARIATIONS_COLUMNS, rows)
+
+
+def _change(cost: Cost | None, digits: int, scale: float, tone: Tone = "") -> Cell:
+    return interval(cost.difference, cost.low, cost.high, digits, scale, tone) if cost else MISSING
+
+
+VARIATIONS_SECTION = PageSection(
+    "variations",
+    "Accuracy and confidence",
+    by_dataset(
+        "Which variation of the prompt hurts most?",
+        VARIATIONS_TEXT,
+        _variations_blocks,
+        opened=0,
+        above=_variations_heat,
+    ),
+)
+
+PAGE = Page(
+    "variations",
+    "Variations",
+    "What rewording, image changes and option order do to accuracy, certainty and coverage.",
+    place=40,
+    sections=(
+        VARIATIONS_SECTION,
+        LOOKS_SECTION,
+        TYPOGRAPHIC_SECTION,
+        SEVERITY_SECTION,
+        SHIFT_SECTION,
+        ROBUSTNESS_SECTION,
+        INSTABILITY_SECTION,
+        LETTERS_SECTION,
+    ),
+)
