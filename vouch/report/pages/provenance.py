@@ -21,8 +21,8 @@ from vouch.report.table_files import TABLES
 class Items:
     """The frame of the items, which the page loads itself: reports/items, see vouch/report/items.
 
-    datasets: names, those with scores first. leads, meanings: as JSON. leads: by dataset the model that stands for all, empty where none has scores. meanings: what variations
-    do, by their names.
+    datasets: names, those with scores first. leads, meanings: as JSON. leads: by dataset the
+    model that stands for all, empty where none has scores. meanings: what variations do, by their names.
     """
 
     datasets: tuple[str, ...]

@@ -151,7 +151,8 @@ def said_detectable(evidence: Evidence, dataset: str) -> str:
         return ""
     items = int(evidence.comparisons.on(dataset)["items"].max())
     more = (
-        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} would find {100 * WANTED_EFFECT:g} points."
+        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} would find "
+        f"{100 * WANTED_EFFECT:g} points."
         if least > WANTED_EFFECT
         else ""
     )
