@@ -50,7 +50,12 @@ from vouch.tables.asked import LETTERS, TEXT
         ("Probability: A 10%, B 80%", "Probability: A 10%, B", 0.8),
         ("Confidence: 80%. The other 20% are noise.", "The other 20% are noise.", 0.8),
         ("1,000, 95%", "1,000", 0.95),
+        ("B. Confidence: 8 on a scale of 1 to 10.", "B.", 0.8),
+        ("B\nConfidence: 90%, uncertainty: 10%", "B, uncertainty: 10%", 0.9),
+        ("Answer: 45%, confidence: 60%", "Answer: 45%", 0.6),
         # None is stated.
+        ("Answer: 45%", "Answer: 45%", None),
+        ("The answer is about 3/4.", "The answer is about 3/4.", None),
         ("B, uncertainty: 20%", "B, uncertainty: 20%", None),
         ("I am 90% uncertain. B", "I am 90% uncertain. B", None),
         ("20% chance of being wrong. B", "20% chance of being wrong. B", None),

@@ -2,7 +2,7 @@
 
 import re
 
-from vouch.metrics.text.numbers import canonical, trimmed, wide
+from vouch.metrics.text.numbers import exact, tight, trimmed, wide
 
 LONGEST = 500
 """Characters of an answer that the outcomes keep."""
@@ -12,8 +12,9 @@ _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 
 def plain(text: str) -> str:
     """Lower case, one space between words, no punctuation around it that means nothing, no leading English
-    article; a decimal in one form."""
-    return canonical(as_written(text))
+    article; a number in one form, and what has no letters without blanks."""
+    said = as_written(text)
+    return exact(said if any(map(str.isalpha, said)) else tight(said))
 
 
 def as_written(text: str) -> str:
