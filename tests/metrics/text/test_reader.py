@@ -284,6 +284,7 @@ LIGHT = "Is the light on?"
         ("Is the cat in the box?", "The cat is on the box.", NONE), ("Is the cat in the box?", "The cat in the image is in the box.", "A"),
         ("Is the bird on the water?", "The bird is above the water, not on it.", "B"), ("Is there a dog in the picture?", "There is a dog on the sofa.", "A"),
         ("Is the big red car near the old house open?", "The big red car near the old house is closed.", NONE),
+        ("Is the number of red cars less than the number of buss?", "The number of red cars is indeed less than the number of busses.", "A"),
     ],
 )  # fmt: skip
 def test_a_question_repeated_is_answered(question: str, text: str, expected: str) -> None:

@@ -54,6 +54,9 @@ from vouch.tables.asked import LETTERS, TEXT
         ("B\nConfidence: 90%, uncertainty: 10%", "B, uncertainty: 10%", 0.9),
         ("Answer: 45%, confidence: 60%", "Answer: 45%", 0.6),
         # None is stated.
+        ("<think>I am 20% sure of A.</think>B, 80%", "B", 0.8),
+        ("<think>Confidence: 90%", "<think>Confidence: 90%", None),
+        ("<think>A, 90%</think>B", "<think>A, 90%</think>B", None),
         ("Answer: 45%", "Answer: 45%", None),
         ("The answer is about 3/4.", "The answer is about 3/4.", None),
         ("B, uncertainty: 20%", "B, uncertainty: 20%", None),

@@ -25,6 +25,7 @@ from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.spans import Choices
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import KEPT, TEXT
+from vouch.tables.thoughts import apart
 
 VERBALISED = "verbalised"
 _NUMBER = re.compile(
@@ -83,12 +84,14 @@ def asks_confidence(template: str | None) -> bool:
 
 
 def stated(text: str) -> tuple[str, float | None]:
-    """The text without its confidence, and that as a share; as it is and None where it states none."""
+    """The text without its confidence, and that as a share; as it is and None where it states none. A thought
+    states none."""
+    given, text = text, apart(text).answer
     last = len(text.rstrip(" \t\n.)]*|!"))
     numbers = deque(_NUMBER.finditer(text), maxlen=_MOST)
     finds = [found for match in numbers if (found := _found(text, match, last))]
     if not finds:
-        return text, None
+        return given, None
     _, begin, end, share = max(finds)
     before, after = _HEDGE.sub("", text[:begin]).rstrip(_BEFORE), text[end:].lstrip(" \t)]*|")
     if not after.strip(" \t\n."):

@@ -99,7 +99,7 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
         yes, no = _polar(sentence, passed)
         if sentence.endswith("?") or not sought or (sought - said | said - sought - (no - yes)) & _COMPARED:
             continue
-        if not (sought <= said or said <= sought):
+        if not said <= sought and any(not _formed(one, said - sought) for one in sought - said):
             continue  # it may say one thing for another: `closed` for `open`, `under` for `on`
         if CONDITION.match(sentence) or _CONTRAST.search(AFFIRMING.sub(" ", sentence)):
             continue
@@ -142,6 +142,12 @@ def _sentences(low: str) -> list[str]:
 
 def _words(text: str, passed: frozenset[str] = _PASSED) -> tuple[str, ...]:
     return tuple(_stem(word) for word in _WORD.findall(text) if word not in passed)
+
+
+def _formed(word: str, others: set[str]) -> bool:
+    """Whether another form of the word is among the others: `busses`, `opened`."""
+    stem = word[: max(3, len(word) - 1)]
+    return any(other.startswith(stem) for other in others)
 
 
 def _stem(word: str) -> str:

@@ -42,7 +42,9 @@ _LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a
 _SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
 _AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
 _TERM = re.compile(r"\s?[-+*^]\s?\d{0,4}[a-zA-Z](?!\w)|[xyzi](?!\w)")
-_FUNCTION = re.compile(rf"(?:{any_of(phrases('function'))}[ (]{{1,2}}|(?<![^\W\d_])[a-z]\()$")
+_FUNCTION = re.compile(
+    rf"(?<![^\W\d_])(?:{either(phrases('function'))}(?:[_^]\(?\w{{1,4}}\)?)?[ (]{{1,2}}|[a-z]\()$"
+)
 _PRIOR = re.compile(r"(?<![A-Za-z])[xyzi]\s?[-+*^]\s?$")
 _ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
 _EXAMPLE = re.compile(any_of(phrases("example")))
