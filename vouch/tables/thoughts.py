@@ -22,8 +22,12 @@ PAIRS = (
     (r"<(?:unused|ctrl)94>(?:thought)?", r"<(?:unused|ctrl)95>"),  # MedGemma, Gemini
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     (r"<\|im_start\|>think", r"<\|im_start\|>answer"),  # s1
+    (r"<details type=\W{0,6}reasoning\b[^<>\n]{0,200}>", r"</details>"),  # Open WebUI
+    (r"&lt;think(?:ing)?&gt;", r"&lt;/think(?:ing)?&gt;"),  # escaped for HTML
 )
 """What opens a thought and what ends it, as regular expressions."""
+ENDS_OTHERS = ("</details>",)
+"""Of those, what ends a thought only where one was opened."""
 WORDED = (
     (r"\A\s*analysis(?=[a-z\"'(])", r"assistantfinal"),  # gpt-oss without its control tokens
     (r"\A\s*thought\n", r"<channel\|>"),  # Gemma's without theirs
@@ -56,7 +60,7 @@ def _marks(pairs: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], re.Patt
     closes = "|".join((_THOUGHT[1], *(end for _, end in pairs)))
     rule = rf"(?P<opens>{opens})|(?P<closes>{closes})|(?P<begins>{_ANSWER[0]})|(?P<ends>{_ANSWER[1]})"
     # What begins with brackets alone is found fast.
-    fast = "" if pairs is not PAIRS else r"(?=[<\[◁])"
+    fast = "" if pairs is not PAIRS else r"(?=[<\[◁&])"
     return re.compile(opens, re.IGNORECASE), re.compile(rf"{fast}(?:{rule})", re.IGNORECASE)
 
 
@@ -83,7 +87,7 @@ def apart(text: str) -> Parts:
     end the text.
     """
     worded = text[:1] in _BEGINNINGS and _WORDED.match(text) is not None
-    if not worded and "<" not in text and "[" not in text and "◁" not in text:
+    if not worded and not any(mark in text for mark in ("<", "[", "◁", "&lt;")):
         return Parts(None, text)
     said, thoughts, at, thinking, tags = [""], list[str](), 0, False, list[tuple[str, int, int]]()
     for mark in (_ANY if worded else _MARK).finditer(text):
@@ -92,11 +96,11 @@ def apart(text: str) -> Parts:
             continue  # only spoken of
         if kind in ("begins", "ends"):
             tags.append((kind, start, end))
-        elif kind == "closes":
+        elif kind == "closes" and (thinking or mark.group() not in ENDS_OTHERS):
             thoughts.append(text[at:start])
             said = said if thinking else [""]  # what opened it stands in the prompt
             at, thinking, tags = end, False, []
-        elif not thinking:
+        elif kind == "opens" and not thinking:
             said.append(_within(text, at, start, tags))
             at, thinking, tags = end, True, []
     rest = _within(text, at, len(text), tags, to_the_end=thinking)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.reader import context
+from vouch.metrics.text.reader import context, reader
 from vouch.metrics.text.reader.open import declined, value
 from vouch.metrics.text.reader.reader import read
 from vouch.metrics.text.reader.spans import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
@@ -84,6 +84,9 @@ def test_options_of_shapes(text: str, expected: str) -> None:
         ("<unused94>thought\nIt is A.<unused95>The answer is B.", "B"), ("The answer is B.\n<think>Or is the answer A?", "B"),
         ("Here is my thought process: A.\n\nHere is my response: B", "B"), ("Thinking...\nIt is A.\n...done thinking.\n\nB", "B"),
         ("The tag `<think>` opens a thought. The answer is B.", "B"), ("<p>Thinking of A.</p> The answer is B.", "B"),
+        ('<details type="reasoning" done="true">\n<summary>Thought</summary>\nThe answer is A\n</details>\nB', "B"),
+        ('<details type="reasoning">The answer is A', NONE), ("<details><summary>Why</summary>The answer is B</details>", "B"),
+        ("&lt;think&gt;The answer is A.&lt;/think&gt;\nB", "B"), ("&lt;think&gt;The answer is A.", NONE),
     ],
 )  # fmt: skip
 def test_a_thought_is_no_answer(text: str, expected: str) -> None:
@@ -106,6 +109,14 @@ def test_a_thought_is_no_answer(text: str, expected: str) -> None:
         ("(A) is the correct answer: (B) has another color.", "A"), ("Answer: A. Actually, B is a circle too, but not red.", "A"),
         ("A corrente é 4,5 A. Resposta: D.", "D"), ("Thus I = 4.5 A. Answer: C", "C"), ("The current is (I = 10 A)", NONE), ("The charge is 3 C.", NONE),
         ("1 A) a red circle 2 B) a blue circle. Answer B", "B"), ("In step 2 B is used. The answer is C.", "C"), ("10 L/min", NONE),
+        # What a sentence denies from its beginning on is denied as well.
+        ("I don't think the answer is B.", NONE), ("I doubt that the answer is B.", NONE), ("I would not say the answer is A.", NONE),
+        ("It is not true that the answer is B.", NONE), ("It is unlikely that the answer is B.", NONE), ("No way it is B.", NONE),
+        ("No creo que la respuesta sea B.", NONE), ("Não acho que a resposta seja C.", NONE), ("我不认为答案是B。", NONE),
+        ("The answer is B, I don't think it is A.", "B"), ("I do not think it is A. It is C.", "C"), ("I don't think it is a red circle.", NONE),
+        ("I don't think there is any doubt: the answer is B.", "B"), ("I don't think so. The answer is A.", "A"),
+        ("The answer is by no means clear, but I would choose A.", "A"), ("A is not correct, B is.", "B"), ("B is not right, but C is.", "C"),
+        ("Es la C, no la D.", "C"), ("Es la B, no la A.", "B"), ("É a C, não a D.", "C"), ("It is A rather than C.", "A"), ("A and not C.", "A"),
     ],
 )  # fmt: skip
 def test_what_is_denied_corrected_or_a_unit_is_no_answer(text: str, expected: str) -> None:
@@ -154,6 +165,7 @@ RESTATED = "\n\nContext: Two shapes, a blue circle left.\nProblem: Which shape i
         ("We look at it. " * 80 + "Is it a red circle?\nQuestion: which is it?\nThe answer is (B).", "B"),
         ("We look at it. " * 80 + "So it is (A).\n\nQuestion: And now?\nThe answer is (B).", "A"),
         ("A\n\nQ: Name the gas.\nA: B", "A"),
+        ("Q: total heat.\nW: work.\n" + "We look at it. " * 80 + "Hence the answer is (B).", "B"),
     ],
 )
 def test_an_explicit_answer_below_the_question_said_again_outranks_a_weak_opening(
@@ -173,6 +185,7 @@ def test_an_explicit_answer_below_the_question_said_again_outranks_a_weak_openin
         ("Neither the second nor the third image fits.", IMAGES, NONE), ("So the second image (B) fits.", IMAGES, "AB"),
         ("The point that corresponds to the other one is B.", POINTS, "B"), ("Points A, B, and C are marked.", POINTS, NONE),
         ("It is hard to say with certainty, but point B appears to be closer.", BOXES, "B"),
+        ("Yes, no question.", YES_NO, "A"), ("No, no doubt about that.", YES_NO, "B"), ("Not at all.", YES_NO, "B"), ("是的", ("是", "否"), "A"),
         ("It cannot be determined from the picture.", UNKNOWN, "C"), ("左", ("left", "right"), "A"),
     ],
 )  # fmt: skip
@@ -194,6 +207,8 @@ ROOTS, ANGLE = (r"$2\sqrt{3}-2$", "$2$", "$3$"), (r"$60^{\circ}$", r"$6^{\circ}$
         (r"\boxed{9 \text{ cm}^2}", AREAS, "A"), ("60", ANGLE, "A"), ("It is 60 degrees.", ANGLE, "A"),
         (r"\boxed{60^\circ}", ANGLE, "A"), (r"$-\!2$", ("$2$", r"$-\!2$"), "B"), (r"So \boxed{2^{3}}", ("6", "8"), "B"),
         (r"\boxed{\textbf{(A)} 2\sqrt3-\!2}", ROOTS, "A"), (r"\boxed{2\sqrt3 - 2}", ROOTS, "A"), ("It is 2√3-2", ROOTS, "A"),
+        (r"The answer is $\sqrt{13}$.", ("$13$", r"$\sqrt{13}$", r"$\sqrt3$"), "B"), ("So it is √7.", ("7", "√7"), "B"),
+        (r"It is $\frac{\sqrt{3}}{2}$.", (r"$\sqrt3/2$", "$1/2$"), "A"), ("sqrt(5)", ("$5$", r"$\sqrt{5}$"), "B"),
         (r"\boxed{\frac{12}{6}=2}", ROOTS, "B"), (r"\boxed{5\frac{1}{2}}", ("5.5", "51/2"), "A"),
         ("12 cm", ("12", "15", "none of these", "cannot be determined"), "A"), (r"\boxed{\text{none}}", ("5", "6", "none"), "C"),
         (r"$3{,}000$", ("300", "3000"), "B"), (r"\boxed{\textdollar 1.06}", (r"$\textdollar 0.40$", r"$\textdollar 1.06$"), "B"),
@@ -232,13 +247,15 @@ def _spoken(file: Path) -> Iterator[str]:
 
 
 def test_all_words_of_the_rules_are_in_cues_toml() -> None:
-    """A language is added there alone; prepare.py has names of tokens, which have no language."""
-    files = [file for file in Path(context.__file__).parent.glob("*.py") if file.stem != "prepare"]
-    assert {word for file in files for word in _spoken(file)} == set()
+    """A language is added there alone; names of tokens have no language."""
+    tokens = set(re.findall(r"[^\W\d_]{2,}", reader._TOKENS.pattern))
+    files = Path(context.__file__).parent.glob("*.py")
+    assert {word for file in files for word in _spoken(file)} - tokens == set()
     assert "not" in set(_spoken(Path(checks.__file__))), "the check finds words where there are some"
 
 
 LEFT, HANDLES, BLUE = "Is the dog on the left?", "Does the cup have handles?", "Is the car blue?"
+LIGHT = "Is the light on?"
 
 
 @pytest.mark.parametrize(
@@ -261,6 +278,13 @@ LEFT, HANDLES, BLUE = "Is the dog on the left?", "Does the cup have handles?", "
         (HANDLES, "The cup has two handles, not three.", "A"), (HANDLES, "The cup has handles that are not round.", "A"),
         (BLUE, "The car is red instead of blue.", "B"), (BLUE, "The car is not red, it is blue.", "A"), (BLUE, "The car is blue and has no doors.", "A"),
         ("Is it raining?", "I don't think it is raining.", "B"), ("Is it raining?", "It isn't snowing, it is raining.", "A"),
+        # Another place, or another word for the question's, makes it another statement.
+        (LIGHT, "The light is on.", "A"), (LIGHT, "The light is off.", NONE), (LIGHT, "The light is off, not on.", "B"),
+        (LIGHT, "The light is on, not off.", "A"), ("Is the cup on the table?", "The cup is under the table.", NONE),
+        ("Is the cat in the box?", "The cat is on the box.", NONE), ("Is the cat in the box?", "The cat in the image is in the box.", "A"),
+        ("Is the bird on the water?", "The bird is above the water, not on it.", "B"), ("Is there a dog in the picture?", "There is a dog on the sofa.", "A"),
+        ("Is the big red car near the old house open?", "The big red car near the old house is closed.", NONE),
+        ("Is the number of red cars less than the number of buss?", "The number of red cars is indeed less than the number of busses.", "A"),
     ],
 )  # fmt: skip
 def test_a_question_repeated_is_answered(question: str, text: str, expected: str) -> None:

@@ -240,7 +240,19 @@ def test_a_reply_is_one_letter_or_one_of_two_words(reply: str | None, expected: 
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [("A. 3", ()), ("B. 3", (1,)), ("B (3)", (1,)), ("A: three", ()), ("A - 2", (0,)), ("3", ())],
+    [
+        ("A. 3", ()),
+        ("B. 3", (1,)),
+        ("B (3)", (1,)),
+        ("A: three", ()),
+        ("A - 2", (0,)),
+        ("3", ()),
+        ("A. It is 3", ()),
+        ("A, that is 4", ()),
+        ("A\n3", ()),
+        ("A\nas it says 2", (0,)),
+        ("C. It is not 3", (2,)),
+    ],
 )
 def test_a_letter_beside_a_number_is_read_with_it(reply: str, expected: tuple[int, ...]) -> None:
     assert verdict(reply, Choices(("A", "B", "C"), ("2", "3", "4"))).places == expected

@@ -7,7 +7,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import NamedTuple
 
 BOX = "▣"
@@ -17,7 +18,14 @@ sixteen seventeen eighteen nineteen twenty"""
 _TENS = "thirty forty fifty sixty seventy eighty ninety"
 WORDS = {word: value for value, word in enumerate(_TO_TWENTY.split())}
 WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=3)}
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES = {
+    "dozen": 12,
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 _EITHER = "|".join((*WORDS, *_SCALES))
 _PARTS = "times|half|halves|thirds?|quarters?|fourths?|fifths?|sixths?|eighths?|tenths?"
 WORD_NUMBER = re.compile(
@@ -66,7 +74,7 @@ _NESTED = 6
 _SIMPLE = re.compile(r"-?\d+(?:\.\d+)?|[a-zA-Zπ]|\([^()]*\)")
 _SUMMED = re.compile(r".[-+/ ]|[+/ ]")
 _SLASH = "\\"
-_ELSE = ("$", "√", "####", "[[", "<answer>", "{", "^o")
+_ELSE = ("$", "√", "sqrt(", "####", "[[", "<answer>", "{", "^o")
 _COMMAND = re.compile(r"\\([a-zA-Z]+|.|\n)")
 _BOXES = ("boxed", "fbox", "framebox")
 _BOX_OPENS = re.compile(r"\s{0,3}[{\d]")
@@ -101,7 +109,7 @@ _LAST = [
     (sign, re.compile(pattern), replacement)
     for sign, pattern, replacement in (
         ("^o", r"(?<=\d)\^o(?!\w)", "°"),
-        ("sqrt", r"\\sqrt\s{0,3}(?=[\w(])", "√"),
+        ("sqrt", r"\\sqrt\s{0,3}(?=[\w(])|(?<![A-Za-z\\])sqrt(?=\()", "√"),
         ("$", r"\$(?!-?\.?\d)", ""),
         # GSM8K's last line: a mark or a number; any other #### is a heading.
         (
@@ -113,7 +121,9 @@ _LAST = [
     )
 ]
 _TIMES_TEN = re.compile(r"(?<=\d)\s?[x×*]\s?10\s?(?:\^\s?[{(]?\s?|(?=[-−]))([-−]?\d{1,3})(?!\d)(?:\s?[})])?")
-_MATH = re.compile(r"(?<=[\w)°])[ \t]{0,2}([*/^√])[ \t]{0,2}(?=[\w(√π])|(√)[ \t]{0,2}")
+_MATH = re.compile(
+    r"(?<=[\w)°])[ \t]{0,2}([*/^])[ \t]{0,2}(?=[\w(√π])|(?:(?<=[\d)°π])[ \t]{1,2})?(√)[ \t]{0,2}"
+)
 
 
 def undressed(text: str) -> str:
@@ -458,6 +468,25 @@ def evaluated(text: str) -> float | None:
 _DECIMAL = re.compile(
     r"[-+]?(?=[\d.])(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE
 )
+
+
+_RATIO = re.compile(r"(?P<sign>-?)(?:(?P<whole>\d{1,6})\s)?(?P<over>\d{1,9})/(?P<under>\d{1,9})", re.ASCII)
+_RAISED_TO = re.compile(r"(?P<base>\d{1,6}(?:\.\d{1,6})?)\^(?P<power>-?\d{1,2})", re.ASCII)
+
+
+def exact(text: str) -> str:
+    """The same of a fraction, a mixed number or a power as well: 0.5 for `1/2`, 25 for `5^2`."""
+    if (found := _RATIO.fullmatch(text)) and int(found["under"]):
+        value = Fraction(int(found["over"]), int(found["under"])) + int(found["whole"] or 0)
+    elif (found := _RAISED_TO.fullmatch(text)) and (Fraction(found["base"]) or int(found["power"]) > 0):
+        value = Fraction(found["base"]) ** int(found["power"])
+    else:
+        return canonical(text)
+    value = -value if text.startswith("-") else value
+    with localcontext() as context:
+        context.prec = 60
+        decimal = Decimal(value.numerator) / Decimal(value.denominator)
+    return canonical(f"{decimal:f}") if Fraction(decimal) == value else str(value)
 
 
 def canonical(text: str) -> str:

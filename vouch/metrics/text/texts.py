@@ -25,11 +25,13 @@ from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.spans import Choices
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import KEPT, TEXT
+from vouch.tables.thoughts import apart
 
 VERBALISED = "verbalised"
 _NUMBER = re.compile(
     r"(?<!\d)(?<!\d[.,/:^\u2013-])(?<!\d\s[\u2013-]\s)(?<!\d\sto\s)(?<!\d\sand\s)(?<!\s[-\u2212<>])(?P<share>\d{1,3}(?:[.,]\d{1,6})?|\.\d{1,6})"
-    r"(?:\s?(?P<percent>%|\uff05|percent\b|per cent\b)|\s?(?:/|(?:out\s)?of)\s?(?P<whole>\d{1,3})(?![\d%/]))?"
+    r"(?:\s?(?P<percent>%|\uff05|percent\b|per cent\b)"
+    r"|\s?(?:/|(?:out\s)?of|in)\s?(?P<whole>\d{1,3})(?![\d%/]))?"
     r"(?![\d/]|[.,:]\d|\s?(?:[-\u2013]|to\s|and\s)\s?\d)",
     re.IGNORECASE,
 )
@@ -50,6 +52,10 @@ _LABEL = re.compile(
     r"(?<!\w)(?:confidence|confident|certainty|certain|probability|likelihood)\b([^\d\n;]{0,60})$",
     re.IGNORECASE,
 )
+_SCALE_BEHIND = re.compile(
+    r"\s?(?:,\s)?on (?:a|the) scale\D{0,12}\d{1,3}\s?(?:-|\u2013|to)\s?(\d{1,3})\b\W*", re.IGNORECASE
+)
+_IS_ANSWER = re.compile(r"\banswer\s?(?:is|:|=)[\s*]{0,4}(?:about |approximately )?$", re.IGNORECASE)
 _SURE = re.compile(
     r"\s?(?:confident|confidence|certain|certainty|sure)\b"
     r"|\s?(?:chance|probability|likelihood|likely)\b[^.\n]{0,40}?\b(?:answer|correct|right|it is|it's)\b",
@@ -58,7 +64,7 @@ _SURE = re.compile(
 _UNSURE = r"(?:uncertain|unsure|doubt|wrong|incorrect|error|mistake)"
 _UNSURE_BEFORE = re.compile(rf"\b{_UNSURE}\w*[^\d.,;\n]{{0,30}}$", re.IGNORECASE)
 _UNSURE_AFTER = re.compile(
-    rf"\W{{0,3}}{_UNSURE}|\W?(?:chance|risk|probability|likelihood|likely)\b[^.,\n]{{0,30}}\b{_UNSURE}",
+    rf"[^\w.,;\n]{{0,3}}{_UNSURE}|\W?(?:chance|risk|probability|likelihood|likely)\b[^.,\n]{{0,30}}\b{_UNSURE}",
     re.IGNORECASE,
 )
 _SAID = """is are was of in on at the a my this that it i am m d s level scale score rating value
@@ -78,12 +84,14 @@ def asks_confidence(template: str | None) -> bool:
 
 
 def stated(text: str) -> tuple[str, float | None]:
-    """The text without its confidence, and that as a share; as it is and None where it states none."""
+    """The text without its confidence, and that as a share; as it is and None where it states none. A thought
+    states none."""
+    given, text = text, apart(text).answer
     last = len(text.rstrip(" \t\n.)]*|!"))
     numbers = deque(_NUMBER.finditer(text), maxlen=_MOST)
     finds = [found for match in numbers if (found := _found(text, match, last))]
     if not finds:
-        return text, None
+        return given, None
     _, begin, end, share = max(finds)
     before, after = _HEDGE.sub("", text[:begin]).rstrip(_BEFORE), text[end:].lstrip(" \t)]*|")
     if not after.strip(" \t\n."):
@@ -100,13 +108,16 @@ def _found(text: str, match: re.Match[str], last: int) -> tuple[int, int, int, f
     before, after = text[max(0, begin - _AROUND) : begin], text[end : end + _NEAR]
     if _UNSURE_BEFORE.search(before) or _UNSURE_AFTER.match(after):
         return None
-    scale = _SCALE.search(before)
-    share = _share(match, scale[1] or scale["named"] if scale else None)
+    scale, behind = _SCALE.search(before), _SCALE_BEHIND.match(after)
+    share = _share(match, behind[1] if behind else scale[1] or scale["named"] if scale else None)
+    end, after = (end + behind.end(), after[behind.end() :]) if behind else (end, after)
     if share is None:
         return None
     label = _LABEL.search(_SCALE.sub("", before))
     if label and _of_the_answer(label[1]):
         return _RANK_LABELLED, begin - len(before) + _start(before[: label.start()]), end, share
+    if _IS_ANSWER.search(before) and not _SURE.match(after):
+        return None
     plain = match["percent"] or match["whole"] or match["share"].startswith((".", "0."))
     apart = (
         not before.strip() or before.rstrip(" \t*").endswith(_SET_OFF) or before.endswith(("- ", "\u2013 "))

@@ -2,7 +2,8 @@
 
 import re
 
-from vouch.metrics.text.numbers import canonical, trimmed, wide
+from vouch.metrics.text.numbers import exact, tight, trimmed, wide
+from vouch.tables.thoughts import apart
 
 LONGEST = 500
 """Characters of an answer that the outcomes keep."""
@@ -11,9 +12,10 @@ _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 
 
 def plain(text: str) -> str:
-    """Lower case, one space between words, no punctuation around it that means nothing, no leading English
-    article; a decimal in one form."""
-    return canonical(as_written(text))
+    """Without a thought, in lower case, one space between words, no punctuation around it that means nothing,
+    no leading English article; a number in one form, and what has no letters without blanks."""
+    said = as_written(apart(text).answer)
+    return exact(said if any(map(str.isalpha, said)) else tight(said))
 
 
 def as_written(text: str) -> str:

@@ -41,6 +41,11 @@ def verdict(reply: str | None, choices: Choices) -> Reading:
     found = _UNDECIDED.get(lines[0].strip(EDGES).casefold())
     asked = Choices(_letters(choices), choices.texts)
     place = _place(lines[0], asked)
+    begins = _BEGINS.match(lines[0])
+    rest = "\n".join((lines[0][begins.end() :] if begins else "", *lines[1:]))
+    told = read(rest, Choices((), choices.texts)) if place is not None else Reading(NONE)
+    if told.verdict == OPTION and told.places != (place,):
+        return Reading(NONE)
     if found or place is None or any(_place(line, asked) not in (place, None) for line in lines[1:]):
         return Reading(found or NONE)
     return Reading(OPTION, (place,))

@@ -16,6 +16,7 @@ from vouch.metrics.text.reader.cues import (
     CONDITION,
     DENIALS,
     DENIED,
+    ELLIPTIC,
     ENDS,
     LONGEST,
     MID_CONDITION,
@@ -68,6 +69,8 @@ def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool
 def _denied(low: str, at: int) -> bool:
     """Whether a negation stands before, but for two fillers: `cannot possibly be`, `no es`."""
     for _ in range(3):
+        if at < 1:
+            return False
         begin = low.rfind(" ", 0, at - 1) + 1
         word = low[begin : at - 1]
         if word in DENIALS:
@@ -107,6 +110,7 @@ _BULLET = re.compile(
 )
 _ASIDES = " \t\n-•·>#\"'([{「*"
 _FAR = re.compile(rf"(?<!\w){either(phrases('far'))}\s[^,.;:\n]{{0,36}}$")
+_DOUBTS = re.compile(rf"{any_of(phrases('doubts'))}[^,.;:\n，；：]{{0,40}}$")
 _PRONOUN = re.compile(rf"\W{{0,4}}(?:{either(phrases('mine'))} )?{either(phrases('pronoun'))}(?:'s| )")
 _SHORTEST, _FARTHEST = 5, 400
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
@@ -162,8 +166,8 @@ class Text:
 class Context:
     """A place that names options, and what stands around it.
 
-    begin, end: of its sentence; line: beginning of its line. left: kind of the word before. head: nothing but
-    a bullet stands before in its line.
+    begin, end: of its sentence; line: beginning of its line, at most 200 characters before. left: kind of the
+    word before. head: nothing but a bullet stands before in its line.
     """
 
     def __init__(self, text: Text, group: Group) -> None:
@@ -172,7 +176,8 @@ class Context:
         self.begin = max(text.starts[index - 1], group.start - _FARTHEST)
         end = text.starts[index] if index < len(text.starts) else len(text.said)
         self.end = min(end, group.end + _FARTHEST)
-        self.line = text.said.rfind("\n", max(0, group.start - 200), group.start) + 1
+        far = max(0, group.start - 200)
+        self.line = text.said.rfind("\n", far, group.start) + 1 or far
         near = group.start - self.line <= 48
         self.head = near and _BULLET.fullmatch(text.said, self.line, group.start) is not None
         self.left, self._noun = before(text.said, text.low, group.start, text.asks_denial)
@@ -272,7 +277,9 @@ class Context:
     @property
     def denied(self) -> bool:
         """Whether it is spoken against, or only compared."""
-        if self.left == NOT:
+        if self.left == NOT or _DOUBTS.search(
+            self.text.low, max(self.begin, self.group.start - 64), self.group.start
+        ):
             return True
         if self.left in (WORD, WEAK) and _FAR.search(
             self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
@@ -287,8 +294,10 @@ class Context:
         return found is not None and "," in found.group() and _fillers(self.text.low[found.end() : start])
 
     def turns(self, last: "Context") -> bool:
-        """Whether it stands for the option before, which is denied: `not A but B`."""
+        """Whether it stands for the option before, which is denied: `not A but B`, `A is not right, B is`."""
         between = self.text.low[last.group.end : self.group.start]
+        if last.untrue and last.begin == self.begin and ELLIPTIC.match(self.text.low, self.group.end):
+            return True
         found = BUT.match(between.lstrip(_STOPS)) if last.left == NOT else None
         return found is not None and _fillers(between.lstrip(_STOPS)[found.end() :])
 

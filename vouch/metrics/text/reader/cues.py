@@ -117,6 +117,8 @@ TRUE = _rule(
     rf"{any_of(phrases('truth'))}(?!\s?{either(phrases('noun'))})"
 )
 """What makes it a true statement, which may be no answer."""
+ELLIPTIC = _rule(rf"\s{_VERB}\s?(?:[.!;\n]|$)")
+"""What stands after an option of which is said what was denied of another: `A is not right, B is.`"""
 DENIALS = frozenset(phrases("negation"))
 AFFIRMING = _rule(any_of(phrases("affirming")))
 """What holds a negation and denies nothing: `no doubt`."""

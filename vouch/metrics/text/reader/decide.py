@@ -55,6 +55,10 @@ _CONTRAST = re.compile(
     rf"{any_of(phrases('contrast'))}(?!\s{_NEGATION})(?!\s(?:(?!{_VERB})[^,;:()]){{0,80}}$)"
 )
 _COVERED = 0.8
+_PLACES = frozenset(phrases("place"))
+_SCENE = re.compile(
+    rf"{any_of(_PLACES)}\s(?:{any_of(phrases('article', 'pronoun'))}\s)?{any_of(phrases('scene'))}"
+)
 
 
 def paraphrased(low: str, known: Known) -> list[Group]:
@@ -85,16 +89,20 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
     asked = asked.rpartition(". ")[2] if not _ASKS.match(asked) else asked
     if not known.answers or not _ASKS.match(asked):
         return None
-    affirmed, denied = _polar(asked)
+    asked, low = _SCENE.sub(" ", asked), _SCENE.sub(" ", low)
+    passed = _PASSED - _PLACES if _PLACES & set(_WORD.findall(asked)) else _PASSED
+    affirmed, denied = _polar(asked, passed)
     sought = affirmed | denied
     reading = None
     for sentence in _sentences(low)[:3]:
-        said = set(_words(sentence))
-        if sentence.endswith("?") or (sought ^ said) & _COMPARED or not sought:
+        said = set(_words(sentence, passed))
+        yes, no = _polar(sentence, passed)
+        if sentence.endswith("?") or not sought or (sought - said | said - sought - (no - yes)) & _COMPARED:
             continue
+        if not said <= sought and any(not _formed(one, said - sought) for one in sought - said):
+            continue  # it may say one thing for another: `closed` for `open`, `under` for `on`
         if CONDITION.match(sentence) or _CONTRAST.search(AFFIRMING.sub(" ", sentence)):
             continue
-        yes, no = _polar(sentence)
         again = reading is None or CONCLUDES.search(sentence)
         if again and len(sought & (yes | no)) >= _COVERED * len(sought):
             turned = affirmed & (no - yes) or denied & (yes - no)
@@ -103,7 +111,7 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
     return reading
 
 
-def _polar(sentence: str) -> tuple[set[str], set[str]]:
+def _polar(sentence: str, passed: frozenset[str]) -> tuple[set[str], set[str]]:
     """The words that a sentence affirms, and those that it denies. Some are both: `the left side, not the
     right side`. A negation without words of its own denies those before it: `the cat is not`."""
     sentence = AFFIRMING.sub(" ", sentence)
@@ -112,7 +120,7 @@ def _polar(sentence: str) -> tuple[set[str], set[str]]:
     at, denies, brief = 0, False, False
     for bound in (*_BOUNDS.finditer(sentence), None):
         end = bound.start() if bound else len(sentence)
-        found = _words(sentence[at:end])
+        found = _words(sentence[at:end], passed)
         if bound and bound[2] and denies and not (brief and found):
             continue  # a verb ends no more than an aside: `without handles is`, not `does not have`
         if denies and not found and not (bound and bound[1]):
@@ -132,8 +140,14 @@ def _sentences(low: str) -> list[str]:
     return [one for start, end in pairwise(ends) if (one := low[start:end].strip())]
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in _WORD.findall(text) if word not in _PASSED)
+def _words(text: str, passed: frozenset[str] = _PASSED) -> tuple[str, ...]:
+    return tuple(_stem(word) for word in _WORD.findall(text) if word not in passed)
+
+
+def _formed(word: str, others: set[str]) -> bool:
+    """Whether another form of the word is among the others: `busses`, `opened`."""
+    stem = word[: max(3, len(word) - 1)]
+    return any(other.startswith(stem) for other in others)
 
 
 def _stem(word: str) -> str:
@@ -200,8 +214,6 @@ class Weighed:
         if asked:
             return CONCLUSION if len({one.group.places for one in self.found if one.untrue}) == 1 else AGAINST
         yes_no = not group.marked and group.places[0] in self.known.answers.values()
-        if yes_no and AFFIRMING.match(self.text.low, group.start):
-            return NOISE
         affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
         if (
             it.offered

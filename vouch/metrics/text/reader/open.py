@@ -42,6 +42,9 @@ _LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a
 _SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
 _AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
 _TERM = re.compile(r"\s?[-+*^]\s?\d{0,4}[a-zA-Z](?!\w)|[xyzi](?!\w)")
+_FUNCTION = re.compile(
+    rf"(?<![^\W\d_])(?:{either(phrases('function'))}(?:[_^]\(?\w{{1,4}}\)?)?[ (]{{1,2}}|[a-z]\()$"
+)
 _PRIOR = re.compile(r"(?<![A-Za-z])[xyzi]\s?[-+*^]\s?$")
 _ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
 _EXAMPLE = re.compile(any_of(phrases("example")))
@@ -256,8 +259,8 @@ def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
 
 
 def _in_term(said: str, start: int, close: int) -> bool:
-    """Whether a number is only a part of a formula: `2x`, `100 - x`."""
-    if _TERM.match(said, close):
+    """Whether a number is only a part of a formula: `2x`, `100 - x`, `sin(30)`."""
+    if _TERM.match(said, close) or _before(_FUNCTION, said, 0, start):
         return True
     return said[max(0, start - 2) : start].strip()[-1:] in ("+", "-", "*", "^") and _before(
         _PRIOR, said, 0, start

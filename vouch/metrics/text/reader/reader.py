@@ -2,9 +2,9 @@
 
 The reader of answers: it collects all that speaks for or against an option, and weighs it.
 
-To add a language, add its lines to cues.toml. spans.py finds the places that name options, before.py and
-context.py what stands around them, weigh.py what each is worth, decide.py holds the rules; statements.py
-reads what names no option by its own words, open.py answers to open questions.
+To add a language, add its lines to cues.toml. spans.py finds the places that name options, context.py what
+stands around them; decide.py says what each is worth, holds the rules, and reads what names no option by its
+own words; open.py reads answers to open questions.
 """
 
 import re

@@ -29,7 +29,18 @@ from vouch.metrics.text.numbers import (
     undressed,
     wide,
 )
-from vouch.metrics.text.reader.cues import DENIED, EQUAL, JOINS, NO, SCRIPT, YES, any_of, either, phrases
+from vouch.metrics.text.reader.cues import (
+    AFFIRMING,
+    DENIED,
+    EQUAL,
+    JOINS,
+    NO,
+    SCRIPT,
+    YES,
+    any_of,
+    either,
+    phrases,
+)
 
 ANSWER, OPTION, SEVERAL, DECLINED, NONE = "answer", "option", "several", "declined", "none"
 _OPENING = r"[\s\"'`*_(\[{<“‘«「【]{0,8}"
@@ -418,14 +429,15 @@ def _denied_alone(said: str, gap: str, span: Span) -> bool:
 
 
 def _texts(said: str, low: str, known: Known) -> list[Span]:
-    found = _values(said, known) if known.numeric else []
+    found, yes_no = _values(said, known) if known.numeric else [], known.answers.values()
     for text, place in known.unique.items():
         if (len(text) == 1 and text.isascii()) or (known.numeric and known.values[place] is not None):
             continue
         start = low.find(text)
         while start >= 0:
             end = start + len(text)
-            if whole(low, start, end):
+            denies_nothing = place in yes_no and AFFIRMING.match(low, start)
+            if whole(low, start, end) and not denies_nothing:
                 found.append(Span((place,), start, end, TEXT))
             start = low.find(text, end)
     subjects, predicate = known.shared
