@@ -17,7 +17,8 @@ from scipy.stats import entropy as shannon
 import vouch
 from tests.metrics.simulated import by_name, config, simulate, tables
 from vouch.metrics.calibration.calibration import equal_slots
-from vouch.metrics.calibration.certainty import image_information, uncertainty_figures
+from vouch.metrics.calibration.certainty import image_information
+from vouch.metrics.calibration.uncertainty import uncertainty_figures
 from vouch.metrics.intervals import about
 from vouch.metrics.join import Block, join
 from vouch.metrics.robustness.compared import Compared, picture_figures, typographic_figures

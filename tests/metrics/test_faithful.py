@@ -17,7 +17,7 @@ from vouch.metrics.conformal.authors import AUTHORS
 from vouch.metrics.conformal.scores import descending
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Responses
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 
 def network(p: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from vouch.metrics.conformal.sets import exact_rank, group_splits
 from vouch.metrics.intervals import RESAMPLES, centred, mean_interval, resampled
 from vouch.metrics.ranking.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.registry import find, metrics, named
-from vouch.metrics.robustness.prompts import OF_MEANS, OF_TESTS, OF_TURNS
+from vouch.metrics.robustness.metrics import OF_MEANS, OF_TESTS, OF_TURNS
 from vouch.metrics.text.answers import ANSWERS
 
 

@@ -12,11 +12,10 @@ from vouch.metrics.ranking.ranking import tasks, with_similarity
 from vouch.models.requests.config import Config
 from vouch.tables.answered import pin_path, write_pin
 from vouch.tables.asked import ITEMS, TEXT, items_path
+from vouch.tables.names import SAMPLES, SIMILARITIES
 from vouch.tables.results import (
     LABEL_FREE,
     METRICS,
-    SAMPLES,
-    SIMILARITIES,
     TEXT_SIMILARITY,
     TEXT_SIMILARITY_PATH,
     label_free_path,

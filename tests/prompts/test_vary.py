@@ -9,7 +9,7 @@ from vouch.prompts.build.items import Making, Rewrites, read_items
 from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import Item, Kind, Picture, Step, prompt_id
 from vouch.tables.asked import items_path, prompts_path
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
 INSTRUCTION = "Answer with the option's letter from the given choices directly."

@@ -45,8 +45,9 @@ from vouch.cli.printing import (
     warn_if_outdated,
 )
 from vouch.cli.show import Cells, cells, left_out, small
-from vouch.metrics.comparison.differences import GRAIN, differences, holm, intervals, means
+from vouch.metrics.comparison.differences import GRAIN, differences
 from vouch.metrics.comparison.leaderboard import WORTH_SAYING, Config
+from vouch.metrics.comparison.resampling import holm, intervals, means
 from vouch.metrics.intervals import CLEAN
 from vouch.metrics.tables import UNANSWERED
 from vouch.params.check import check_project

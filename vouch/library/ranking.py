@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from vouch.library.arrays import Ints, answers_of, groups_of, mapping_of, numeric, seed_of, share
 from vouch.library.results import needs
-from vouch.metrics.comparison.differences import bootstrap
+from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.ranking.rankers import PROBABILITIES, RANKERS, Ranker, Task
 from vouch.metrics.responses import Array

@@ -38,7 +38,7 @@ from vouch.metrics.conformal import selective
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
 from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, Ranked, rank, score_values
 from vouch.metrics.conformal.sets import quantile
-from vouch.metrics.conformal.shift import density_ratio, weighted_thresholds
+from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
 from vouch.metrics.intervals import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Array, Responses, uniform
 

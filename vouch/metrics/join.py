@@ -1,14 +1,14 @@
-"""Questions whose own options are yes and no: precision, recall and F1 of the answer yes.
-
-As POPE defines them (Li et al. 2023), with yes as the positive class. A text that is neither is not yes here;
-POPE's own reader takes whatever holds no `no` or `not` for yes.
-
-Joining answers with their prompts and items; what does not fit together is refused here.
+"""Joining answers with their prompts and items; what does not fit together is refused here.
 
 Likelihoods of option texts, scored as letters are: the summed log-likelihood stands for the logit.
 
 The sum is what ReForm-Eval compares (Li et al. 2023). It prefers short options, so the accuracy by mean per
 token and per byte stands beside it.
+
+Questions whose own options are yes and no: precision, recall and F1 of the answer yes.
+
+As POPE defines them (Li et al. 2023), with yes as the positive class. A text that is neither is not yes here;
+POPE's own reader takes whatever holds no `no` or `not` for yes.
 
 Letters that nobody said: how much of the first token's probability lies on the option letters.
 
@@ -22,7 +22,7 @@ model's sets keep their coverage, as those of any score do, but they are about a
 comparisons of models leave it out on this dataset.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,13 +31,32 @@ import pyarrow.compute as pc
 
 from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
 from vouch.metrics.intervals import CLEAN, Figure, mean_figure
-from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, cells, has_any, lengths, uniform
+from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
 
 YES_NO = ("f1", "precision", "recall", "yes_rate")
+
+
+def lengths(lists: pa.ChunkedArray) -> Ints:
+    """[n] how many elements each list has; 0 for null."""
+    return np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
+
+
+def cells(lists: pa.ChunkedArray) -> tuple[Ints, Ints, np.ndarray]:
+    """Row, column and value of every element of a list column; null elements become NaN."""
+    sizes = lengths(lists)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rows, columns, pc.list_flatten(lists).to_numpy()
+
+
+def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
+    """[n] whether a row's list of names holds one of those wanted."""
+    rows, _, names = cells(lists)
+    return np.asarray(np.bincount(rows, np.isin(names.astype(str), wanted), len(lists)) > 0)
 
 
 @dataclass(frozen=True)

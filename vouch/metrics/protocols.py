@@ -39,7 +39,7 @@ from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
 from vouch.metrics.intervals import CLEAN, HEADLINE, MARGINAL, Column, Figure, Protocol, mean_figure
 from vouch.metrics.registry import metrics
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 Formula = Callable[[Any], Any]
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison.differences import questions_for
+from vouch.metrics.comparison.resampling import questions_for
 from vouch.metrics.conformal.selective import SURE, Alone, alone
 from vouch.metrics.intervals import mean_interval
 from vouch.metrics.join import LOW_MASS_RATE
@@ -31,7 +31,7 @@ from vouch.report.gates import (
 )
 from vouch.report.numbers import Number
 from vouch.tables.asked import TEXT
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 NEGLIGIBLE = 0.01
 """A loss that may be smaller is no news."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison import differences
+from vouch.metrics.comparison import resampling
 
 SIGNIFICANCE = 0.05 / 5
 """p after Holm's correction, below which a claim is made. The first page makes claims of six kinds (better
@@ -66,7 +66,7 @@ def minimum_detectable_effect(low: float | None, high: float | None, claims: int
 
     claims: of its kind, among which Holm's correction may leave it the smallest p.
     """
-    return differences.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)
+    return resampling.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)
 
 
 WHOLE = ("items", "rank", "rank_low", "rank_high")
@@ -100,7 +100,7 @@ class Comparisons:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame.assign(p_holm=np.array(differences.holm(columns(frame, ["p"])[0]), dtype=float))
+        self.frame = frame.assign(p_holm=np.array(resampling.holm(columns(frame, ["p"])[0]), dtype=float))
         self._claims = int(frame["p"].notna().sum())
         self._pairs: dict[tuple[str, str, str], Pair] = {}
         names = ("dataset", "first", "second", *Pair._fields)

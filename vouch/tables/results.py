@@ -1,6 +1,4 @@
-"""Names and codes that several tables and the statistics share; needs nothing but Python.
-
-metrics: aggregate scores of all models on one dataset, long form, always in both protocols.
+"""metrics: aggregate scores of all models on one dataset, long form, always in both protocols.
 
 outcomes: per-prompt scores of all models on one dataset. A row for each model, prompt and output.
 
@@ -9,34 +7,6 @@ label_free: what models give away of themselves on each prompt of a dataset, for
 One row per answered prompt of the variation `original` and output that the clean protocol keeps; of a
 generated text one more row for each temperature that was sampled. `performance` and `answers` rest on labels.
 All else does not.
-
-published: numbers that the authors of a paper printed or released for a dataset. Often empty.
-
-What needs several models or variations: leaderboard, differences, and published against ours.
-
-How well models can be ranked on a dataset without its labels (Tu et al. 2024).
-
-RANKINGS: one row per dataset, output, ranker and proxy: how the ranker's values order the models, compared
-with their performance.
-RANKED: the values behind it. few_labels has none, nor has `mean`.
-
-transfer: what thresholds of one dataset or model are worth on another.
-
-How far datasets lie apart, and whether models are ordered less alike on datasets far apart (figure 4 of Tu
-et al. 2024).
-
-DISTANCES: one row for each pair of datasets and kind of embedding; `dataset` before `other` in the alphabet.
-TRENDS: one row for each kind and output.
-
-embeddings: what an encoder makes of the pictures and the questions of a dataset, for distances.
-
-Two files of the same columns for each dataset, schema-only where the encoder has nothing to say:
-DATASET.images.parquet, a row for each distinct picture that an item shows, and DATASET.questions.parquet, a
-row for each distinct question. In the order in which the items first have them.
-
-text similarity: how similar sampled texts are to the greedy text of the prompt, by a pinned text encoder.
-A row for each prompt of the variation `original` and temperature that a model was sampled at; schema-only
-where no encoder is named.
 """
 
 import re
@@ -49,17 +19,6 @@ from numpy.typing import NDArray
 
 from vouch.pipeline.errors import UserError
 from vouch.tables.table import Table, columns, per_dataset
-
-DONT_KNOW, NONE_OF_ABOVE = -1, -2
-"""Roles of the options that a prompt template adds."""
-TOKENS = (
-    *("nll_first", "nll_last", "nll_min", "nll_avg"),
-    *("ent_first", "ent_last", "ent_max", "ent_avg"),
-)
-SAMPLES = ("sample_bleu", "agreement")
-SIMILARITIES = ("sample_bert", "sample_bert_expanded", "sample_cosine")
-"""Label-free scores of generated texts: of tokens, samples, samples as vectors (Tu et al. 2024)."""
-
 
 METRICS = Table(
     "metrics",

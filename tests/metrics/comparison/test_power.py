@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vouch.metrics.comparison.differences import (
+from vouch.metrics.comparison.resampling import (
     detectable,
     deviation,
     finds,

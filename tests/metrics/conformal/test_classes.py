@@ -11,7 +11,7 @@ from vouch.metrics.conformal.authors import certainty, classes
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.responses import NO_ROLE, Responses
 from vouch.tables.asked import COMPLEMENT, EFFECTS, KEPT, SWAPPED
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 
 def rows(p: list[list[float]], right: list[list[int]], added: int = 0, dtype: type = np.float64) -> Responses:

@@ -10,7 +10,8 @@ from vouch.metrics.join import join
 from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
-from vouch.tables.results import LABEL_FREE, SAMPLES, TOKENS
+from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables.results import LABEL_FREE
 
 
 def test_options_sum_to_one_and_the_answer_is_marked() -> None:

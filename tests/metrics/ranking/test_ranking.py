@@ -21,7 +21,8 @@ from vouch.metrics.ranking.rankers import (
     minus_entropy,
 )
 from vouch.metrics.ranking.ranking import few_labels, rankings, tasks
-from vouch.tables.results import LABEL_FREE, SAMPLES, TOKENS
+from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables.results import LABEL_FREE
 
 CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
 MODELS = ("m0", "m1", "m2", "m3")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG
 from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.robustness.predictions import PromptIndex
-from vouch.metrics.robustness.prompts import (
+from vouch.metrics.robustness.metrics import (
     accuracy_range,
     calibrated,
     instability,
@@ -21,6 +20,7 @@ from vouch.metrics.robustness.prompts import (
     turn_correlation,
     turn_slope,
 )
+from vouch.metrics.robustness.predictions import PromptIndex
 from vouch.prompts.build.variation import prompt_id
 from vouch.tables.asked import COMPLEMENT, ITEMS, KEPT, PROMPTS, SWAPPED
 from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED

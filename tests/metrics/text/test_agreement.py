@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 import vouch
 from vouch.metrics.intervals import mean_interval, share_interval
-from vouch.metrics.text.judge import agreement, prediction_powered
+from vouch.metrics.text.agreement import agreement, prediction_powered
 
 ROWS, STUDIES = 1000, 600
 Floats = NDArray[np.float64]

@@ -33,7 +33,7 @@ from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import Figure, centred, group_sums, resampled, split_figure
 from vouch.metrics.registry import named
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config

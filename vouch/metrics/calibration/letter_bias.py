@@ -28,7 +28,7 @@ from vouch.metrics.intervals import CLEAN, Figure, mean_figure, split_figure
 from vouch.metrics.join import Block
 from vouch.metrics.responses import Bools, Floats, Ints
 from vouch.tables.asked import CIRCULAR, LETTERS, ORIGINAL
-from vouch.tables.results import NONE_OF_ABOVE
+from vouch.tables.names import NONE_OF_ABOVE
 
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from vouch.metrics.conformal.selective import alone
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.conformal.shift import density_ratio, weighted_thresholds
+from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.responses import Array
 from vouch.tables.asked import ORIGINAL

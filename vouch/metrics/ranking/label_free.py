@@ -29,7 +29,8 @@ from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import Numbers, TextBlock, Tokens
 from vouch.metrics.text.wording import plain
 from vouch.tables.asked import ORIGINAL
-from vouch.tables.results import LABEL_FREE, SAMPLES, TOKENS
+from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables.results import LABEL_FREE
 
 
 def agreement(text: str, samples: Sequence[str]) -> float:

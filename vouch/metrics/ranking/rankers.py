@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vouch.metrics.calibration.calibration import entropy
 from vouch.metrics.conformal.sets import quantile
 from vouch.metrics.responses import Array
-from vouch.tables.results import SAMPLES, SIMILARITIES, TOKENS
+from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 
 PROBABILITIES = "probabilities"
 NLL = "nll_min"

@@ -14,14 +14,16 @@ import pandas as pd
 import pyarrow as pa
 from scipy.stats import rankdata
 
-from vouch.metrics.comparison.differences import GRAIN, bootstrap
+from vouch.metrics.comparison.differences import GRAIN
 from vouch.metrics.comparison.leaderboard import Config
+from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import SHARES, some
 from vouch.metrics.ranking.distances import p_values, spearman, weighted_tau
 from vouch.metrics.ranking.rankers import PROBABILITIES, RANKERS, Ranker, Task
 from vouch.metrics.responses import Array
 from vouch.tables.asked import OUTPUTS, TEXT
-from vouch.tables.results import COMBINED, FEW_LABELS, MEAN, SAMPLES, SIMILARITIES, TOKENS
+from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
+from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 
 @dataclass(frozen=True)

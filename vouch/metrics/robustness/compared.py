@@ -32,15 +32,14 @@ from vouch.metrics.calibration.calibration import (
     tally,
 )
 from vouch.metrics.calibration.certainty import (
-    CONFIDENCE,
     ImageInformation,
     clustered_entropy,
     image_information,
-    uncertainty_figures,
     vision_amplified_entropy,
 )
 from vouch.metrics.calibration.figures import ece
 from vouch.metrics.calibration.letter_bias import debiased, without_prior
+from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.authors import certainty
 from vouch.metrics.conformal.shift import shift_figures
@@ -48,8 +47,8 @@ from vouch.metrics.intervals import CLEAN, Figure, about, centred, mean_figure, 
 from vouch.metrics.join import Block
 from vouch.metrics.ranking.label_free import PER_TEXT
 from vouch.metrics.responses import Array, Floats, Ints
+from vouch.metrics.robustness.perturbation import original_figures
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
-from vouch.metrics.robustness.prompts import original_figures
 from vouch.metrics.robustness.repeated_prompts import (
     FirstSamples,
     first_figures,

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.intervals import CLEAN
-from vouch.metrics.responses import Array, Bools, Ints, cells, has_any, lengths
+from vouch.metrics.join import cells, has_any, lengths
+from vouch.metrics.responses import Array, Bools, Ints
 from vouch.tables.asked import DROPPED, KEPT, TEXT, painted_option
 from vouch.tables.results import UNREAD, floats
 

@@ -34,8 +34,8 @@ from vouch.metrics.intervals import (
 )
 from vouch.metrics.registry import named
 from vouch.metrics.responses import Array, Ints
+from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
-from vouch.metrics.robustness.prompts import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.text.grading import SAID, grade_texts
 from vouch.metrics.text.texts import Numbers, Question, TextBlock
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, refuse
-from vouch.metrics.responses import Bools, Ints, cells, lengths
+from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, cells, lengths, refuse
+from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.spans import Choices
 from vouch.pipeline.errors import UserError

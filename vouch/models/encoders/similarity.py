@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vouch.tables.answered import TEXT
 from vouch.tables.asked import ORIGINAL, PROMPTS, prompts_path
-from vouch.tables.results import SIMILARITIES
+from vouch.tables.names import SIMILARITIES
 
 if TYPE_CHECKING:
     from vouch.models.encoders.pinned import TextEncoder

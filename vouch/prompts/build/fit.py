@@ -14,7 +14,7 @@ from typing import Any
 
 from vouch.prompts.build.template import ADDED, Template
 from vouch.prompts.build.variation import Placing, lost, marked
-from vouch.tables.results import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 # `None of these numbers is possible` and `none of them` as well as `None of the above`
 _NONE = re.compile(

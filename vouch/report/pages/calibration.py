@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.calibration.certainty import CONFIDENCE
+from vouch.metrics.calibration.uncertainty import CONFIDENCE
 from vouch.metrics.text.texts import VERBALISED
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
