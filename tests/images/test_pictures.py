@@ -94,6 +94,10 @@ DEEP: dict[str, tuple[bytes, str, list[int | tuple[int, ...]]]] = {
     "colour, one is clear": (
         png(2, 1, 16, 2, words(65535, 512, 0, 0, 0, 0), clear(65535, 512, 0)), "RGB;16", [WHITE, (0, 0, 0)]
     ),
+    "colour, one is clear by its lower bytes": (
+        png(3, 1, 16, 2, words(1000, 2000, 3000, 1001, 2000, 3000, 1000, 2000, 3001), clear(1000, 2000, 3000)),
+        "RGB;16", [WHITE, (3, 7, 11), (3, 7, 11)]
+    ),
     "two bits, one value is clear": (png(4, 1, 2, 0, b"\0\x1b", clear(1)), "L", [0, 255, 170, 255]),
     "four bits, one value is clear": (png(2, 1, 4, 0, b"\0\x5a", clear(5)), "L", [255, 170]),
     "one bit, black is clear": (png(8, 1, 1, 0, b"\0\xaa", clear(0)), "1", [255] * 8),
@@ -114,11 +118,14 @@ def test_what_is_checked_is_what_a_model_gets(name: str) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [tiff(values, "int32") for values in ([0, 100_000], [-1000, 3000], [70_000] * 2, [65_535, 65_536])],
+    [
+        tiff(values, "int32")
+        for values in ([0, 100_000], [-1000, 3000], [70_000] * 2, [65_535, 65_536], [0, 255])
+    ],
 )
 def test_values_without_an_agreed_range_are_refused_on_both_sides(data: bytes) -> None:
     """Clipped, they would be a white or a black sheet."""
-    said = r"has values of .* to .*, which have no agreed 8-bit form; save it as 8-bit PNG"
+    said = r"has 32-bit values of .* to .*, which have no agreed 8-bit form; save it as 8-bit PNG"
     with pytest.raises(Unusable, match=said):
         examine(data)
     with pytest.raises(UserError, match=f"image d+ {said}"):

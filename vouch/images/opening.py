@@ -204,13 +204,16 @@ def as_rgb(file: Image.Image) -> Image.Image:
     first frame counts; colour profiles are ignored. Raises ValueError, of it Unfit, or OSError.
     """
     raw = _raw_mode(file)
+    if raw == "RGB;16B" and "transparency" in file.info:
+        _clear_on_white(file)
     file.load()
     image = ImageOps.exif_transpose(file) if rotated(file) else file
     if image.mode in _SIXTEEN_BIT:
-        low, high = image.getextrema() if image.mode == "I" else (0, 0)
-        if low < 0 or high > 65535:  # type: ignore[operator]
-            raise Unfit(
-                f"has values of {low:,} to {high:,}, which have no agreed 8-bit form; save it as 8-bit PNG"
+        low, high = image.getextrema() if image.mode == "I" else (0, 65535)
+        if low < 0 or not 255 < high <= 65535:  # type: ignore[operator]
+            raise Unfit(  # values up to 255 may be of 8 bits, or nearly black
+                f"has 32-bit values of {low:,} to {high:,}, which have no agreed 8-bit form; save it as "
+                "8-bit PNG"
             )
         grey = partial(_eight_bit, highest=_HIGHEST.get(raw, 65535), clear=image.info.get("transparency"))
         return by_strips(image, grey)
@@ -220,12 +223,21 @@ def as_rgb(file: Image.Image) -> Image.Image:
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
+def _clear_on_white(file: Image.Image) -> None:
+    """White where a PNG of 16-bit colours has its transparent one, of which Pillow compares 8 bits."""
+    clear = np.array(file.info.pop("transparency"))
+    with Image.open(io.BytesIO(file.fp.getvalue()), formats=("PNG",)) as low:  # type: ignore[attr-defined]
+        low.tile = [tile._replace(args="RGB;16L") for tile in low.tile]  # the lower bytes of its samples
+        same = (np.asarray(low) == clear & 255).all(axis=2)
+    file.load()
+    same &= (np.asarray(file) == clear >> 8).all(axis=2)
+    file.paste((255, 255, 255), None, Image.fromarray(same))
+
+
 def _scale_transparency(image: Image.Image, raw: str) -> None:
-    """The transparent colour as Pillow gives the pixels, where the file's have more bits or fewer."""
+    """The transparent value as Pillow gives the pixels, where the file's have fewer bits."""
     clear = image.info.get("transparency")
-    if isinstance(clear, tuple) and raw.endswith(_DEEP):
-        image.info["transparency"] = tuple(value >> 8 for value in clear)
-    elif isinstance(clear, int) and raw in _HIGHEST:
+    if isinstance(clear, int) and raw in _HIGHEST:
         image.info["transparency"] = clear * 255 // _HIGHEST[raw]
 
 

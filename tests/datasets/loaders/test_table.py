@@ -184,6 +184,10 @@ def write_arrow(path: Path, table: pa.Table, packed: str | None = None, indexed:
         writer.write_table(table)
 
 
+def of_one_row(values: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays([0, len(values)], values)
+
+
 LONG = "x" * 400_000_000
 BOMBS: dict[str, Callable[[Path], None]] = {
     "one cell of parquet": lambda at: pq.write_table(
@@ -215,6 +219,21 @@ BOMBS: dict[str, Callable[[Path], None]] = {
     "a dictionary that is not packed": lambda at: write_arrow(
         at / "t.arrow",
         pa.table({"q": pa.DictionaryArray.from_arrays([0] * 16, [LONG[: 2**28]]), "said": ["5"] * 16}),
+    ),
+    "a dictionary within a list": lambda at: write_arrow(
+        at / "t.arrow",
+        pa.table(
+            {"q": ["a"], "said": of_one_row(pa.DictionaryArray.from_arrays([0] * 400, [LONG[: 10**6]]))}
+        ),
+    ),
+    "a run within a list": lambda at: write_arrow(
+        at / "t.arrow",
+        pa.table(
+            {"q": ["a"], "said": of_one_row(pa.RunEndEncodedArray.from_arrays([400_000], ["x" * 1000]))}
+        ),
+    ),
+    "a list of nothing": lambda at: write_arrow(
+        at / "t.arrow", pa.table({"q": ["a"], "said": of_one_row(pa.nulls(10**8))})
     ),
 }
 

@@ -121,7 +121,7 @@ def test_a_word_goes_on_after_a_space(spaced: str) -> None:
     "joined",
     [
         "", "Answer: ", "x\n", "(", "The answer is [", "\\boxed{", 'It is "', "“", "**", "The answer is **", "Option '",
-        "`x` is `", "$", "<answer>", "</think>", "<|message|>", "答案是", "答案：", "答案是**", "「", "（",
+        "`x` is `", "$", "<answer>", "</think>", "<|message|>", "答案是", "答案：", "答案是**", "「", "（", "Choice #", "Answer: <", "¿",
     ],
 )  # fmt: skip
 def test_a_word_goes_on_without_a_space(joined: str) -> None:

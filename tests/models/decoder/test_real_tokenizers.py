@@ -42,7 +42,7 @@ BEGUN = {
     None: "", "The answer is": " ", "The answer is:": " ", "Answer:": " ", "**Answer:**": " ", "Option": " ",
     "Answer: ": "", "The answer is option ": "", "Answer:\n": "", "(": "", "The answer is (": "", "[": "",
     "\\boxed{": "", "$\\boxed{": "", '"': "", 'It is "': "", "**": "", "The answer is **": "", "<answer>": "",
-    "</think>\n\n": "", "答案是": "", "答案：": "", "정답은": " ",
+    "</think>\n\n": "", "答案是": "", "答案：": "", "정답은": " ", "Choice #": "", "Answer: <": "", "¿": "",
 }  # fmt: skip
 LABELS = {
     "A-D": "ABCD", "A-Z": [chr(65 + place) for place in range(26)], "a-d": "abcd",

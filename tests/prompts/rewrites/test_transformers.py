@@ -93,6 +93,21 @@ def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, templ
     assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
 
 
+def test_a_prompt_goes_on_where_the_tokenizer_would_end_it(tmp_path: Path) -> None:
+    """Without a chat template the tokenizer writes what begins a text, and what ends it, which is cut off."""
+    from tokenizers import Tokenizer
+    from tokenizers.processors import TemplateProcessing
+
+    folder = save(tmp_path / "model", [1])
+    whole = engine.load(pin(folder), Config(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
+    tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    special = [("<unk>", tokens.token_to_id("<unk>")), ("</s>", tokens.token_to_id("</s>"))]
+    tokens.post_processor = TemplateProcessing(single="<unk> $A </s>", special_tokens=special)
+    tokens.save(str(folder / "tokenizer.json"))
+    begun = engine.load(pin(folder), Config(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
+    assert begun == [[special[0][1], *whole[0]]]
+
+
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), "{{ raise_exception('own') }}")
     ((_, found),) = engine.load(pin(folder, template=TEMPLATE), Config(device="cpu")).ask([TASK])

@@ -8,6 +8,7 @@ In some TSV files rows share images: a cell holds the index of the row that has 
 
 import csv
 import io
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vouch.datasets.raw import LoaderSettings, Unusable
@@ -31,6 +33,8 @@ _BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
 _MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included; bytes of any other cell
 _ROOM = 1 << 27  # bytes that rows of parquet take which are read at once, by their mean
 _SMALL_BATCH = 1 << 24  # bytes of rows that become Python's values at once
+_PACKED = re.compile("dictionary|run_end|null|struct")  # types that hold more values than bytes
+_POINTER = 8  # bytes
 
 Rows = Iterator[tuple[dict[str, Any], str]]  # the cells of a row by column, and where it stands
 
@@ -92,19 +96,38 @@ def _check_packing(file: File, unpacked: int, packed: int) -> None:
 def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
     """The rows of a batch, of which each is made once its size is known."""
     parts = [batch]
-    if batch.nbytes > _SMALL_BATCH or any(map(pa.types.is_dictionary, batch.schema.types)):
+    if batch.nbytes > _SMALL_BATCH or any(map(_PACKED.search, map(str, batch.schema.types))):
         parts = [batch.slice(row, 1) for row in range(batch.num_rows)]
     inexact = {field.name: field.type for field in batch.schema if "float" in str(field.type)}
     for part in parts:
         for name, column in zip(part.schema.names, part.columns, strict=True):
-            size = (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).nbytes
-            if len(parts) > 1 and size > _MAX_CELL:
+            size = _bytes(column)
+            if size > _MAX_CELL:
                 raise UserError(
                     f"{file.path}: a cell of column {name!r:.80} has {size:,} bytes, more than "
                     f"{_MAX_CELL:,}; correct the file, or fetch it again"
                 )
         for values in part.to_pylist():
             yield values | {name: _shortest(values[name], kind) for name, kind in inexact.items()}
+
+
+def _bytes(column: pa.Array) -> int:
+    """What its values take, those of a dictionary or a run as often as they stand there."""
+    kind, count = column.type, len(column)
+    if isinstance(column, pa.ExtensionArray):
+        return _bytes(column.storage)
+    if pa.types.is_dictionary(kind):
+        values = column.dictionary
+        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+            return count * (_bytes(values) // max(1, len(values)))
+        return pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0
+    if pa.types.is_struct(kind):
+        return _POINTER * count + sum(map(_bytes, column.flatten()))
+    if pa.types.is_run_end_encoded(kind):
+        return count * _bytes(column.values)
+    if pa.types.is_nested(kind) and hasattr(column, "flatten"):
+        return _POINTER * count + _bytes(column.flatten())
+    return _POINTER * count if pa.types.is_null(kind) else column.nbytes
 
 
 def _shortest(value: Any, kind: pa.DataType) -> Any:

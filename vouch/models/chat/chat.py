@@ -214,6 +214,7 @@ def as_strings(said: list[dict[str, Any]], roles: Container[str]) -> list[dict[s
 
 
 _OPEN = ("(", "[", "{")
+_BEFORE_WORDS = "#<¿¡"  # stand before a word, with no space between
 _EITHER = re.compile(r"""(["'`*_$])\1*$""")  # marks that open what they close
 _TAG = re.compile(r"<[^<>\s][^<>]*>$")
 
@@ -221,9 +222,9 @@ _TAG = re.compile(r"<[^<>\s][^<>]*>$")
 def space_after(text: str) -> str:
     """What stands between a text and the next word: a space, or nothing.
 
-    Nothing after a space, an opening mark (`(`, a quote, `**`), a tag, and in writing without spaces.
+    Nothing after a space, an opening mark (`(`, a quote, `**`, `#`), a tag, and in writing without spaces.
     """
-    if not text or text[-1].isspace() or _TAG.search(text):
+    if not text or text[-1].isspace() or text[-1] in _BEFORE_WORDS or _TAG.search(text):
         return ""
     last, either = unicodedata.category(text[-1]), _EITHER.search(text)
     if either:

@@ -22,13 +22,13 @@ _NONE = re.compile(
     r"(?: (?:is|are|was|were) .*)?)?",
     re.IGNORECASE,
 )
-_DONT_KNOW = re.compile(r"i (?:don['’]t|do not) know", re.IGNORECASE)
+_DONT_KNOW = re.compile(r"(?:i )?(?:don['’]t|do not) know", re.IGNORECASE)
 _SAYS = {"none_of_above": _NONE, "dont_know": _DONT_KNOW}
 _LATEX = re.compile(r"\$\s*\\text\s*\{(.*)\}\s*\$")
 # Of the options, not of things: `None` may be a number, and `none of them` of what the question asks about.
 _NOUNS = r"(?:options?|answers?|choices?|alternatives?|statements?)"
 _NONE_OF_OPTIONS = re.compile(
-    rf"(?:none|not any)(?: of)?(?=.* (?:above|others?|these|those|{_NOUNS})\b)"
+    rf"(?:none|not any)(?: of)?(?=.* (?:above|others?|these|those|given|listed|{_NOUNS})\b)"
     rf"(?: (?:the|these|those|given|listed|mentioned|above|here|others?|{_NOUNS}))*"
     r"(?: (?:is|are) (?:correct|right|true|possible|suitable))?"
 )
@@ -36,10 +36,12 @@ _NONE_OF_OPTIONS = re.compile(
 # What may stand beside letters where an option speaks of others: `Both A and B are right`, `A、B都对`
 _BESIDE_LETTERS_TEXT = """and or nor but not only just both either neither none all any of the same as except
 without with is are true false correct right wrong incorrect option options answer answers choice choices
-alternative alternatives statement statements letter letters also together one two three & / , ;
+alternative alternatives statement statements letter letters also together one two three & + / , ;
 y et ou und oder sowie en и или solo sólo seulement seul seule nur só apenas somente ambos ambas beide les
-deux ni weder noch"""
+deux ni weder noch sowohl als auch tanto como"""
 _BESIDE_LETTERS = frozenset(_BESIDE_LETTERS_TEXT.split())
+_SEVERAL = frozenset({"both", "all", "none", "neither", "either", "any"})
+_BESIDE_ARTICLES = _BESIDE_LETTERS & {"the", "and", "or", "nor", "not", "both", "neither", "either", "&", "/"}
 _CHINESE = str.maketrans(
     {
         **dict.fromkeys("和与及跟或、也", " and "),
@@ -56,7 +58,8 @@ _NTH = r"(?:first|second|third|fourth|fifth|last|previous|preceding|next)"
 _SOME_OF = rf"(?:not all|not any|any|each|some|most|one|{_COUNT}|several|more than one|{_QUANTITY}) of"
 _ROMANCE = r"anterior(?:es)?|acima|precedent\w*|ci dessus"
 _BY_PLACE = re.compile(
-    rf"(?:(?:only|just) )?(?:{_SOME_OF}|{_QUANTITY})(?: (?:the|these|those|given|listed|{_COUNT}|{_NOUNS}))*"
+    rf"(?:(?:only|just) )?(?:{_SOME_OF}|{_QUANTITY})"
+    rf"(?: (?:of|the|these|those|given|listed|{_COUNT}|{_NOUNS}))*"
     rf" {_PLACE}(?: (?:{_COUNT}|{_NOUNS}))*"
     r"(?: (?:is|are|was|were|apply|applies|can|could|may|but|except)\b.*)?"
     rf"|(?:(?:only|just|not) )?(?:the )?{_PLACE}(?: (?:{_COUNT}|{_NOUNS}))+(?: (?:is|are)\b.*)?"
@@ -73,7 +76,8 @@ _TOKENS = re.compile(r"""[^\W_]+|[^\w\s().:'"“”]""")
 def names_letters(options: tuple[str, ...]) -> bool:
     """Whether an option speaks of others by their letters: `Both A and B`, `A and C only`, `option D`.
 
-    An option that names its own letter speaks of something else, such as points of a picture.
+    An option that names its own letter speaks of something else, such as points of a picture, unless it says
+    `both` or `all` of several. `a and the` are articles.
     """
     return any(_names_letters(text, place, len(options)) for place, text in enumerate(options))
 
@@ -83,10 +87,12 @@ def _names_letters(text: str, place: int, options: int) -> bool:
     words = _TOKENS.findall(_folded(text).translate(_CHINESE))
     named = {word for word in words if word in letters}
     beside = [word for word in words if word not in named]
-    if not (_BESIDE_LETTERS.issuperset(beside) and len(named) + len(beside) > 1):
+    if not (_BESIDE_LETTERS.issuperset(beside) and len(named) + len(beside) - beside.count("+") > 1):
         found = (match[1] or ascii_uppercase[int(match[2]) - 1 :][:1] for match in _BY_OPTION.finditer(text))
-        named = {letter.lower() for letter in found} & set(letters)
-    return bool(named) and letters[place] not in named
+        named, beside = {letter.lower() for letter in found} & set(letters), []
+    articles = "the" in beside and named == {"a"} and "A" not in text and _BESIDE_ARTICLES.issuperset(beside)
+    several = len(named) > 1 and not _SEVERAL.isdisjoint(beside)
+    return bool(named) and not articles and (several or letters[place] not in named)
 
 
 @lru_cache(maxsize=4096)
@@ -106,7 +112,7 @@ def _folded(text: str) -> str:
 @lru_cache(maxsize=4096)
 def as_added(text: str) -> int | None:
     """What a template may add, DONT_KNOW or NONE_OF_ABOVE, that an option says in its own words; or None."""
-    words = _LATEX.sub(r"\1", text).strip().rstrip(".").casefold()
+    words = _folded(text).strip().rstrip(".")
     if _DONT_KNOW.fullmatch(words):
         return DONT_KNOW
     return NONE_OF_ABOVE if _NONE_OF_OPTIONS.fullmatch(words) else None

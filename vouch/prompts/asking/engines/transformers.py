@@ -99,4 +99,11 @@ class LocalWriter:
             options = {"add_special_tokens": False}  # the template writes them
         inputs = self._tokenizer(text, return_tensors="pt", **options)
         inputs.pop("token_type_ids", None)
+        # What the tokenizer ends a text with is cut off: the model goes on there.
+        ids = inputs["input_ids"][0].tolist()
+        bare = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        ends = (end for end in range(len(ids), len(bare) - 1, -1) if ids[end - len(bare) : end] == bare)
+        length = next(ends, len(ids))
+        for name in list(inputs):
+            inputs[name] = inputs[name][:, :length]
         return inputs.to(self._model.device)
