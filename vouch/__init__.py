@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from vouch.library.sets import answering, coverage, prediction_sets, sampled_sets, weighted_sets
 
 _HOME = {
-    "answering": "selective",
+    "answering": "sets",
     "calibration_error": "calibration",
     "compare": "comparison",
     "corrupt": "pictures",
     "coverage": "sets",
-    "image_information": "certainty",
+    "image_information": "calibration",
     "power": "comparison",
-    "prediction_powered": "judging",
+    "prediction_powered": "comparison",
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
-    "read_answer": "reading",
+    "read_answer": "calibration",
     "regressions": "comparison",
     "results": "results",
-    "robustness": "robustness",
-    "sampled_sets": "selective",
-    "semantic_entropy": "certainty",
+    "robustness": "comparison",
+    "sampled_sets": "sets",
+    "semantic_entropy": "calibration",
     "temperature": "calibration",
-    "weighted_sets": "shift",
+    "weighted_sets": "sets",
 }
 __all__ = [
     "answering",
