@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
@@ -15,10 +16,12 @@ from scipy.stats import binomtest
 from tests.cli.conftest import Vouch
 from tests.cli.scored import COUNT, HOSTILE
 from tests.models.project import ROOT
+from vouch.cli.compare import size_gap
 from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
 from vouch.cli.item import close
 from vouch.cli.main import main
+from vouch.metrics.comparison.leaderboard import Config
 from vouch.metrics.comparison.resampling import holm
 from vouch.report.numbers import minimum_detectable_effect
 from vouch.tables.asked import ITEMS, KEPT, items_path
@@ -448,3 +451,16 @@ def test_what_can_be_detected() -> None:
     )
     assert minimum_detectable_effect(-0.0196, 0.0196, claims=10) == pytest.approx(0.0413, abs=1e-4)
     assert minimum_detectable_effect(None, 0.1) is None
+
+
+@pytest.mark.parametrize("other", [0, 1])  # rows whose sets differ in size
+def test_a_difference_of_set_sizes_where_hardly_a_set_differs_has_an_interval_with_zero(other: int) -> None:
+    rows = 20
+    sizes = pd.DataFrame({"group": [f"{row:02}" for row in range(rows)], "size": 2.0, "size_b": 2.0})
+    sizes.loc[: other - 1, "size"] = 3.0
+    found = size_gap(sizes, "size", Config(resamples=200, seed=0))
+    reach = 2 if other else 1  # the largest difference of such sets
+    exact = reach * (1 - 0.025 ** (1 / rows))
+    assert found["difference"] == pytest.approx(other / rows)
+    assert found["low"] is not None and found["low"] <= -exact + other / rows + 1e-6
+    assert found["high"] is not None and found["high"] >= exact

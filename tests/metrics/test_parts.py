@@ -39,6 +39,9 @@ def test_the_exact_rank_has_no_rounding_error() -> None:
     assert exact_rank(99, 0.05) == 95
     assert [exact_rank(n, 1 - 0.9) for n in (0, 8, 9, 19, 99, 100)] == [1, 9, 9, 18, 90, 91]
     assert exact_rank(9, 0.3 - 0.2) == exact_rank(9, 0.1 + 1e-16) == exact_rank(9, 0.1) == 9
+    assert [exact_rank(n, 1 / 3) for n in (2, 5, 29)] == [2, 4, 20]
+    assert [exact_rank(6, 1 - 2 / 7), exact_rank(9, 1 - 1e-13)] == [2, 1]
+    assert [exact_rank(10**9 - 1, alpha) for alpha in (0.1 + 1e-9, 1e-13)] == [899_999_999, 10**9]
     # In floating point (1 - 0.9) * 10 is 0.9999999999999998 and 100 * (1 - 0.93) is 6.999999999999995.
     assert exact_rank(99, 0.93) == 7
     assert exact_rank(9, 0.9) == 1

@@ -203,7 +203,7 @@ def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float
     sums = np.bincount(codes, units, len(groups)).astype(float)[:, None]
     numbers = np.bincount(codes, minlength=len(groups)).astype(float)[:, None]
     largest = GRAIN * max(1, both.loc[known, [column, f"{column}_b"]].to_numpy().max() - 1)
-    ends = intervals(sums, numbers, config.seed, config.resamples, largest)
+    ends = intervals(sums, numbers, config.seed, config.resamples, -largest, largest)
     low, high = (float(bound[0] / GRAIN) for bound in ends)
     bounds = {"low": None, "high": None} if math.isnan(low) else {"low": low, "high": high}
     return {"difference": float(means(sums, numbers)[0] / GRAIN), **bounds}

@@ -37,8 +37,10 @@ DIGITS = 12
 
 
 def meant(number: float) -> Fraction:
-    """The number that was meant by one in floating point."""
-    return Fraction(f"{number:.{DIGITS}g}")
+    """The number that was meant by one in floating point: 1 / 3 is a third."""
+    digits = f"{number:.{DIGITS}g}"
+    ratio = Fraction(digits).limit_denominator(1000)
+    return ratio if f"{float(ratio):.{DIGITS}g}" == digits else Fraction(digits)
 
 
 @dataclass(frozen=True)
@@ -237,7 +239,7 @@ def exact_rank(count: int, alpha: float) -> int:
     1 - 0.9 as alpha means 0.1. Larger than `count` where n is too small for the target; the threshold is +inf
     then (Vovk et al. 2005; Angelopoulos and Bates 2023, section 1).
     """
-    return math.ceil((count + 1) * (1 - meant(alpha)))
+    return max(1, math.ceil((count + 1) * (1 - meant(alpha))))
 
 
 LIVE = 1 << 10
