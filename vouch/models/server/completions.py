@@ -147,7 +147,7 @@ class _Message(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _joined(cls, value: Any) -> Any:
-        """Content in parts as one text, and what they think beside it; a refusal (OpenAI) where it has none."""
+        """Content in parts as one text, and what they think beside it; a refusal where it has none."""
         if isinstance(value, dict) and not value.get("content") and isinstance(value.get("refusal"), str):
             return value | {"content": value["refusal"]}
         if not isinstance(value, dict) or not isinstance(value.get("content"), list):
