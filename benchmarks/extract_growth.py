@@ -28,7 +28,8 @@ def parameters(sizes: list[int]) -> dict[str, Any]:
         f"of_{size}": {**dataset, "settings": {**dataset["settings"], "items": size, "seed": size}}
         for size in sizes
     }
-    params["models"], params["train"] = [MODEL], {MODEL: params["train"][MODEL]}
+    params["models"] = {MODEL: params["models"][MODEL]}
+    params["train"] = {MODEL: params["train"][MODEL]}
     params["extract"]["batch"] = 32
     return params
 
@@ -60,6 +61,7 @@ def main() -> None:
         folder = Path(name)
         project(folder, parameters([FEW, *sizes]))
         stage(folder, "train", MODEL)
+        stage(folder, "pin", MODEL)
         start = measure(folder, FEW)
         base: list[tuple[float, float]] = []
         for size in sizes:

@@ -863,6 +863,14 @@ def _empty(answer: dict[str, Any]) -> None:
     answer["choices"][0].update(logprobs=None, message={"role": "assistant", "content": None})
 
 
+def _declined(answer: dict[str, Any], how_likely: bool = False) -> None:
+    """As OpenAI has it: in words that stand beside a content of null."""
+    choice = answer["choices"][0]
+    tokens = {"content": None, "refusal": choice["logprobs"]["content"]}
+    message = {"role": "assistant", "content": None, "refusal": "I cannot help."}
+    choice.update(logprobs=tokens if how_likely else None, message=message)
+
+
 ANSWERED = ""
 ODD_ANSWERS: dict[str, tuple[Any, str]] = {
     "null logprobs": (lambda answer: _top(answer, logprob=None), ANSWERED),
@@ -873,6 +881,8 @@ ODD_ANSWERS: dict[str, tuple[Any, str]] = {
     "null usage": (lambda answer: answer["usage"].update(completion_tokens=None), ANSWERED),
     "half a character": (lambda answer: _top(answer, token="\ud83d"), ANSWERED),
     "null content": (_empty, "the answer is empty"),
+    "declined": (_declined, "the model declined in words"),
+    "declined, with log-probabilities": (lambda answer: _declined(answer, True), ANSWERED),
     "a piece of a character": (
         lambda answer: answer["choices"][0].update(logprobs=None, message={"content": "\ufffd"}),
         "a piece of a character",
@@ -1017,3 +1027,11 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
     server.requests.clear()
     silent = told(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))
     assert len(server.requests) == 1 and all("does not score" in one.problem for one in silent.values())
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_what_declines_in_words_is_a_text(content: str | None) -> None:
+    message = {"content": content, "refusal": "I cannot help."}
+    body = {"choices": [{"message": message, "logprobs": None, "finish_reason": "eos"}]}
+    answer = text(completion(json.dumps(body)))
+    assert isinstance(answer, TextAnswer) and answer.text == "I cannot help."

@@ -136,6 +136,8 @@ DOCUMENTS = {
     "a list after a mark and blanks": lambda lines: b"\xef\xbb\xbf \r\n" + json.dumps(lines, indent=1).encode(),
     "logs": as_logs,
     "indented logs": lambda lines: as_logs(lines, indent=4),
+    "logs after a line": lambda lines: b'{"time": 1.5,\n"logs":' + json.dumps(lines).encode() + b"}",
+    "files one after the other": lambda lines: b"\n".join(b"\xef\xbb\xbf" + json.dumps(line).encode() for line in lines),
     "lines after a mark": lambda lines: b"\xef\xbb\xbf" + b"\n".join(json.dumps(line).encode() for line in lines),
     "lines that end in CRLF": lambda lines: b"\r\n".join(json.dumps(line).encode() for line in lines),
     "long samples": lambda lines: json.dumps([line | {"doc": "x" * 200_000} for line in lines]).encode(),

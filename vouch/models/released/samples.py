@@ -25,7 +25,7 @@ MAX_UNPACKED = 2**30
 MAX_LIST = 2**28  # bytes of a list of samples, which is unpacked as a whole
 ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
-_LIST = re.compile(rb"\s*(\[|\{\s*\n)")  # how a file begins that holds no object a line
+_LIST = re.compile(rb"\s*(\[|\{([^\n]*[,:{\[])?\s*\n)")  # how a file begins that holds no object a line
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -214,6 +214,7 @@ def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, 
                     f"{where} line {number}: longer than {MAX_LINE:,} bytes, or the file than "
                     f"{MAX_UNPACKED:,}; leave out the fields doc and arguments"
                 )
+            line = line.removeprefix(_BOM)  # of files put one after the other
             if line.strip():
                 yield number, line
     except (OSError, EOFError, zlib.error) as error:

@@ -111,6 +111,14 @@ class _Logprobs(BaseModel):
 
     content: list[_Position | None] | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _refused(cls, value: Any) -> Any:
+        """Tokens of a refusal, where the answer is one."""
+        if isinstance(value, dict) and not value.get("content") and value.get("refusal"):
+            return value | {"content": value["refusal"]}
+        return value
+
 
 _SAID, _THOUGHT = ("text", "refusal"), ("thinking", "reasoning", "thought", "summary", "text")
 """Names of the text in a part of a content, and in a part that holds a thought."""
@@ -132,13 +140,16 @@ def _joined(parts: Sequence[object]) -> tuple[str, str]:
 
 class _Message(BaseModel):
     content: str | None = None
+    refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _joined(cls, value: Any) -> Any:
-        """Content in parts as one text, and what they think beside it."""
+        """Content in parts as one text, and what they think beside it; a refusal where it has none."""
+        if isinstance(value, dict) and not value.get("content") and isinstance(value.get("refusal"), str):
+            return value | {"content": value["refusal"]}
         if not isinstance(value, dict) or not isinstance(value.get("content"), list):
             return value
         said, thought = _joined(value["content"])
@@ -209,7 +220,10 @@ _OF_NOTHING = Refusal("the answer is empty, and the server does not tell how lik
 _OF_PIECES = Refusal(
     "the answer begins with a piece of a character, of which the server tells no probability", unproven=True
 )
-_ENDED = ("stop", "eos_token", "stop_sequence")  # the last two as TGI names them
+_OF_DECLINING = Refusal(
+    "the model declined in words, and the server does not tell how likely they were", unproven=True
+)
+_ENDED = ("stop", "eos_token", "stop_sequence", "eos")  # as TGI names them, and Together
 
 
 def _positions(said: Completion) -> list[_Position] | None:
@@ -236,6 +250,8 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     content = said.choices[0].message.content or ""
     if not positions and not content.strip("\ufffd "):
         return _OF_PIECES if content else _OF_NOTHING
+    if not positions and content == said.choices[0].message.refusal:
+        return _OF_DECLINING
     if not positions:
         raise NoLogprobs(_seen(said))
     first = positions[0]
