@@ -13,6 +13,7 @@ ENTRY = {
     "rewrite@right",
     "vary@right",
     "browse@right",
+    "embed_texts",
     "compare",
     "report",
 }  # read the whole entry
