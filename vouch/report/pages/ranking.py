@@ -135,6 +135,7 @@ def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if evidence.is_small(dataset):
         why = why_no_leader(evidence, dataset)
         summary = f"{why[:1].upper()}{why[1:]}."
+        return [Text(summary), Folded("Every pair with its interval", [_pairs(evidence, dataset)])]
     figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
     few = len(models.rows) <= FEW_MODELS
     return [
