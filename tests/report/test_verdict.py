@@ -119,6 +119,7 @@ def test_few_questions_name_nobody(make: Make) -> None:
     assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups find 50 points."
     (apart,) = parts(DIFFERENCES_SECTION.build(evidence))
     assert [grid.name for grid in apart.grids] == ["differences-pairs"], "no verdict on a pair"
+    assert [column.label for column in apart.grids[0].columns[:2]] == ["Higher", "Lower"]
     assert TABLES["headline"](evidence)[["rank", "rank_low", "rank_high"]].isna().all(axis=None)
     assert TABLES["differences"](evidence)[["p", "p_holm"]].isna().all(axis=None)
     assert {row[1].text for row in part.grids[0].rows} == {"–"} and {

@@ -197,7 +197,7 @@ def _grouped(found: Cells, lines: Lines, *further: str) -> str:
                 "" if variation == ORIGINAL else long_name(variation),
                 "" if output == LETTERS else output,
             ]
-            counted = "" if items is None else f"{items} questions"
+            counted = "" if items is None else f"{items} question{'' if items == 1 else 's'}"
             text.append(plain(", ".join(filter(None, [dataset, *words, counted]))))
         text.append(line)
     return "\n".join(text) + "\n"
