@@ -262,6 +262,7 @@ def test_a_small_dataset_has_one_verdict_on_every_surface(
         left, right = json.loads(vouch("compare", "tiny_a", "tiny_b", "--json"))["pairs"]
         out = vouch("compare", "tiny_a", "tiny_b")
         shown, card = vouch("show"), vouch("publish", "card", "tiny_a")
+        lines = json.loads(vouch("show", "--json"))
         capsys.readouterr()
         rule_ = ["--fail-if", "accuracy > 0 and p < 0.5", "--dataset", "left"]
         assert main(["compare", "tiny_a", "tiny_b", *rule_]) == 1
@@ -270,6 +271,8 @@ def test_a_small_dataset_has_one_verdict_on_every_surface(
         path.write_bytes(before)
     assert (left["too_small"], right["too_small"]) == (why, "")
     assert left["accuracy"]["p_holm"] is left["minimum_detectable_effect"] is None
+    assert left["counts"]["mcnemar_p"] is None and right["counts"]["mcnemar_p"] < 0.05
+    assert {line["dataset"]: line["too_small"] for line in lines} == {"left": why, "right": ""}
     assert right["accuracy"]["p_holm"] == right["accuracy"]["p"], "the only claim that is left"
     assert out.count("A is better") == 1 and out.count("too small to tell") == 1
     assert f"left: {why}.\n" in shown and "right: too small" not in shown

@@ -16,6 +16,7 @@ from vouch.cli.history import leaderboard_at
 from vouch.cli.show import cells, compared, headline, named, small
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
+from vouch.report.gates import ends
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.table import Table
 
@@ -63,6 +64,7 @@ def test_sets_that_hold_every_option_in_some_splits_are_no_result(
     for name in (("coverage", "lac"), ("set_size", "lac"), ("uacc", "mean")):
         assert of.get(name, {}).get("value") == coverage
     assert (of["accuracy", ""]["low"], of.get(("coverage", "lac"), {}).get("low")) == (0.25, None)
+    assert ends(0.3935, 0.3935 + 1e-16) == (None, None) and ends(0.39, 0.4) == (0.39, 0.4)
     assert "[1.0" not in headline(found) + headline(found, every=True)
     assert small(found) == {"d": "too small to tell: 12 independent questions, fewer than 30"}
     (line,) = named(found)

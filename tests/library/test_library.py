@@ -341,6 +341,23 @@ def test_groups_are_what_was_given(groups: Any, as_good_as: list[int] | None) ->
         (lambda: vouch.weighted_sets(LOGITS, ANSWERS, P, LOGITS, P[:, :2]), "new_features: 2 columns, features 4"),
         (lambda: vouch.temperature(np.zeros((20, 3)), [0] * 20).scale([[1, 2, 3]]), "no temperature was found"),
         (lambda: vouch.semantic_entropy([["a", "b"]], same=lambda a: True), "^same: .* give a function"),  # type: ignore[arg-type, misc]
+        (lambda: vouch.semantic_entropy([["a", "b"]], same=lambda a, b: "no"), "same gives is 'no'; give True or"),  # type: ignore[arg-type, return-value]
+        (lambda: vouch.semantic_entropy([["a", "b"]], same=lambda a, b: None), "same gives is None; give True or"),  # type: ignore[arg-type, return-value]
+        (lambda: vouch.semantic_entropy([["a", "b"]], loglikelihoods=[[0.3, 0.7]]), "loglikelihoods: row 0 has 0.7; .* at most 0"),
+        (lambda: vouch.calibration_error([[0.9, 0.9, 0.9]], [1]), "probabilities: row 0 sums to 2.7, more than 1"),
+        (lambda: vouch.prediction_sets(LOGITS, [True, 2] * 300), "answers: row 0 is True; answers are indices"),
+        (lambda: vouch.robustness([0, 1], [0, 1], np.array([0, True], object), options=2), "answers: row 1 is True"),
+        (lambda: vouch.answering([2**70, 2**70 + 1], [1, 1]), "confidence: row 0 has 1180591620717411303424, .* rounded"),
+        (lambda: vouch.answering([1, 2**53 + 1], [1, 1]), "confidence: row 1 has 9007199254740993, .* rounded"),
+        (lambda: vouch.prediction_sets([[0, -(2**60)]] * 9, [0] * 9), "logits: row 0 has -1152921504606846976, .* rounded"),
+        (lambda: vouch.weighted_sets(LOGITS, ANSWERS, LOGITS[:, :0], LOGITS, LOGITS[:, :0]), "features: shape .600, 0."),
+        (lambda: vouch.prediction_sets([[1.0, np.ma.masked]] * 9, [0] * 9), "logits: row 0 is masked"),
+        (lambda: vouch.sampled_sets([["a"], ["a", "b"]], [[1], [1, 0]]), "correct: rows differ in length; give as many"),
+        (lambda: vouch.sampled_sets([], []), "answers is empty"),
+        (lambda: vouch.rank_without_labels({}), "probabilities: no model; at least 2"),
+        (lambda: vouch.power(100, significance=1), "significance is 1; it must lie"),
+        (lambda: vouch.temperature([[1.0, 2.0]], [1]), "groups: 1, which cannot be split .* each row is one"),
+        (lambda: vouch.prediction_sets(open(__file__), ANSWERS), "logits: .*; give a list or an array|logits: shape"),  # noqa: SIM115
     ],
 )  # fmt: skip
 def test_what_would_go_wrong_in_silence_is_refused(call: Any, words: str) -> None:

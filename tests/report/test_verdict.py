@@ -16,6 +16,7 @@ from vouch.report.pages.papers import PUBLISHED_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION
 from vouch.report.pages.ranking import DIFFERENCES_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
+from vouch.report.table_files import TABLES
 
 GROUPS = [f"g{number}" for number in range(12)]
 
@@ -116,6 +117,11 @@ def test_few_questions_name_nobody(make: Make) -> None:
     assert view.grid.rows[0][1].text == "too small to tell: 80 questions in 12 groups find 50 points"
     (part,) = parts(RESULTS_SECTION.build(evidence))
     assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups find 50 points."
+    (apart,) = parts(DIFFERENCES_SECTION.build(evidence))
+    assert [grid.name for grid in apart.grids] == ["differences-pairs"], "no verdict on a pair"
+    assert [column.label for column in apart.grids[0].columns[:2]] == ["Higher", "Lower"]
+    assert TABLES["headline"](evidence)[["rank", "rank_low", "rank_high"]].isna().all(axis=None)
+    assert TABLES["differences"](evidence)[["p", "p_holm"]].isna().all(axis=None)
     assert {row[1].text for row in part.grids[0].rows} == {"–"} and {
         r[0].tone for r in part.grids[0].rows
     } == {""}

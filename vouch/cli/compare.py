@@ -127,7 +127,7 @@ def pairs(
         gap = gaps.get((dataset, output), {})
         if dataset in few:
             gap = {**gap, "p": None, "p_holm": None}
-        claims = gap.get("claims", 1)
+        claims, told = gap.get("claims", 1), counts(both)
         entries.append(
             {
                 "dataset": dataset,
@@ -141,7 +141,7 @@ def pairs(
                 "minimum_detectable_effect": None
                 if dataset in few
                 else minimum_detectable_effect(gap.get("low"), gap.get("high"), claims),
-                "counts": counts(both),
+                "counts": told if told is None or dataset not in few else {**told, "mcnemar_p": None},
                 "set_size": {
                     score: size_gap(both, f"clean_size_{score}", config)
                     if all(("set_size", score) in side for side in (sides[0], sides[1]))
@@ -175,7 +175,7 @@ def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.D
     return own(first).merge(own(second), on="prompt", suffixes=("", "_b")).sort_values(["group", "prompt"])
 
 
-def counts(both: pd.DataFrame) -> dict[str, float] | None:
+def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
     """How many prompts which of the models has right, and McNemar's exact p (1947, binomial), which takes
     copies of a question for independent; None for answers that are neither right nor wrong."""
     if both.empty or both["correct"].isna().any() or both["correct_b"].isna().any():

@@ -113,8 +113,10 @@ def _short(column: tuple[str, str], row: Mapping[str, Any] | None) -> str:
 
 def named(now: Cells) -> list[dict[str, Any]]:
     """An entry for each line, as JSON has it; numbers by the names that they have in metrics.json."""
+    few = small(now)
     return [
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
+        | {"too_small": few.get(key[0], "")}
         | {
             metric if score not in ("lac", "aps") else f"{metric}_{score}": {
                 name: row.get(name) for name in ("value", "low", "high", "items")
@@ -195,7 +197,7 @@ def _grouped(found: Cells, lines: Lines, *further: str) -> str:
                 "" if variation == ORIGINAL else long_name(variation),
                 "" if output == LETTERS else output,
             ]
-            counted = "" if items is None else f"{items} questions"
+            counted = "" if items is None else f"{items} question{'' if items == 1 else 's'}"
             text.append(plain(", ".join(filter(None, [dataset, *words, counted]))))
         text.append(line)
     return "\n".join(text) + "\n"

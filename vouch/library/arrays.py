@@ -15,6 +15,8 @@ from vouch.metrics.conformal.sets import Splits, group_splits
 MOST = 26
 MOST_DRAWS = 100_000
 MOST_FEATURE = 1e100
+EXACT = 2**53
+"""Above it float64 does not hold every whole number."""
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,13 +50,14 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
             values = values.detach().cpu()
             values = values.float() if str(values.dtype) == "torch.bfloat16" else values
         found = np.asarray(values)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, AttributeError) as error:
         if "inhomogeneous" not in str(error):
             raise ValueError(
                 f"{name}: no array of {type(values).__name__}; give a list or an array"
             ) from None
-        fill = FILL.get(name, "NaN")
-        raise ValueError(f"{name}: rows differ in length; fill with {fill} at the end") from None
+        fill = FILL.get(name, "NaN" if " of " in name else "")
+        remedy = f"fill with {fill} at the end" if fill else "give as many in each"
+        raise ValueError(f"{name}: rows differ in length; {remedy}") from None
     if found.ndim not in dimensions:
         needed = " or ".join(map(str, dimensions))
         raise ValueError(f"{name}: shape {found.shape}, but {needed} dimension(s) are needed")
@@ -67,15 +70,27 @@ def unmasked(values: Any, name: str) -> None:
     """Refuses masked numbers of numpy.ma, which an array without a mask would show."""
     rows = values if isinstance(values, list | tuple) or np.ma.is_masked(values) else ()
     for row, each in enumerate(rows):
-        if np.ma.is_masked(each):
+        if np.ma.is_masked(each) or (
+            isinstance(each, list | tuple) and any(one is np.ma.masked for one in each)
+        ):
             raise ValueError(f"{name}: row {row} is masked; leave the row out or fill it")
 
 
 def numeric(
-    values: Any, name: str, *dimensions: int, remedy: str = "give numbers", missing: bool = False
+    values: Any,
+    name: str,
+    *dimensions: int,
+    remedy: str = "give numbers",
+    missing: bool = False,
+    exact: bool = False,
 ) -> NDArray[Any]:
-    """The same of numbers or truth values, not of texts or dates. missing: whether NA of pandas is NaN."""
+    """The same of numbers or truth values, not of texts or dates. missing: whether NA of pandas is NaN.
+
+    exact: whether whole numbers that float64 would round are refused, since they would tie.
+    """
     found = plain(values, name, *dimensions)
+    if exact and found.dtype.kind in "iuO":
+        _exact(found, name)
     if found.dtype.kind in "biuf":
         return found
     if missing:
@@ -85,6 +100,19 @@ def numeric(
         if dates or not all(map(_is_number, [each] if found.ndim == 1 else each)):
             raise ValueError(f"{name}: row {row} is {shown(each)}; {remedy}")
     return found.astype(np.float64)
+
+
+def _exact(found: NDArray[Any], name: str) -> None:
+    if found.dtype == object:
+        beyond = np.frompyfunc(lambda one: isinstance(one, int) and abs(one) > EXACT, 1, 1)(found).astype(
+            bool
+        )
+    else:
+        beyond = (found > EXACT) | (found < -EXACT)
+    if beyond.any():
+        place = tuple(np.argwhere(beyond)[0].tolist())
+        value = shown(int(found[place]))
+        raise ValueError(f"{name}: row {place[0]} has {value}, which would be rounded; scale them")
 
 
 def _is_number(value: Any) -> bool:
@@ -97,6 +125,8 @@ def _is_number(value: Any) -> bool:
 def finite(values: Any, name: str) -> Floats:
     """[n, d] float64 without NaN or infinity, or what overflows when it is squared."""
     found = numeric(values, name, 2).astype(np.float64)
+    if not found.shape[1]:
+        raise ValueError(f"{name}: shape {found.shape}; give at least one column")
     bad = ~np.isfinite(found).all(axis=1)
     if bad.any():
         raise ValueError(f"{name}: row {int(bad.argmax())} has NaN or infinity; leave the row out or fill it")
@@ -124,8 +154,11 @@ def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
     """[n] indices below the number of options, one for all or [n], as many as the argument `of` has."""
     sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
     found = numeric(values, name, 1, remedy=remedy)
-    if found.dtype == bool:
-        raise ValueError(f"{name}: row 0 is {found[0]}; {name} are indices, not whether right: {remedy}")
+    mixed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    for row, one in enumerate(values if mixed else found[:1]):
+        if not isinstance(one, bool | np.bool_):
+            continue
+        raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether right: {remedy}")
     if sizes.ndim:
         rows_fit(found, name, len(sizes), of)
     wrong = ~((found >= 0) & (found < sizes) & (found == np.floor(found)))
@@ -138,7 +171,7 @@ def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
 
 def logits_of(values: Any, name: str = "logits") -> Floats:
     """[n, k] float64, one row a question; -inf where the question has no such option, never NaN."""
-    found = numeric(values, name, 2).astype(np.float64)
+    found = numeric(values, name, 2, exact=True).astype(np.float64)
     if not 1 <= found.shape[1] <= MOST:
         raise ValueError(f"{name}: {found.shape[1]} options, but 1 to {MOST} are allowed")
     bad = np.isnan(found).any(axis=1) | np.isposinf(found).any(axis=1) | np.isneginf(found).all(axis=1)
@@ -159,7 +192,7 @@ def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "lo
     """[n, k] which options are right, from indices [n] or a mask [n, k]. of: the argument of the logits."""
     found = plain(values, name, 1, 2)
     if found.ndim == 1:
-        found = choices_of(found, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
+        found = choices_of(values, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
     else:
         found = mask_of(found, name)
     if found.shape != logits.shape:
@@ -333,6 +366,7 @@ def halves(groups: Ints, calibration: float, splits: int, seed: int) -> Splits:
     drawn = group_splits(groups, share(calibration, "calibration"), seed_of(seed), count)
     if drawn.sizes.max() == len(groups) or not drawn.sizes.min():
         raise ValueError(
-            f"groups: {len(np.unique(groups))} of the rows cannot be split into two parts; give more"
+            f"groups: {len(np.unique(groups))}, which cannot be split into two parts; give more (without "
+            "groups each row is one)"
         )
     return drawn

@@ -98,6 +98,10 @@ def calibration_error(
         wrong = ~((given >= 0) & (given <= 1)).all(axis=1) | (given.shape[1] == 0)
         if wrong.any():
             raise ValueError(f"probabilities: row {int(wrong.argmax())} has numbers outside 0 to 1, or none")
+        over = given.sum(axis=1, dtype=float) > 1 + 1e-2  # as of bfloat16
+        if over.any():
+            row = int(over.argmax())
+            raise ValueError(f"probabilities: row {row} sums to {given[row].sum():.4g}, more than 1")
         given = given.max(axis=1)
     confidence = shares_of(given, "probabilities")
     right = shares_of(correct, "correct", len(confidence), "probabilities")
@@ -303,13 +307,15 @@ def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[
             raise ValueError(f"{where} has {logs.size}, samples {len(texts)}")
         if not np.isfinite(logs).all():
             raise ValueError(f"{where} has NaN or infinity; give finite numbers")
+        if logs.max(initial=0) > 1e-3:
+            raise ValueError(f"{where} has {logs.max():g}; the logarithm of a likelihood is at most 0")
         found.append(np.exp(logs - logs.max(initial=-np.inf)))
     return found
 
 
 def _same(same: Callable[[str, str], bool], text: str, first: str) -> bool:
     try:
-        return bool(same(text, first) and same(first, text))
+        return all(flag(same(*pair), "what same gives") for pair in ((text, first), (first, text)))
     except TypeError as error:
         raise ValueError(f"same: {error}; give a function of two texts") from error
 

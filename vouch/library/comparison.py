@@ -127,7 +127,7 @@ def power(
     Power(finds=0.03962, wanted=0.05, needed=628)
     """
     discordant, wanted = share(discordant, "discordant"), within(wanted, "wanted", LEAST_SHARE, 1)
-    significance = within(significance, "significance", LEAST_SHARE, 1)
+    significance = within(share(significance, "significance"), "significance", LEAST_SHARE, 1)
     design = within(design, "design", 1, MOST)
     questions, claims = whole(questions, "questions", MOST), whole(claims, "claims", MOST)
     if wanted > discordant * (1 + 1e-12):

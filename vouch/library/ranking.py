@@ -116,6 +116,8 @@ def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Arr
 
 def _task(probabilities: Any, name: str, answers: Any) -> Task:
     given = mapping_of(probabilities, name, "{'a': [[0.9, 0.1]]}")
+    if not given:
+        raise ValueError(f"{name}: no model; at least 2 are needed")
     models = tuple(sorted(given))
     arrays = [numeric(given[model], f"{name} of {model}", 2).astype(float) for model in models]
     shapes = {array.shape for array in arrays}

@@ -102,7 +102,7 @@ def answering(
 
 def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
     right = shares_of(correct, "correct")
-    sure = numeric(confidence, "confidence", 1).astype(np.float64)
+    sure = numeric(confidence, "confidence", 1, exact=True).astype(np.float64)
     if len(sure) != len(right):
         raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
     if not np.isfinite(sure).all():
@@ -140,8 +140,9 @@ def sampled_sets(
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
     """
+    texts = rows_of_texts(answers, "answers")
     right = mask_of(correct, "correct")
-    texts = rows_of_texts(answers, "answers", len(right), "correct")
+    rows_fit(texts, "answers", len(right), "correct")
     for row, (said, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
         if len(said) != len(verdicts):
             raise ValueError(f"answers: row {row} has {len(said)} texts, correct {len(verdicts)}")

@@ -42,9 +42,16 @@ def span(low: float, high: float, digits: int, scale: float = 1.0) -> str:
     return f"{number(scale * low, digits)}{joint}{number(scale * high, digits)}"
 
 
+def without_width(low: float, high: float) -> bool:
+    """Whether the ends of an interval are the same but for rounding."""
+    return high - low < 1e-9
+
+
 def bracketed(low: float | None, high: float | None, digits: int, scale: float = 1.0) -> str:
     """` (82.1–85.2)`, or nothing where there is no interval, or one of width 0."""
-    return "" if low is None or high is None or low == high else f" ({span(low, high, digits, scale)})"
+    if low is None or high is None or without_width(low, high):
+        return ""
+    return f" ({span(low, high, digits, scale)})"
 
 
 def count(value: int) -> str:

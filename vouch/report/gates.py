@@ -29,7 +29,7 @@ INFINITE = "infinite_threshold_rate"
 
 def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
     """Of an interval; none where it has no width, which says nothing."""
-    return (None, None) if low is None or high is None or low == high else (low, high)
+    return (None, None) if low is None or high is None or formatting.without_width(low, high) else (low, high)
 
 
 def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:

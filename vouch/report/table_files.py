@@ -67,8 +67,9 @@ def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[st
         low, high = ends(number.low, number.high)
         row |= {name: number.value, f"{name}_low": low, f"{name}_high": high}
         if name == "accuracy":
-            row |= {"items": number.items, "rank": number.rank}
-            row |= {"rank_low": number.rank_low, "rank_high": number.rank_high}
+            row["items"] = number.items
+            if not evidence.is_small(dataset):
+                row |= {name: getattr(number, name) for name in ("rank", "rank_low", "rank_high")}
     return row
 
 
@@ -173,6 +174,13 @@ ORDER = [
 ]
 
 
+def _differences(evidence: Evidence) -> pd.DataFrame:
+    """Without the p of datasets that are too small for one."""
+    frame = evidence.differences.sort_values(["dataset", "output", "first", "second"])
+    small = frame["dataset"].map(evidence.is_small).astype(bool)
+    return frame.assign(p=frame["p"].mask(small), p_holm=frame["p_holm"].mask(small))
+
+
 def _defects(evidence: Evidence) -> pd.DataFrame:
     frame = evidence.defects.sort_values("dataset", kind="stable")
     frame = frame.assign(examples=[" ".join(names) for names in frame["examples"]])
@@ -203,9 +211,7 @@ def _rewrites(evidence: Evidence) -> pd.DataFrame:
 
 TABLES: dict[str, Callable[[Evidence], pd.DataFrame]] = {
     "defects": _defects,
-    "differences": lambda evidence: evidence.differences.sort_values(
-        ["dataset", "output", "first", "second"]
-    ),
+    "differences": _differences,
     "dimensions": lambda evidence: evidence.dimensions,
     "headline": headline,
     "metrics": _metrics,

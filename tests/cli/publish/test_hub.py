@@ -132,4 +132,4 @@ def test_what_cannot_be_sent(vouch: Vouch, hub: type[Hub], monkeypatch: pytest.M
     assert "me/results: no token; set HF_TOKEN" in vouch("publish", "hub", "me/results", status=1)
     for path in Path("reports/tables").glob("*.csv"):
         path.unlink()
-    assert "reports has no tables" in vouch("publish", "hub", "--folder", "results", status=1)
+    assert "'reports' has no tables" in vouch("publish", "hub", "--folder", "results", status=1)

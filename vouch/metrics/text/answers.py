@@ -6,9 +6,9 @@ cider_d: CIDEr-D of captions against all their references (Vedantam, Zitnick and
 
 Cosine of clipped TF-IDF vectors of 1- to 4-grams, times a Gaussian of the difference in length (sigma 6),
 mean over the references and the sizes, times 10: between 0 and 10. A gram's rarity is counted over the
-references of all the rows that are scored together; NaN where none is rarer than another, as of one
-picture. Words: lower case, without punctuation. Length: the
-number of pairs of words, as in the code of pycocoevalcap.
+references of all the rows that are scored together; NaN for a row whose references hold only grams that
+those of all rows hold, as of one picture. Words: lower case, without punctuation. Length: the number of pairs
+of words, as in the code of pycocoevalcap.
 
 vqa_score: min(1, matches / 3), each reference left out once, and the mean of that (Antol et al. 2015).
 
@@ -197,13 +197,11 @@ Grams = Counter[tuple[str, ...]]
 
 
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
-    """[n] in 0 ... 10; NaN for all where no gram of the references is missing from those of some row."""
+    """[n] in 0 ... 10; NaN where every gram of a row's references is among those of all rows."""
     known = [[_grams(caption_words(one)) for one in each] for each in references]
     seen: Grams = Counter()
     for each in known:
         seen.update(gram for gram in set().union(*each))
-    if all(rows == len(known) for rows in seen.values()):
-        return [math.nan] * len(known)
     total = math.log(max(len(known), 1))
     pairs = zip(texts, known, strict=True)
     return [_score(_grams(caption_words(text)), each, seen, total) for text, each in pairs]
@@ -224,7 +222,10 @@ def _grams(tokens: list[str]) -> Grams:
 
 def _score(said: Grams, known: Sequence[Grams], seen: Grams, total: float) -> float:
     ours = _vectors(said, seen, total)
-    return SCALE * float(np.mean([_similarity(ours, _vectors(one, seen, total)) for one in known]))
+    theirs = [_vectors(one, seen, total) for one in known]
+    if not any(norms.any() for _, norms, _ in theirs):
+        return math.nan
+    return SCALE * float(np.mean([_similarity(ours, one) for one in theirs]))
 
 
 Vectors = tuple[list[dict[tuple[str, ...], float]], np.ndarray, int]

@@ -59,9 +59,9 @@ def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 
 def differences_chart(evidence: Evidence, dataset: str) -> Any:
-    """A square of verdicts, deeper for larger differences; None where no pair was compared."""
+    """Verdicts, deeper for larger differences; None where no pair was compared or may be named."""
     data = differences_frame(evidence, dataset)
-    if data.empty:
+    if data.empty or evidence.is_small(dataset):
         return None
     models = evidence.models(dataset)
     places = {model: f"{model}  {place}" for place, model in enumerate(models, start=1)}
@@ -135,6 +135,7 @@ def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if evidence.is_small(dataset):
         why = why_no_leader(evidence, dataset)
         summary = f"{why[:1].upper()}{why[1:]}."
+        return [Text(summary), Folded("Every pair with its interval", [_pairs(evidence, dataset)])]
     figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
     few = len(models.rows) <= FEW_MODELS
     return [
@@ -183,9 +184,9 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
 
 
 def _pairs(evidence: Evidence, dataset: str) -> Grid:
+    small = evidence.is_small(dataset)
     columns = (
-        Column("Better"),
-        Column("Worse"),
+        *map(Column, ("Higher", "Lower") if small else ("Better", "Worse")),
         Column("Difference", f"points of accuracy, 95{formatting.NARROW}% interval", True),
         Column("p, Holm", "over all pairs of all datasets", True),
         Column("Minimum detectable effect", f"points, at 80{formatting.NARROW}% power", True),
