@@ -59,6 +59,8 @@ TARGETS = {  # in this order: some use what others before them have made
     "browser": Target(),
     "servers": Target(),
     "shells": Target(),
+    "tokenizers": Target(programs=["npm"]),
+    "real-tests": Target(),
     "demo": Target(),
     "train": Target(),
     "flips": Target(["FLIPS=1"]),

@@ -92,7 +92,9 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
 def test_folders_may_be_named_in_other_letters(here: Path, vouch: Vouch, folder: str, name: str) -> None:
     shutil.copytree("../signs", f"../{folder}")
     vouch("new", "mine", "--data", f"../{folder}", "--model", "../my-model")
-    assert load(Path("profiles/mine.yaml"))["datasets"] == {name: {"source": f"../{folder}"}}
+    assert load(Path("profiles/mine.yaml"))["datasets"] == {
+        name: {"source": f"../{folder}", "template": "plain"}
+    }
 
 
 @pytest.mark.parametrize(

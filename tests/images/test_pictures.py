@@ -140,7 +140,7 @@ def test_a_jpeg_without_the_mark_of_its_end_is_whole(mode: str, how: dict[str, A
     for data in (whole[:-1], whole[:-2], whole[:-2] + b"\xff" * 3):
         assert decode(data).tobytes() == decode(whole).tobytes()
         assert examine(data).look == examine(whole).look
-    for data in (whole[: len(whole) - cut] for cut in (4, 5, 9, 300, len(whole) // 2)):
+    for data in (whole[: len(whole) - cut] for cut in (9, 300, len(whole) // 2)):
         with pytest.raises(Unusable, match="truncated"):
             examine(data)
         with pytest.raises(OSError, match="truncated"):

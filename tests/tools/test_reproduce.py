@@ -35,7 +35,7 @@ def test_every_target_that_a_page_names_is_one_that_make_targets_starts() -> Non
     pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile")]
     for page in [*pages, *(ROOT / "docs").rglob("*.md")]:
         text = page.read_text("utf-8")
-        named = set(re.findall(r"(?:`|^    |^# )make ([a-z_]+)", text, re.M))
+        named = set(re.findall(r"(?:`|^    |^# )make ([a-z_-]+)", text, re.M))
         assert named <= {*targets.TARGETS, "targets"}, page
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from vouch.metrics.comparison import resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SIGNIFICANCE = 0.05 / 5
 """p after Holm's correction, below which a claim is made. The first page makes claims of six kinds (better
@@ -72,7 +74,7 @@ def minimum_detectable_effect(low: float | None, high: float | None, claims: int
 WHOLE = ("items", "rank", "rank_low", "rank_high")
 
 
-def columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
+def columns(frame: "pd.DataFrame", names: Iterable[str]) -> list[list[Any]]:
     """Columns as lists: None for null, counts and ranks as whole numbers."""
     found = (frame[name].astype("Int64") if name in WHOLE else frame[name] for name in names)
     return [column.astype(object).where(column.notna(), None).tolist() for column in found]
@@ -81,7 +83,7 @@ def columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
 class Numbers:
     """Cells of the leaderboard by the columns that name them; a cell is made when it is asked for."""
 
-    def __init__(self, frame: pd.DataFrame, keys: Sequence[str]) -> None:
+    def __init__(self, frame: "pd.DataFrame", keys: Sequence[str]) -> None:
         frame = frame.dropna(subset=["value"])
         names = zip(*(frame[name].tolist() for name in keys), strict=True)
         self._place = {key: place for place, key in enumerate(names)}
@@ -99,7 +101,7 @@ class Comparisons:
     frame: columns of the table `differences`, p null where the dataset is too small for one.
     """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame: "pd.DataFrame") -> None:
         self.frame = frame.assign(p_holm=np.array(resampling.holm(columns(frame, ["p"])[0]), dtype=float))
         self._claims = int(frame["p"].notna().sum())
         self._pairs: dict[tuple[str, str, str], Pair] = {}
@@ -109,7 +111,7 @@ class Comparisons:
             self._pairs[dataset, first, second] = pair
             self._pairs[dataset, second, first] = pair.reversed()
 
-    def on(self, dataset: str) -> pd.DataFrame:
+    def on(self, dataset: str) -> "pd.DataFrame":
         """Those of one dataset."""
         return self.frame[self.frame["dataset"] == dataset]
 

@@ -149,8 +149,13 @@ def test_settings_are_checked(settings):
 REAL = {
     "ai2d_mini": (10, 10, 10, {}),
     "ccbench_samples": (12, 12, 12, {}),
-    "mathvision_test": (355, 355, 355, {"duplicate_options": 1, "unmatched_mark": 89}),
-    "mmbench_samples": (38, 19, 38, {}),
+    "mathvision_test": (
+        355,
+        355,
+        355,
+        {"duplicate_options": 1, "unmatched_mark": 89, "lettered_options": 7, "option_names_options": 4},
+    ),
+    "mmbench_samples": (38, 19, 38, {"line_break_in_option": 2}),
     "puzzlevqa": (104, 102, 104, {"circular_copy": 4, "non_rgb": 4}),
     "scienceqa_test": (272, 253, 81, {"answer_in_question": 1, "near_duplicate_image": 47}),
 }

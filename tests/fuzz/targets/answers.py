@@ -4,6 +4,7 @@ Each text is read as it is and fifty times over: a rule that takes time quadrati
 bound on one example there.
 """
 
+import math
 from pathlib import Path
 
 from vouch.metrics.registry import is_share
@@ -54,4 +55,5 @@ def read(data: bytes, folder: Path) -> None:
                 assert all(isinstance(one, int) and one >= 0 for one in named), name
         for name, metric in ANSWERS.items():
             (grade,) = metric([said], [["two dogs", "3.5", text[:50]]])
-            assert grade >= 0 and (grade <= 1 or not is_share(name)), name
+            undefined = name == "cider_d" and math.isnan(grade)  # of a single picture
+            assert undefined or (grade >= 0 and (grade <= 1 or not is_share(name))), name
