@@ -5,20 +5,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences, variations
-from vouch.metrics.comparison.leaderboard import (
-    Config,
-    Place,
-    comparable,
-    dimensions,
-    leaderboard,
-    reproduced,
-    unranked_in,
-)
+from vouch.metrics.comparison.leaderboard import dimensions, leaderboard, reproduced
 from vouch.metrics.comparison.transfer import item_vectors, transfers
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
 from vouch.metrics.ranking.ranking import rankings, with_similarity
 from vouch.metrics.responses import Array
+from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables.asked import ITEMS, items_path

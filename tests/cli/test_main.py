@@ -1,5 +1,6 @@
 """The entry point: help, names of commands, errors in one line."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -92,3 +93,30 @@ def test_the_command_starts_in_a_subfolder_and_loads_no_model_library(bare: Path
         text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "1 []\n" and "run `dvc repro`" in done.stderr
+
+
+def test_no_command_and_no_stage_that_asks_no_model_loads_torch() -> None:
+    """It takes seconds: heavy imports stand in the functions that need them."""
+    commands = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "vouch/cli").rglob("[!_]*.py")
+    ]
+    modules = [
+        *commands,
+        *(f"stages.{name}" for name in ("prepare", "vary", "pin", "browse", "score", "compare")),
+    ]
+    code = f"import importlib, sys\nfor name in {modules!r}:\n    importlib.import_module(name)\n    assert 'torch' not in sys.modules, name"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_help_of_a_command_begins_with_what_the_command_does() -> None:
+    """Its docstring is the help, of which the first word is a verb."""
+    for name in [
+        *COMMANDS,
+        *(f"{group}.{name}" for group, (_, commands) in GROUPS.items() for name in commands),
+    ]:
+        text = str(importlib.import_module(f"vouch.cli.{name}").__doc__)
+        first = text.split()[0]
+        assert first.istitle() and not re.match(
+            r"(Two|Rows|What|The|Rules|Entries|How|A|An|Folders|Entry) ", text
+        ), name

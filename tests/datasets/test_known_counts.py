@@ -8,7 +8,7 @@ import pytest
 
 from tests.datasets.loaders.test_named_tables import MAPPED
 from vouch.cli.counts import count_items
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.first_pass import Tally, expectation
 from vouch.datasets.fetch.hub import promised
 from vouch.datasets.fetch.origin import REMOTE, Origin

@@ -9,7 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
-from vouch.images.opening import ROOM, LruCache, ProcessedPictures
+from vouch.images.opening import ROOM, LruCache
+from vouch.images.processed_pictures import ProcessedPictures
 
 
 def test_threads_that_want_the_same_wait_for_one(tmp_path: Path) -> None:

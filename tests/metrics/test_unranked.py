@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.comparison.leaderboard import comparable, unranked, unranked_in
+from vouch.metrics.unranked import comparable, unranked, unranked_in
 from vouch.tables.results import METRICS
 
 

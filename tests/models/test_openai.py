@@ -37,7 +37,7 @@ from vouch.models.requests.engine import (
     TextAnswer,
     engine_file,
 )
-from vouch.models.server.client import MAX_BODY, OPENAI, Settings, error_message, read_settings, retry_after
+from vouch.models.server.client import MAX_BODY, error_message, retry_after
 from vouch.models.server.completions import (
     completion,
     is_about_question,
@@ -45,6 +45,7 @@ from vouch.models.server.completions import (
     text,
 )
 from vouch.models.server.engine import ENOUGH, SILENT, ServerEngine, data_url
+from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Source, text_path
 

@@ -10,7 +10,8 @@ from vouch.cli.entries import with_defaults
 from vouch.params.check import check_params
 from vouch.params.project import NAMED, OF_ENTRY, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.errors import UserError, did_you_mean, validated
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load, loads
 
 ROOT = Path(__file__).parents[2]

@@ -1,6 +1,4 @@
-"""Two models on the same prompts, in numbers: what `vouch compare` shows and gives as JSON.
-
-Compare two models on the same prompts: which is right more often, and is the difference real?
+"""Compare two models on the same prompts: which is right more often, and is the difference real?
 
 Also whose prediction sets are smaller, who is better calibrated, which questions only one of them answers
 correctly, and in which categories they differ most. Always A minus B, in the clean protocol.
@@ -45,11 +43,12 @@ from vouch.cli.printing import (
     warn_if_outdated,
 )
 from vouch.cli.show import Cells, cells, left_out, small
+from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import GRAIN, differences
-from vouch.metrics.comparison.leaderboard import WORTH_SAYING, Config
 from vouch.metrics.comparison.resampling import holm, intervals, means
 from vouch.metrics.intervals import CLEAN
 from vouch.metrics.tables import UNANSWERED
+from vouch.metrics.unranked import WORTH_SAYING
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.dag import PARAMS
-from vouch.pipeline.errors import NAME
+from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load
 
 SHELLS = ("bash", "zsh", "fish")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.printing import table
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.first_pass import expectation
 from vouch.datasets.fetch.hub import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
@@ -21,7 +21,7 @@ from vouch.datasets.read.files import Source
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config
 from vouch.models.requests.packs import PACK_PROMPTS
-from vouch.models.server.client import OPENAI
+from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact

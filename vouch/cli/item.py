@@ -1,6 +1,4 @@
-"""What each model answered to the prompts of one item, and what became of its answer in each variation.
-
-Show one question: its options, pictures and flags, and what every model answered in every variation.
+"""Show one question: its options, pictures and flags, and what every model answered in every variation.
 
 Each line has the answer, how confident the model was, the members of its LAC and APS prediction sets (for
 items that calibrate, which have none in the faithful protocol: `about` the mean size), and how the answer

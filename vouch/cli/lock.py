@@ -1,6 +1,4 @@
-"""The datasets of `vouch lock`: a commit, or the SHA-256 of files at addresses, goes into params.yaml.
-
-Pin models and datasets, so that a run tomorrow uses the same bytes.
+"""Pin models and datasets, so that a run tomorrow uses the same bytes.
 
 A model: the commit of its hub repository, or what its folder holds, and the SHA-256 of every file it is
 loaded from go into models.lock. What people wrote there stays; only the digests are replaced, and what is
@@ -26,7 +24,7 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of, fetch
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.pins.config import FolderSource, HubSource
@@ -34,9 +32,10 @@ from vouch.models.pins.model_folder import check_model_folder, count_parameters
 from vouch.models.pins.pinning import check_model_type, dtype_of, resolve
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
-from vouch.pipeline.errors import UserError, did_you_mean, validated
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
 from vouch.pipeline.hub import BRANCH
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.answered import folder_digests, read_json
 

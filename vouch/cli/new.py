@@ -27,8 +27,9 @@ from vouch.datasets.read.files import Source
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.params.schema import FOLDER
-from vouch.pipeline.errors import NAME, UserError, validated
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
+from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
 from vouch.tables.results import model_slug
 

@@ -1,6 +1,4 @@
-"""What `vouch plan --power` prints: the differences that the planned questions find.
-
-Say what would run before anything runs: datasets, models, prompts, forward passes, GPU hours, stages.
+"""Say what would run before anything runs: datasets, models, prompts, forward passes, GPU hours, stages.
 
 Of the present params.yaml, or of another profile, which changes nothing and needs neither a network nor data.
 A dataset without prompts yet has `at most` so many: what its loader counts before cleaning, every variation
@@ -50,7 +48,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import UNUSED
 from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.build.variation import template_name
+from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.report.gates import MINIMUM
 from vouch.report.numbers import SIGNIFICANCE

@@ -1,6 +1,4 @@
-"""Rows of the leaderboard as lines of a terminal: a dataset, variation, output and model each.
-
-Show how often each model is right, how certain it is, and whether it is calibrated.
+"""Show how often each model is right, how certain it is, and whether it is calibrated.
 
 A line for each model, under its dataset, variation and output, the most accurate model first. With --rev
 every number is followed by its change since a revision.
@@ -161,7 +159,7 @@ def label(metric: str, score: str) -> str:
 
 def _number(of: Mapping[tuple[str, str], Mapping[str, Any]], column: tuple[str, str]) -> str:
     """With its interval, but for the rates of texts without an answer: the table is wide."""
-    from vouch.metrics.comparison.leaderboard import READING
+    from vouch.metrics.unranked import READING
 
     row = of.get(column)
     return interval(row if row is None or column[0] not in READING else {**row, "low": None})
@@ -169,7 +167,7 @@ def _number(of: Mapping[tuple[str, str], Mapping[str, Any]], column: tuple[str, 
 
 def _shown(*found: Cells) -> list[tuple[str, str]]:
     """The columns; some only where a line has them, as letter mass, which that of released logits has not."""
-    from vouch.metrics.comparison.leaderboard import READING
+    from vouch.metrics.unranked import READING
 
     known = {column for cells in found for of in cells.values() for column in of}
     columns = [_COLUMNS[0], *((name, "") for name in READING), *_COLUMNS[1:], *_FURTHER]
@@ -270,7 +268,7 @@ def run(options: argparse.Namespace) -> int:
 
 def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
     """A line for each model, dataset and output of these rows of the leaderboard that claims leave out."""
-    from vouch.metrics.comparison.leaderboard import unranked
+    from vouch.metrics.unranked import unranked
     from vouch.report.asides import MARK, REMEDY
 
     away = sorted(unranked(rows), key=lambda place: (place[1], place[0], place[2]))

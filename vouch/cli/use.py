@@ -27,10 +27,11 @@ from vouch.models.released.files import released_models
 from vouch.params.check import check_params
 from vouch.params.project import Released
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, did_you_mean, validated
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import UNUSED, replacing, write_text
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import dumped, loads
 from vouch.tables.results import model_slug
 

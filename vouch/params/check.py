@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.errors import UserError, did_you_mean, parsed, refusal, validated
+from vouch.pipeline.errors import UserError, did_you_mean, refusal
+from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import read_template

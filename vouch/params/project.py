@@ -15,15 +15,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.demo.training.config import Config as TrainConfig
-from vouch.metrics.comparison.leaderboard import Config as CompareConfig
+from vouch.metrics.comparison.config import Config as CompareConfig
 from vouch.metrics.config import Config as ScoreConfig
 from vouch.models.encoders.config import Config as EmbedConfig
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config as ExtractConfig
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.rewrites.table import Config as RewriteConfig
+from vouch.prompts.rewrites.config import Config as RewriteConfig
 from vouch.report.config import Config as ReportConfig
 from vouch.report.items.config import Config as BrowseConfig
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
 

@@ -8,7 +8,7 @@ Words on what a judge says of open answers, what people's decisions make of it, 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from vouch.metrics.comparison.leaderboard import (
+from vouch.metrics.unranked import (
     ACCURACY_RULES,
     JUDGED_RATE,
     LIMITS,

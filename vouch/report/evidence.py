@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from vouch.metrics.comparison.leaderboard import OF_GATE, Place, unranked
+from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.pipeline.errors import UserError
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM

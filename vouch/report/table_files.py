@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison.leaderboard import READING
 from vouch.metrics.intervals import wilson
 from vouch.metrics.join import LOW_MASS_RATE, YES_NO
+from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence

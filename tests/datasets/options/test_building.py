@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.datasets.cleaning.cleaning import Sample
+from vouch.datasets.cleaning.config import Sample
 from vouch.datasets.options.kostumov import key
 from vouch.datasets.options.reform import SCHEMES, Asked, Nouns, choices
 from vouch.pipeline.errors import UserError

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from vouch.datasets.cleaning.cleaning import SCHEMES, DatasetEntry, Options
+from vouch.datasets.cleaning.config import SCHEMES, DatasetEntry, Options
 from vouch.datasets.options import kostumov
 from vouch.datasets.options.kostumov import Choice, key
 from vouch.pipeline.errors import UserError

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from vouch.params.project import Models
-from vouch.pipeline.errors import validated
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load, loads
 
 WORDS = (

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from vouch.metrics.comparison.leaderboard import Config
+from vouch.metrics.comparison.config import Config
 from vouch.metrics.ranking.rankers import (
     RANKERS,
     Task,

@@ -13,7 +13,7 @@ from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.prompts.rows import run_stage
 from vouch.images.opening import render
-from vouch.prompts.rewrites.table import RULES
+from vouch.prompts.rewrites.config import RULES
 from vouch.tables.asked import ITEMS, PROMPTS, ImageStore, images_path, items_path, prompts_path
 
 ROOT = Path(__file__).resolve().parents[3]

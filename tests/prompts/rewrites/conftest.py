@@ -12,7 +12,8 @@ from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.models.loopback_server import Loopback, Reply, serving
 from tests.prompts.rows import family_of, item_row, run_stage
-from vouch.prompts.rewrites.table import RULES, decisions_path
+from vouch.prompts.rewrites.config import RULES
+from vouch.prompts.rewrites.table import decisions_path
 from vouch.tables.answered import Pin, Source, write_pin
 from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 

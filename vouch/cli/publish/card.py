@@ -20,8 +20,8 @@ import yaml
 
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
 from vouch.cli.show import Cells, cells, label, small
-from vouch.metrics.comparison.leaderboard import unranked
 from vouch.metrics.join import LOW_MASS_RATE
+from vouch.metrics.unranked import unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError

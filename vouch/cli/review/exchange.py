@@ -1,12 +1,4 @@
-"""A known order of pictures (depths, counts, sizes) in place of people's decisions about which to exchange.
-
-A file gives two numbers for an item, of its first and of its second picture: how much each has of what the
-question asks for. It is CSV with the columns id, first and second, or, where its name ends in .jsonl, one
-JSON object on a line with `id` (its line number where it has none) and `order`, a list of two numbers; lines
-without `order` count for nothing, so it can be the file of the items itself. Whether more or less wins is
-read off the items' own answers, of each question by itself.
-
-Say which of two pictures wins, so that one can be exchanged to change the answer (variation vs_e).
+"""Say which of two pictures wins, so that one can be exchanged to change the answer (variation vs_e).
 
 Without an option it counts the items that have such a picture. With --export every two pictures that a person
 may compare go into a CSV file with a column `winner` to fill in (first, second, neither); with --import such

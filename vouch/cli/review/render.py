@@ -1,6 +1,4 @@
-"""Folders of pictures and HTML pages without a script, to look at and to judge by.
-
-Write the pictures of a variation as files, to look at.
+"""Write the pictures of a variation as files, to look at.
 
 Of the first items that the variation applies to: each picture as a model would get it, beside those of
 `original`, as PNG files, and a page with the prompts and the correct options. The variation need not be one
@@ -20,7 +18,7 @@ from typing import Any
 
 from vouch.cli.printing import file_argument, long_name, plain
 from vouch.cli.review import project_with
-from vouch.datasets.cleaning.cleaning import DatasetEntry
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder

@@ -35,16 +35,15 @@ from typing import Any
 from PIL import Image
 
 from vouch.datasets.cleaning.cleaning import (
-    DatasetEntry,
     Findings,
     Picture,
-    Sample,
     check,
     clean,
     digest_of,
     examine,
     known_options,
 )
+from vouch.datasets.cleaning.config import DatasetEntry, Sample
 from vouch.datasets.cleaning.second_pass import ItemBuffer
 from vouch.datasets.fetch.hub import locate
 from vouch.datasets.raw import BrokenImage, Expected, LoaderSettings, RawItem, Rejected, Unusable

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.datasets.cleaning import flags
-from vouch.datasets.cleaning.cleaning import Options, Picture, digest_of
+from vouch.datasets.cleaning.cleaning import Picture, digest_of
+from vouch.datasets.cleaning.config import Options
 from vouch.datasets.cleaning.flags import item_flags, respelling, visible
 from vouch.datasets.options import kostumov, reform
 from vouch.datasets.options.kostumov import Choice

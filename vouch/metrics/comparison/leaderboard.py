@@ -1,16 +1,4 @@
-"""Parameters of the comparison, `compare` in params.yaml.
-
-Who has no rank on a dataset, for what was scored is not what the model answers: the gate of all claims.
-
-letters   most of the prompts have low letter mass: it answers in another form (letter_mass.py)
-text      more than a tenth of the texts are undecided: no parser reads them, or they name several options.
-          Of what a judge decided so much counts as undecided as it may have read wrongly by people's
-          decisions: 1 less the lower end of its sensitivity or specificity, all without decisions
-
-An undecided text counts as wrong, so the true accuracy lies between `accuracy` and that plus
-`undecided_rate`. Above a tenth that span is wider than most differences between models.
-
-Every metric of every model in one table, ranked where more or less of it is better.
+"""Every metric of every model in one table, ranked where more or less of it is better.
 
 Published numbers beside ours, in the faithful protocol and in the clean one.
 
@@ -27,91 +15,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field
 
-from vouch.metrics.intervals import CLEAN
-from vouch.metrics.join import LOW_MASS_RATE, MOSTLY
 from vouch.metrics.registry import metrics as declared
-from vouch.metrics.responses import Bools
+from vouch.metrics.unranked import Place, comparable
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, TEXT
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS
 from vouch.tables.results import DIMENSIONS, LEADERBOARD, OVERALL, PUBLISHED, REPRODUCED
-
-
-class Config(BaseModel):
-    """seed: of the bootstrap and of the draws. resamples: how many the bootstrap draws.
-
-    labels, draws: rankings that some labels would give: of how many items, and how often they are drawn.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    seed: int = Field(default=42, ge=0, lt=2**32)
-    resamples: int = Field(default=1000, ge=1, le=1_000_000)
-    labels: int = Field(default=50, ge=2)
-    draws: int = Field(default=200, ge=1, le=1_000_000)
-
-
-UNDECIDED_RATE = "undecided_rate"
-JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
-"""Of a model as judge: the share of the texts that it decided, and the accuracy without it."""
-SENSITIVITY, SPECIFICITY, OPTIONS = "judge_sensitivity", "judge_specificity", "options"
-"""Of a judge by people's decisions; OPTIONS: their score where it read answers to questions with options."""
-READING = ("unparsed_rate", "refusal_rate", "several_rate")
-"""What became of the texts without one answer; the first and the last of them are undecided."""
-WORTH_SAYING = 0.02
-"""Share of undecided texts above which their accuracy is given with its bounds."""
-OF_JUDGE = {(JUDGED_RATE, ""), (SENSITIVITY, OPTIONS), (SPECIFICITY, OPTIONS)}
-LIMITS = {LETTERS: (LOW_MASS_RATE, MOSTLY), TEXT: (UNDECIDED_RATE, 0.1)}
-"""By output the metric that must not be larger."""
-OF_GATE = frozenset([metric for metric, _ in (*LIMITS.values(), *OF_JUDGE)])
-"""Metrics that `unranked` needs."""
-
-Place = tuple[str, str, str]
-"""Model, dataset and output."""
-
-
-def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
-    """Where a limit is passed, by rows of METRICS: clean protocol, all categories.
-
-    Of a dataset without original prompts the first variation by name stands for them.
-    """
-    found: dict[Place, dict[tuple[bool, str], dict[str, Mapping[str, Any]]]] = {}
-    for row in metrics:
-        output, metric = row["output"], row["metric"]
-        of_judge = output == TEXT and (metric, row["score"]) in OF_JUDGE
-        limited = output in LIMITS and metric == LIMITS[output][0]
-        if (of_judge or limited) and (row["protocol"], row["category"]) == (CLEAN, "all"):
-            place, variation = (row["model"], row["dataset"], output), row["variation"]
-            rows = found.setdefault(place, {}).setdefault((variation != ORIGINAL, variation), {})
-            rows[metric] = row
-    firsts = {place: of[min(of)] for place, of in found.items()}
-    return frozenset(
-        place for place, rows in firsts.items() if away_rate(rows, place[2]) > LIMITS[place[2]][1]
-    )
-
-
-def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
-    """What an output's limit is for, with what a judge may have read wrongly. rows: of METRICS by metric."""
-    metric, _ = LIMITS[output]
-    rate = float(rows[metric]["value"]) if metric in rows else 0.0
-    if JUDGED_RATE in rows:
-        lows = [rows[name]["low"] if name in rows else None for name in (SENSITIVITY, SPECIFICITY)]
-        rate += float(rows[JUDGED_RATE]["value"]) * (1 - min(low or 0.0 for low in lows))
-    return rate
-
-
-def unranked_in(metrics: pa.Table) -> frozenset[Place]:
-    """The same of a whole table."""
-    rates = pa.array(sorted(OF_GATE))
-    return unranked(metrics.filter(pc.is_in(metrics["metric"], rates)).to_pylist())
-
-
-def comparable(table: pa.Table, away: Collection[Place]) -> Bools:
-    """[n] by which rows models may be compared: not those of an output of which they are away."""
-    places = pc.binary_join_element_wise(*(table[name] for name in ("model", "dataset", "output")), "\0")
-    return ~np.asarray(pc.is_in(places, pa.array(["\0".join(place) for place in away], pa.string())))
-
 
 SPLIT_ONLY = ("coverage", "set_size", "uacc")
 LEADERBOARD_KEYS = [

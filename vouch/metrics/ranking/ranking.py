@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 from scipy.stats import rankdata
 
+from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import GRAIN
-from vouch.metrics.comparison.leaderboard import Config
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import SHARES, some
 from vouch.metrics.ranking.distances import p_values, spearman, weighted_tau

@@ -14,7 +14,6 @@ import numpy as np
 from vouch.metrics.calibration.calibration import equal_slots, resampled_bins, tally
 from vouch.metrics.calibration.certainty import clustered_entropy
 from vouch.metrics.calibration.figures import OF_BINS, Order, auroc
-from vouch.metrics.comparison.leaderboard import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
 from vouch.metrics.conformal.sets import group_splits
@@ -37,6 +36,7 @@ from vouch.metrics.text.grading import SAID, Graded, grade_texts
 from vouch.metrics.text.judge import Verdicts, judged_rows
 from vouch.metrics.text.parsers import first_mark
 from vouch.metrics.text.texts import VERBALISED, Numbers, Question, TextBlock
+from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from vouch.images.opening import ProcessedPictures, tensor_digest
+from vouch.images.processed_pictures import ProcessedPictures, tensor_digest
 from vouch.models.chat.chat import (
     MACHINE_ERRORS,
     ChatTemplate,

@@ -9,7 +9,7 @@ import os
 
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Engine
-from vouch.models.server.client import read_settings
+from vouch.models.server.settings import read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin
 

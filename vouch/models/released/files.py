@@ -21,7 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from vouch.models.released import forms
 from vouch.pipeline.dag import left_out
-from vouch.pipeline.errors import UserError, did_you_mean, validated
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load
 from vouch.tables.results import model_slug
 

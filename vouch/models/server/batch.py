@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from vouch.models.requests.dataset_requests import DatasetRequests, rounds
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
-from vouch.models.server.client import MAX_BODY, Settings, error_message
+from vouch.models.server.client import MAX_BODY, error_message
 from vouch.models.server.completions import (
     BadAnswer,
     NoLogprobs,
@@ -27,6 +27,7 @@ from vouch.models.server.completions import (
     sound,
 )
 from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, TURNED_DOWN, Job, ServerEngine, jobs
+from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
 from vouch.tables.answered import Pin

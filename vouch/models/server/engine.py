@@ -29,8 +29,9 @@ from vouch.models.requests.engine import (
     letter_flags,
 )
 from vouch.models.server import completions
-from vouch.models.server.client import OPENAI, Client, GivenUp, Settings, Tally, TurnedDown
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
+from vouch.models.server.settings import OPENAI, Settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT

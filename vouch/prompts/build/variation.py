@@ -1,21 +1,8 @@
-"""Parameters of `vary`: some keys of `datasets.NAME`, and `variations`, of params.yaml.
-
-Marks such as `<image 1>`: where in a text a picture goes, or that the text only speaks of it.
-
-After this module a prompt's text holds either no mark, and all pictures go before it, or exactly one
-mark per picture. A mark without a place for a picture reads `image 1`, in words.
-
-Pictures first: with one picture, marks at the ends of a line go (the figure under a question, a
-composite figure with several marks too), marks within a line become words. With several pictures every
-mark becomes words, because the text needs them to tell the pictures apart; so it is with joined ones.
-Pictures at their marks: the first mark of a picture stays, spelled `<image 1>`; later ones become
-words, and pictures that no mark speaks of go first.
-
-What a variation file (vouch/prompts/variations/NAME.py, or a line of _table.py there) gives to `vary`.
+"""What a variation file (vouch/prompts/variations/NAME.py, or a line of _table.py there) gives to `vary`.
 
 A variation file defines
     CHANGES: what it touches, names of PARTS; of two variations in a combination none may be shared
-    EFFECT:  what becomes of the correct answers, of EFFECTS (vouch/tables/asked.py)
+    EFFECT:  what becomes of the correct answers, of EFFECTS (vouch/tables/prompts.py)
     FAMILY:  of PARC (Schmalfuss et al. 2025), of FAMILIES; empty outside of it
     def vary(draft: Draft) -> Draft | Sequence[Draft] | None
 and, where it comes in several strengths, or for any number of tests, LEVELS, the highest, DEFAULT_LEVEL, and
@@ -24,7 +11,7 @@ and, where it comes in several strengths, or for any number of tests, LEVELS, th
 
 `vary` gets a prompt as it stands, at first the item as its source has it (`start`), and gives it back
 changed (`draft._replace`): so variations are done one after the other, and `ls_n+vs_s` needs no file of
-its own. It says what changes and leaves the rendering to vouch/prompts/build/prompts.py: other words are an
+its own. It says what changes and leaves the rendering to vouch/prompts/build/prompt.py: other words are an
 `item` with other texts, another instruction is another `template`, another order of the options is another
 `order`, a disturbed image has another step in `pictures`. It touches what it names in CHANGES and keeps
 the rest of the draft.
@@ -45,46 +32,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import NamedTuple
 
 from vouch.prompts.build.template import Template
 from vouch.tables.asked import IMAGE_MARK
-
-
-class Config(BaseModel):
-    """How one dataset is asked.
-
-    template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
-    (combination.py), in the prompts' order. rows: `all` items, or the `exchangeable` ones: those that the
-    variation vs_e can flip, as PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
-    the same rows.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    template: str
-    variant: str | None = None
-    variations: tuple[str, ...] = Field(min_length=1)
-    rows: Literal["all", "exchangeable"] = "all"
-
-    @property
-    def name(self) -> str:
-        """The template with its variant, as the prompts table has it: `reform_vqa_likelihood`."""
-        return template_name(self.template, self.variant)
-
-
-def template_name(template: str, variant: str | None) -> str:
-    """A template and its variant in one word."""
-    return template if variant is None else f"{template}_{variant}"
-
-
-def config_of(entry: Mapping[str, Any], variations: list[str]) -> Config:
-    """The parameters of a dataset's entry; variations: the profile's, for entries that name none."""
-    own = {key: entry[key] for key in Config.model_fields if entry.get(key) is not None}
-    return Config.model_validate({"variations": variations, **own})
-
 
 _FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
 _BEGIN = "<image"  # of every mark; looked for first, because most texts have none

@@ -1,4 +1,4 @@
-"""Parameters of `rewrite`: `rewrite:` in params.yaml.
+"""Rows of the rewrites table: what the rewriter proposes, what checks say, what people decide. No disk.
 
 What people decide about rewrites: decisions/rewrites/DATASET.csv, under version control.
 
@@ -8,16 +8,12 @@ decision  accept: take the rewriter's words, whatever checks say. reject: make n
           use: take the words in `text`. drop (of `clean`): no prompt at all of this question
 text      the words; with `accept` those that were accepted, so that another rewriter changes nothing
 by, why   who decided and the reason; optional
-
-Rows of the rewrites table: what the rewriter proposes, what checks say, what people decide. No disk.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.asking.engine import Reply
@@ -25,41 +21,6 @@ from vouch.prompts.rewrites.checks import failures
 from vouch.prompts.rewrites.instruction import Task
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
-
-RULES = "vouch/prompts/rewrites/engines/rules.py"
-PINS = "data/models"
-
-
-class Config(BaseModel):
-    """Who rewrites questions, and which datasets get proposals for cleaning.
-
-    rewriter: `vouch/prompts/rewrites/engines/rules.py`, or `data/models/NAME.json`, the pin of a model that
-    writes; a path because the stage depends on it. clean: names of datasets. device, threads, max_tokens
-    (most tokens of a rewrite): for models.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    where: ClassVar[str] = "rewrite"
-    rewriter: str = RULES
-    clean: list[str] = []
-    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
-    threads: int = Field(default=1, ge=1, le=1024)
-    max_tokens: int = Field(default=256, ge=1, le=4096)
-
-    @field_validator("rewriter")
-    @classmethod
-    def _rewriter(cls, value: str) -> str:
-        path = Path(value)
-        if value != RULES and value != f"{PINS}/{path.stem}.json":
-            raise ValueError(f"give {RULES}, or {PINS}/NAME.json with NAME of models or helpers")
-        return value
-
-    @property
-    def model(self) -> str | None:
-        """Name of the model that rewrites, None where rules do."""
-        return None if self.rewriter == RULES else Path(self.rewriter).stem
-
 
 FOLDER = Path("decisions/rewrites")
 NEEDED = ("question", "kind", "decision", "text")

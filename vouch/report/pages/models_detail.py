@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.leaderboard import READING
 from vouch.metrics.text.texts import VERBALISED
+from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.asides import undecided
 from vouch.report.claims import chosen, differing_outputs, representative

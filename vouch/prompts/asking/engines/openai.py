@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vouch.models.requests.engine import Refusal
-from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown, read_settings
-from vouch.models.server.client import Settings as Connection
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.completions import BadAnswer, Completion
 from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done
+from vouch.models.server.settings import Settings as Connection
+from vouch.models.server.settings import read_settings
 from vouch.pipeline.errors import UserError
 from vouch.prompts.asking.engine import Asked, Engine, Reply, Settings, too_long
 from vouch.tables.answered import Pin

@@ -1,0 +1,17 @@
+"""Parameters of the comparison, `compare` in params.yaml."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Config(BaseModel):
+    """seed: of the bootstrap and of the draws. resamples: how many the bootstrap draws.
+
+    labels, draws: rankings that some labels would give: of how many items, and how often they are drawn.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int = Field(default=42, ge=0, lt=2**32)
+    resamples: int = Field(default=1000, ge=1, le=1_000_000)
+    labels: int = Field(default=50, ge=2)
+    draws: int = Field(default=200, ge=1, le=1_000_000)

@@ -1,0 +1,85 @@
+"""What pydantic finds wrong with a file's content, in lines that a person can act on."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from vouch.pipeline.errors import did_you_mean, refusal
+
+T = TypeVar("T", bound=BaseModel)
+NAME = r"^[a-z][a-z0-9_]*$"
+"""What names of datasets, models and the like are made of."""
+_NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
+
+
+def validated(model: type[T], values: Any, where: str) -> T:
+    """The content of a file as its model has it. where: the file. Raises UserError with all problems."""
+    found, problems = parsed(model, values)
+    if found is None:
+        raise refusal(where, problems)
+    return found
+
+
+def parsed(model: type[T], values: Any) -> tuple[T | None, list[str]]:
+    """The content of a file as its model has it, or a line for each problem that it has."""
+    # no model here has a use for them, and YAML can say them
+    endless = [f"{key}: Input should be a finite number, found {value}" for key, value in _not_finite(values)]
+    if endless:
+        return None, endless
+    try:
+        return model.model_validate(values, strict=True), []  # `true` is no seed, "0.1" no share
+    except ValidationError as error:
+        # a misspelt key is two problems, unknown and missing; the unknown one says more
+        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        return None, [_explained(one, model) for one in found]
+
+
+def _not_finite(values: Any, key: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(values, float) and not math.isfinite(values):
+        yield key or "the whole file", values
+    elif isinstance(values, dict | list):
+        for name, value in values.items() if isinstance(values, dict) else enumerate(values):
+            yield from _not_finite(value, f"{key}.{name}" if key else str(name))
+
+
+def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """One problem of a validation: key, what is wrong, valid keys."""
+    key = ".".join(f"{part!s:.60}" for part in problem["loc"] if part not in _NO_KEYS) or "the whole file"
+    if problem["type"] == "extra_forbidden":
+        known = _keys_at(model, problem["loc"][:-1])
+        return f"unknown key {key}; {did_you_mean(str(problem['loc'][-1]), known)}"
+    if problem["type"] == "missing":
+        said = _field_at(model, problem["loc"])
+        return f"key {key} is missing; add it{said and f': {said}'}"
+    message = problem["msg"].removeprefix("Value error, ")
+    if tag := str(problem.get("ctx", {}).get("tag", "")):
+        message = message.replace(tag, tag[:60])
+    if problem.get("ctx", {}).get("pattern") == NAME:
+        message = "a name is a lower-case letter, then lower-case letters, digits and _"
+    return f"{key}: {message}, found {str(problem['input'])[:60]!r}"
+
+
+def _field_at(model: type[BaseModel], path: Sequence[Any]) -> str:
+    """What the field at a path of a nested model says of itself."""
+    level = _level_at(model, path[:-1])
+    field = getattr(level, "model_fields", {}).get(path[-1])
+    return (field and field.description) or ""
+
+
+def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
+    """Valid keys at a path of a nested model, empty where the path leaves the models."""
+    level = _level_at(model, path)
+    return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
+
+
+def _level_at(model: type[BaseModel], path: Iterable[Any]) -> Any:
+    level: Any = model
+    for part in path:
+        fields: dict[str, Any] = getattr(level, "model_fields", {})
+        field = fields.get(str(part))
+        annotation = field.annotation if field else level
+        arguments = getattr(annotation, "__args__", ())
+        level = next((kind for kind in reversed(arguments) if kind is not type(None)), annotation)
+    return level

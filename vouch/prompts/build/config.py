@@ -1,0 +1,39 @@
+"""Parameters of `vary`: some keys of `datasets.NAME`, and `variations`, of params.yaml."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Config(BaseModel):
+    """How one dataset is asked.
+
+    template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
+    (combination.py), in the prompts' order. rows: `all` items, or the `exchangeable` ones: those that the
+    variation vs_e can flip, as PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
+    the same rows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    template: str
+    variant: str | None = None
+    variations: tuple[str, ...] = Field(min_length=1)
+    rows: Literal["all", "exchangeable"] = "all"
+
+    @property
+    def name(self) -> str:
+        """The template with its variant, as the prompts table has it: `reform_vqa_likelihood`."""
+        return template_name(self.template, self.variant)
+
+
+def template_name(template: str, variant: str | None) -> str:
+    """A template and its variant in one word."""
+    return template if variant is None else f"{template}_{variant}"
+
+
+def config_of(entry: Mapping[str, Any], variations: list[str]) -> Config:
+    """The parameters of a dataset's entry; variations: the profile's, for entries that name none."""
+    own = {key: entry[key] for key in Config.model_fields if entry.get(key) is not None}
+    return Config.model_validate({"variations": variations, **own})

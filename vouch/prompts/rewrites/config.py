@@ -1,0 +1,40 @@
+"""Parameters of `rewrite`: `rewrite:` in params.yaml."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+RULES = "vouch/prompts/rewrites/engines/rules.py"
+PINS = "data/models"
+
+
+class Config(BaseModel):
+    """Who rewrites questions, and which datasets get proposals for cleaning.
+
+    rewriter: `vouch/prompts/rewrites/engines/rules.py`, or `data/models/NAME.json`, the pin of a model that
+    writes; a path because the stage depends on it. clean: names of datasets. device, threads, max_tokens
+    (most tokens of a rewrite): for models.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    where: ClassVar[str] = "rewrite"
+    rewriter: str = RULES
+    clean: list[str] = []
+    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    threads: int = Field(default=1, ge=1, le=1024)
+    max_tokens: int = Field(default=256, ge=1, le=4096)
+
+    @field_validator("rewriter")
+    @classmethod
+    def _rewriter(cls, value: str) -> str:
+        path = Path(value)
+        if value != RULES and value != f"{PINS}/{path.stem}.json":
+            raise ValueError(f"give {RULES}, or {PINS}/NAME.json with NAME of models or helpers")
+        return value
+
+    @property
+    def model(self) -> str | None:
+        """Name of the model that rewrites, None where rules do."""
+        return None if self.rewriter == RULES else Path(self.rewriter).stem
