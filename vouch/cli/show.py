@@ -269,7 +269,7 @@ def run(options: argparse.Namespace) -> int:
 def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
     """A line for each model, dataset and output of these rows of the leaderboard that claims leave out."""
     from vouch.metrics.unranked import unranked
-    from vouch.report.asides import MARK, REMEDY
+    from vouch.report.caveats import MARK, REMEDY
 
     away = sorted(unranked(rows), key=lambda place: (place[1], place[0], place[2]))
     lines = [f"{dataset}: {model} {MARK[output]}. {REMEDY[output]}" for model, dataset, output in away]
@@ -278,7 +278,7 @@ def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def undecided(now: Cells) -> str:
     """Lines on the texts that are undecided or that a judge read: what that does to the accuracy."""
-    from vouch.report.asides import OF_READING, bounds, of_judge
+    from vouch.report.caveats import OF_READING, bounds, of_judge
 
     lines = []
     for key in ordered(now):

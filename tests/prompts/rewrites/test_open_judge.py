@@ -23,7 +23,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.judge.open_answer import prompt, verdict
 from vouch.prompts.judge.quoting import words
-from vouch.report.asides import of_judge
+from vouch.report.caveats import of_judge
 from vouch.tables.answered import (
     JUDGED,
     RESPONSES,
