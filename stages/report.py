@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from vouch import papers
+import vouch.papers
 from vouch.metrics.config import Config as ScoreConfig
 from vouch.papers.models import facts
 from vouch.params.start import run_stage
@@ -28,7 +28,7 @@ def main(run: Run) -> None:
     scoring = Scoring(alpha=score.main_alpha, **told)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
     config, watch = Config.model_validate(run.params["report"]), partial(run.progress, label="figures")
-    write(config, evidence, watch, Registry(pages, papers))
+    write(config, evidence, watch, Registry(pages, vouch.papers))
 
 
 if __name__ == "__main__":

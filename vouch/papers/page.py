@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 from markupsafe import Markup
 
-from vouch import papers
+import vouch.papers
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
@@ -61,7 +61,7 @@ def build_papers(evidence: Evidence) -> tuple[Review, ...]:
     Those come first that have most published figures beside ours, then with most shown.
     """
     lookup, here = Lookup(evidence), set(evidence.datasets)
-    known = declared(papers, Paper)
+    known = declared(vouch.papers, Paper)
     reviews = [review(paper, lookup) for paper in known if here & set(paper.datasets)]
     shown = [found for found in reviews if found.shown]
     return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
