@@ -10,7 +10,7 @@ import pytest
 from dvc.repo import Repo
 
 from tests.cli.test_show import row
-from vouch.cli.history import history, leaderboard_at
+from vouch.cli.show import history, leaderboard_at
 from vouch.pipeline.errors import UserError
 from vouch.tables.results import LEADERBOARD
 

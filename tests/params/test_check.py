@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vouch.cli.entries import with_defaults
+from vouch.cli.entries import as_params
 from vouch.params.check import check_params
 from vouch.params.project import NAMED, OF_ENTRY, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
@@ -235,14 +235,14 @@ def test_only_data_and_models_have_no_default() -> None:
     keys = [key for key, _ in left_out(own)]
     assert re.findall(r"- key (\S+) is missing", said) == keys
     assert keys[-1] == "datasets.kites.loader"
-    text = with_defaults(
+    text = as_params(
         "datasets: {kites: {source: ../kites, template: plain}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n",
         "x",
     )
     values = loads(text, "x")
     assert check_params(values, "x") and read_dag(params=values).stages
-    assert values["score"] == {"splits": 7, "alpha": 0.1} and with_defaults(text, "x") == text
-    assert with_defaults((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (
+    assert values["score"] == {"splits": 7, "alpha": 0.1} and as_params(text, "x") == text
+    assert as_params((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (
         ROOT / "params.yaml"
     ).read_text("utf-8")
 

@@ -1,22 +1,4 @@
-"""Compare two models on the same prompts: which is right more often, and is the difference real?
-
-Also whose prediction sets are smaller, who is better calibrated, which questions only one of them answers
-correctly, and in which categories they differ most. Always A minus B, in the clean protocol.
-
-p is that of the report: corrected by Holm's method over all pairs of models on all datasets and clustered by
-groups of copied questions; for variations other than `original` it is that of this one pair. The minimum
-detectable effect is the smallest true difference that four of five studies of this size would find.
-
---fail-if is a gate for CI: the exit status is 3 where a rule about A minus B holds on any dataset and output
-that either model has, and 1 where one of these cannot be judged. Rules name accuracy, p, coverage_lac, ece,
-set_size_lac and set_size_aps; accuracy.low and accuracy.high end the interval, those of set sizes likewise.
-
-Examples:
-  vouch compare llava_v1_5_7b blip2
-  vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
-  vouch compare llava_v1_5_7b blip2 --json
-  vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
-"""
+"""`vouch compare`: two models on the same prompts."""
 
 import argparse
 import math
@@ -30,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binomtest
 
+from vouch.cli.command import argument, command, json_argument
 from vouch.cli.gate import FAILED, failures, rule
 from vouch.cli.printing import (
     as_json,
     check_name,
     interval,
-    json_option,
     long_name,
     number,
     plain,
@@ -238,21 +220,44 @@ _COLUMNS = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch compare`."""
-    parser.add_argument("first", metavar="A", help="a model, as params.yaml names it")
-    parser.add_argument("second", metavar="B", help="another one")
-    parser.add_argument("--dataset", help="only this dataset")
-    parser.add_argument("--variation", default=ORIGINAL, help="code of a variation (default: %(default)s)")
-    parser.add_argument("--output", choices=OUTPUTS, help="only this output")
-    json_option(parser, "all categories, full precision")
-    parser.add_argument(
+@command(
+    "compare",
+    "two models on the same prompts: which is better, and is the difference real",
+    argument("first", metavar="A", names="models", help="a model of params.yaml"),
+    argument("second", metavar="B", names="models", help="another one"),
+    argument("--dataset", names="datasets", help="only this dataset"),
+    argument(
+        "--variation", names="variations", default=ORIGINAL, help="code of a variation (default: %(default)s)"
+    ),
+    argument("--output", choices=OUTPUTS, help="only this request type"),
+    json_argument("all categories, full precision"),
+    argument(
         "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
-    )
-
-
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Prints three tables, or JSON."""
+    """Compare two models on the same prompts: which is correct more often, and is the difference real?
+
+    It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
+    one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
+    in the clean protocol.
+
+    p is that of the report: corrected by Holm's method over all pairs of models on all datasets, and
+    clustered by groups of copied questions. For variations other than `original` it is that of this one pair.
+    The minimum detectable effect is the smallest true difference that a study of this size detects with 80 %
+    power.
+
+    --fail-if is a gate for CI. The exit status is 3 if a rule about A minus B holds on any dataset and
+    request type that either model has, and 1 if a rule cannot be evaluated on one of these. Rules name
+    accuracy, p, coverage_lac, ece, set_size_lac and set_size_aps; accuracy.low and accuracy.high are the ends
+    of its interval, and set sizes have them too.
+
+    Examples:
+      vouch compare llava_v1_5_7b blip2
+      vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
+      vouch compare llava_v1_5_7b blip2 --json
+      vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
+    """
     gate = list(map(rule, options.fail_if))
     config = check_project().compare
     every = _leaderboard(options)

@@ -1,4 +1,4 @@
-"""Entries of models.lock and params.yaml, changed: comments, order and quotes stay as people left them."""
+"""models.lock and profiles, edited: comments, order of keys and quotes stay as people left them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +10,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.params.project import left_out
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.yaml12 import dumped, loads
 
 PROFILES = Path("profiles")
@@ -34,13 +35,20 @@ def edited(document: Any) -> str:
     return dumped(document, editor())
 
 
-def with_defaults(text: str, where: str) -> str:
-    """A profile as params.yaml: with the defaults of what it leaves out. Raises UserError for no YAML."""
+def as_params(text: str, where: str) -> str:
+    """The text of params.yaml that a profile gives: renamed keys have their new names, missing ones their
+    defaults. Raises UserError for no YAML."""
     text = text.replace(f"{MODELINE}../", MODELINE, 1)
-    missing = dict(left_out(loads(text, where)))
-    if not missing:
+    values = loads(text, where)
+    renamed = list(renamed_keys(values))
+    for old, new in renamed:
+        rename_key(values, old, new)
+    missing = dict(left_out(values))
+    if not missing and not renamed:
         return text
     document = editor().load(text)
+    for old, new in renamed:
+        rename_key(document, old, new)
     for key, value in missing.items():
         *parents, last = key.split(".")
         level = document
@@ -54,12 +62,12 @@ def with_defaults(text: str, where: str) -> str:
 
 
 def copies_of(params: bytes) -> list[Path]:
-    """The profiles that a params.yaml is: as they stand, or as `vouch use` writes them."""
+    """The profiles that params.yaml is a copy of: as they are, or as `vouch use` writes them."""
 
     def forms(profile: Path) -> tuple[bytes, ...]:
         content = profile.read_bytes()
         try:
-            return content, with_defaults(content.decode(), str(profile)).encode()
+            return content, as_params(content.decode(), str(profile)).encode()
         except (UserError, UnicodeDecodeError):
             return (content,)
 
@@ -71,9 +79,9 @@ def _flowing(value: Any) -> Any:
     if isinstance(value, dict):
         return flow(**{key: _flowing(inner) for key, inner in value.items()})
     if isinstance(value, list):
-        found = CommentedSeq(value)
-        found.fa.set_flow_style()
-        return found
+        sequence = CommentedSeq(value)
+        sequence.fa.set_flow_style()
+        return sequence
     return value
 
 

@@ -1,19 +1,11 @@
-"""Download what the profile reads from the network: datasets with an `origin`, and the weights of hub models.
-
-Datasets go into .vouch/sources, weights into the hub's own cache. What is there already is verified and left
-alone. What cannot be fetched is named, a line each, and the others go on. Without a pinned commit or digest
-(`unpinned`) the newest edition is taken, and named.
-
-Examples:
-  vouch fetch
-  vouch fetch mmbench llava_v1_5_7b
-"""
+"""`vouch fetch`: the datasets and weights that a profile reads from the network."""
 
 import argparse
 import sys
 from importlib import import_module
 from pathlib import Path
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import check_name, plain
 from vouch.datasets.fetch.download import Found
 from vouch.datasets.fetch.hub import fetch
@@ -25,13 +17,22 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch fetch`."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets and models; default: all")
-
-
+@command(
+    "fetch",
+    "download the datasets and weights that the profile needs",
+    argument("names", names="sources", nargs="*", metavar="NAME", help="datasets and models; default: all"),
+)
 def run(options: argparse.Namespace) -> int:
-    """Fetches, and says what each name is now; what does not come has its line, and the others go on."""
+    """Download what the profile reads from the network: datasets with an `origin`, and weights of hub models.
+
+    Datasets go into .vouch/sources, weights into the hub's own cache. Files that are already there are
+    verified and left alone. Whatever cannot be fetched is reported in a line, and the others go on. Without a
+    pinned commit or digest (`unpinned`) the newest version is taken, and named.
+
+    Examples:
+      vouch fetch
+      vouch fetch mmbench llava_v1_5_7b
+    """
     project = check_project()
     origins = {
         name: entry.origin

@@ -1,14 +1,4 @@
-"""Show one question: its options, pictures and flags, and what every model answered in every variation.
-
-Each line has the answer, how confident the model was, the members of its LAC and APS prediction sets (for
-items that calibrate, which have none in the faithful protocol: `about` the mean size), and how the answer
-compares with that to the original prompt. Where a variation keeps the correct answer: same or flipped. Where
-it changes the correct answer, and the original was answered correctly: flipped or not_flipped.
-
-Examples:
-  vouch item kite-004 --dataset kites
-  vouch item kite-004 --dataset kites --model tiny_a --pictures seen
-"""
+"""`vouch item`: one question, and what every model answered to it."""
 
 import argparse
 import math
@@ -20,12 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from vouch.cli.command import argument, command, json_argument, path_argument
 from vouch.cli.printing import (
     as_json,
     check_name,
     cut,
-    file_argument,
-    json_option,
     long_name,
     number,
     plain,
@@ -163,22 +152,31 @@ def against(rows: Sequence[Row]) -> list[str]:
 WIDTH = 60  # characters of a text in a table; --json has it whole
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch item`."""
-    parser.add_argument("id", help="id of the question, as in the tables and the report")
-    parser.add_argument("--dataset", help="where several datasets have that id")
-    parser.add_argument("--model", help="only this model")
-    json_option(parser, "whole texts")
-    parser.add_argument(
+@command(
+    "item",
+    "one question: what every model answered, in every variation",
+    argument("id", names="items", help="id of the question, as in the tables and the report"),
+    argument("--dataset", names="datasets", help="needed if several datasets have that id"),
+    argument("--model", names="models", help="only this model"),
+    json_argument("whole texts"),
+    path_argument(
         "--pictures",
-        type=file_argument,
         metavar="FOLDER",
-        help="write the pictures there as PNG, as models see them in each variation",
-    )
-
-
+        help="write the images there as PNG, as models see them in each variation",
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Prints the item."""
+    """Show one question: its options, images and flags, and what every model answered in every variation.
+
+    Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
+    the answer compares with the one to the original prompt. Items that calibrate have no sets in the faithful
+    protocol; for them `about` gives the mean size. A variation that keeps the correct answer has `same` or
+    `flipped`. One that changes it has `flipped` or `not_flipped` if the original was answered correctly.
+
+    Examples:
+      vouch item kite-004 --dataset kites
+      vouch item kite-004 --dataset kites --model tiny_a --pictures seen
+    """
     dataset, item = find_item(options.id, options.dataset)
     if options.model is not None:
         check_name("model", options.model, models(dataset), outcomes_path(dataset))

@@ -1,20 +1,4 @@
-"""Pin models and datasets, so that a run tomorrow uses the same bytes.
-
-A model: the commit of its hub repository, or what its folder holds, and the SHA-256 of every file it is
-loaded from go into models.lock. What people wrote there stays; only the digests are replaced, and what is
-missing (commit, engine, dtype, parameters, licence) is filled in. No weights are downloaded.
-
-A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its files, goes into
-params.yaml and into the profile that this is a copy of.
-
-A commit that is known stays, and it is said where its repository has moved on; --revision main follows.
-
-Examples:
-  vouch lock                                     everything of the profile without a commit or digests
-  vouch lock llava_v1_5_7b mmbench
-  vouch lock llava_v1_5_7b --revision main       the latest commit
-  vouch lock my_model --repo OWNER/NAME          a new entry of models.lock
-"""
+"""`vouch lock`: models and datasets, pinned to a commit or to the digests of their files."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -23,6 +7,7 @@ from pathlib import Path
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
+from vouch.cli.command import argument, command
 from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of, fetch
@@ -112,23 +97,41 @@ def moved_on(name: str, commit: str, head: str) -> str:
     return f"; {BRANCH} has moved on to {head[:12]}, `vouch lock {name} --revision {BRANCH}` follows"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch lock`."""
-    parser.add_argument(
+@command(
+    "lock",
+    "pin models and datasets to a commit, or to the digests of their files",
+    argument(
         "names",
+        names="sources",
         nargs="*",
         metavar="NAME",
-        help="models of models.lock (a new one needs --repo) and datasets; default: all of the present "
-        "profile that come from the network and lack a commit or digests",
-    )
-    parser.add_argument("--repo", metavar="OWNER/NAME", help="repository of the hub")
-    parser.add_argument(
-        "--revision", help=f"branch, tag or commit to resolve, default: the known commit, else {BRANCH}"
-    )
-
-
+        help="models of models.lock (a new one needs --repo) and datasets; default: everything in the "
+        "present profile that comes from the network and lacks a commit or digests",
+    ),
+    argument("--repo", metavar="OWNER/NAME", help="repository of the hub"),
+    argument(
+        "--revision", help=f"branch, tag or commit to resolve; default: the known commit, else {BRANCH}"
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Rewrites entries of models.lock and params.yaml, one after the other."""
+    """Pin models and datasets, so that a run tomorrow uses the same bytes.
+
+    For a model, models.lock gets the commit of its hub repository, and the SHA-256 of every file that the
+    model is loaded from. What people wrote there stays: only digests are replaced, and what is missing
+    (commit, engine, dtype, parameters, licence) is filled in. No weights are downloaded. A model in a folder
+    is pinned by what the folder holds.
+
+    For a dataset with an `origin`, the commit of its hub repository or the SHA-256 of its files goes into
+    params.yaml, and into the profile that params.yaml is a copy of.
+
+    A known commit stays, and a line says if its repository has moved on; --revision main follows it.
+
+    Examples:
+      vouch lock                                     everything in the profile without a commit or digests
+      vouch lock llava_v1_5_7b mmbench
+      vouch lock llava_v1_5_7b --revision main       the latest commit
+      vouch lock my_model --repo OWNER/NAME          a new entry of models.lock
+    """
     if not MODELS.is_file():
         raise UserError(f"{MODELS}: no such file; restore it from version control")
     if (options.repo or options.revision) and len(options.names) != 1:

@@ -1,15 +1,4 @@
-"""Begin with your own data and models: write a profile that names them and nothing else.
-
-Every other key has a default; `vouch use` writes them all into params.yaml. A folder of data holds
-items.jsonl and pictures (docs/add-a-dataset.md). A model is a folder of weights or of released answers,
-a repository of the hub (pinned in models.lock; needs the network), or a server that speaks OpenAI's protocol
-(an entry of models.lock; write URL#NAME if it serves several models).
-
-Examples:
-  vouch new mine --data ../kites --model ../weights/my-model
-  vouch new mine --data ../kites --data ../signs --model hub:OWNER/NAME --model http://127.0.0.1:8000/v1
-  then: vouch use mine; dvc repro
-"""
+"""`vouch new`: a profile of your own data and models."""
 
 import argparse
 import os
@@ -19,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.entries import MODELINE, PROFILES, edited, editor, flow, with_defaults
+from vouch.cli.command import FILES, argument, command
+from vouch.cli.entries import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
+from vouch.cli.schema import FOLDER
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
-from vouch.params.schema import FOLDER
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
@@ -39,29 +29,47 @@ ITEMS = jsonl.Settings().file
 TEMPLATE = "plain"  # which adds no options to those that the user wrote
 
 
-def _place(given: str) -> str:
+def _absolute(given: str) -> str:
     """A folder as it is from the working directory of the person, before the command changes to the root."""
     return given if given.startswith(HUB) or SERVER.match(given) else os.path.abspath(given)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch new`."""
-    parser.add_argument("name", help="of the profile: profiles/NAME.yaml")
-    parser.add_argument(
+@command(
+    "new",
+    "begin with your own data and models (writes a profile)",
+    argument("name", help="name of the profile: profiles/NAME.yaml"),
+    argument(
         *("--data", "-d"),
+        names=FILES,
         action="append",
         required=True,
-        type=_place,
+        type=_absolute,
         metavar="FOLDER",
         help=f"holds {ITEMS}",
-    )
-    parser.add_argument(
-        *("--model", "-m"), action="append", required=True, type=_place, metavar="FOLDER|hub:OWNER/NAME|URL"
-    )
-
-
+    ),
+    argument(
+        *("--model", "-m"),
+        names=FILES,
+        action="append",
+        required=True,
+        type=_absolute,
+        metavar="FOLDER|hub:OWNER/NAME|URL",
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Writes the profile, and entries of models.lock where models need them."""
+    """Begin with your own data and models: write a profile that names them and nothing else.
+
+    Every other key has a default; `vouch use` writes them all into params.yaml. A data folder holds
+    items.jsonl and images (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
+    released answers; a repository of the hub, which is pinned in models.lock and needs the network; or a
+    server that speaks OpenAI's protocol, which becomes an entry of models.lock (write URL#NAME if it serves
+    several models).
+
+    Examples:
+      vouch new mine --data ../kites --model ../weights/my-model
+      vouch new mine --data ../kites --data ../signs --model hub:OWNER/NAME --model http://127.0.0.1:8000/v1
+      then: vouch use mine; dvc repro
+    """
     path = PROFILES / f"{options.name}.yaml"
     if not re.fullmatch(NAME, options.name):
         raise UserError(
@@ -83,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if lock != before:
             write_text(MODELS, lock)
-        check_params(loads(with_defaults(text, str(path)), str(path)), str(path))
+        check_params(loads(as_params(text, str(path)), str(path)), str(path))
     except UserError:
         write_text(MODELS, before)
         raise

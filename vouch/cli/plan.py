@@ -1,18 +1,4 @@
-"""Say what would run before anything runs: datasets, models, prompts, forward passes, GPU hours, stages.
-
-Of the present params.yaml, or of another profile, which changes nothing and needs neither a network nor data.
-A dataset without prompts yet has `at most` so many: what its loader counts before cleaning, every variation
-applied to each item of a kind that it can apply to. `about`: the number of items or rotations is a guess.
-
-Forward passes are a lower bound: texts need one a token, models that keep the size of pictures one a row, and
-passes over the pictures' prefixes are not counted. Answers in the work cache are not asked again.
-
-Examples:
-  vouch plan
-  vouch plan --json                      for programs
-  vouch plan kostumov                    the size of a study, before `vouch use kostumov`
-  vouch plan --power 3                   can it find a difference of 3 points, and if not, what would?
-"""
+"""What a run would do: how much it asks of the models, what that costs, and which stages are stale."""
 
 import argparse
 from collections import Counter
@@ -22,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from vouch.cli.command import argument, command, json_argument
 from vouch.cli.counts import (
     Count,
     Items,
@@ -37,7 +24,7 @@ from vouch.cli.counts import (
     variations_of,
 )
 from vouch.cli.entries import PROFILES
-from vouch.cli.printing import and_more, as_json, json_option, plain, table
+from vouch.cli.printing import and_more, as_json, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.metrics.comparison.resampling import deviation, finds, questions_for
@@ -179,34 +166,58 @@ def _hours(project: Project, name: str, count: Count) -> float | None:
     return sum(found) if found else None
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch plan`."""
-    parser.add_argument("profile", nargs="?", help="a file in profiles/, without .yaml; default: params.yaml")
-    parser.add_argument(
+@command(
+    "plan",
+    "what would run, and how much it would ask of the models",
+    argument(
+        "profile",
+        nargs="?",
+        names="profiles",
+        help="a file in profiles/, without .yaml; default: params.yaml",
+    ),
+    argument(
         "--power",
         metavar="POINTS",
         nargs="?",
         type=float,
         const=5.0,
-        help="which differences of accuracy the questions find, and how many find this one; default: 5",
-    )
-    parser.add_argument(
+        help="show which differences of accuracy the questions can detect, and how many questions would "
+        "detect this one; default: 5",
+    ),
+    argument(
         "--discordant",
         type=float,
         default=0.2,
-        help="of questions without results: share on which just one of two models is right; default: 0.2",
-    )
-    parser.add_argument(
+        help="for datasets without results: share of questions that just one of two models answers "
+        "correctly; default: 0.2",
+    ),
+    argument(
         "--design",
         type=float,
         default=1.0,
-        help="likewise: 1 + (questions of a group - 1) x their correlation; default: 1",
-    )
-    json_option(parser)
-
-
+        help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: 1",
+    ),
+    json_argument(),
+)
 def run(options: argparse.Namespace) -> int:
-    """Prints the plan."""
+    """Show what would run before anything runs: datasets, models, prompts, forward passes, GPU hours and
+    stages.
+
+    The plan is that of the present params.yaml, or of another profile, which changes nothing and needs
+    neither a network nor data. Where a dataset has no prompts yet, the number is `at most`: every item that
+    the loader counts before cleaning, with every variation that can apply to it. `about` says that the number
+    of items or of option rotations is a guess.
+
+    Forward passes are a lower bound. Generated text needs one pass a token, models that keep the size of
+    images need one pass a row, and passes over the shared image prefixes are not counted. Answers in the work
+    cache are not asked for again.
+
+    Examples:
+      vouch plan
+      vouch plan --json                      for programs
+      vouch plan kostumov                    the size of a study, before `vouch use kostumov`
+      vouch plan --power 3                   can it detect a difference of 3 points, and if not, what would?
+    """
     where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)

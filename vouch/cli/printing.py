@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
@@ -56,19 +55,9 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
-def json_option(parser: Any, what: str = "") -> None:
-    """`--json`, the same for every command. parser: an ArgumentParser or a group of its arguments."""
-    parser.add_argument("--json", action="store_true", help=f"for programs{what and f': {what}'}")
-
-
 def and_more(names: Sequence[object], kind: str = "") -> str:
     """` and 2 more` where there are three names, nothing where there is one."""
     return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""
-
-
-def file_argument(name: str) -> Path:
-    """An argument that names a file: commands change into the root of the checkout before they use it."""
-    return Path(name).absolute()
 
 
 def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:

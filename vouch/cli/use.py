@@ -1,15 +1,4 @@
-"""Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
-
-A profile is a params.yaml in profiles/. Results are recorded first: after switching back,
-`dvc repro` restores them without computing. A params.yaml of your own, which no profile equals, is kept in
-.vouch/params. Where a profile has a section `released` ({path, datasets}: a folder laid out as
-VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
-
-Examples:
-  vouch use small
-  vouch use demo --set score.alpha=0.2
-  vouch use released --set released.path=FOLDER
-"""
+"""`vouch use`: another profile becomes params.yaml."""
 
 import argparse
 import hashlib
@@ -19,41 +8,57 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from vouch.cli.entries import PROFILES, copies_of, with_defaults
+from vouch.cli.command import argument, command
+from vouch.cli.entries import PROFILES, as_params, copies_of
 from vouch.cli.printing import check_name, plain
-from vouch.cli.store.prune import Pruning, prune
-from vouch.cli.store.sync import record
+from vouch.cli.store.dvc import record
+from vouch.cli.store.unused import Pruning, prune
 from vouch.models.released.files import released_models
 from vouch.params.check import check_params
 from vouch.params.project import Released
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import UNUSED, replacing, write_text
+from vouch.pipeline.renamed import renamed_keys
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated
-from vouch.pipeline.yaml12 import dumped, loads
+from vouch.pipeline.yaml12 import dumped, load, loads
 from vouch.tables.results import model_slug
 
 BEFORE = Path(".vouch/params")
 RESTORE = "`vouch store restore` brings them back"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch use`."""
-    parser.add_argument("name", help="a file in profiles/, without .yaml")
-    parser.add_argument(
+@command(
+    "use",
+    "switch to another profile (writes params.yaml)",
+    argument("name", names="profiles", help="a file in profiles/, without .yaml"),
+    argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         help="change one value, e.g. score.alpha=0.2",
-    )
-
-
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Writes params.yaml and prunes."""
+    """Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
+
+    A profile is a params.yaml in profiles/. Results are recorded first, so `dvc repro` restores them without
+    computing anything when you switch back. If no profile equals your params.yaml, it is kept in
+    .vouch/params. A profile may have a section `released` ({path, datasets}) that names a folder of released
+    answers, laid out as VLM-Uncertainty-Bench releases its files; the datasets and models found there are
+    written out.
+
+    Examples:
+      vouch use small
+      vouch use demo --set score.alpha=0.2
+      vouch use released --set released.path=FOLDER
+    """
     text = profile_text(options.name, options.set)
+    for old, new in renamed_keys(load(PROFILES / f"{options.name}.yaml")):
+        print(f"use: key {old} of the profile is now {new}; params.yaml has the new name")
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     if Path(PARAMS).exists():
         _record_results()
@@ -113,7 +118,7 @@ def profile_text(name: str, settings: list[str]) -> str:
     """The params.yaml of a profile, with `--set` applied. Raises UserError."""
     check_name("profile", name, [file.stem for file in PROFILES.glob("*.yaml")], PROFILES)
     path = PROFILES / f"{name}.yaml"
-    text = with_defaults(path.read_text(encoding="utf-8"), str(path))
+    text = as_params(path.read_text(encoding="utf-8"), str(path))
     values = loads(text, str(path))
     if not settings and "released" not in values:
         return text

@@ -1,14 +1,4 @@
-"""Watch a run: stages done and running, how fast and how long still, memory of GPUs, the last errors.
-
-Whoever runs the stages, here or on other machines that share this folder: what is shown comes from records
-that stages keep in .vouch (receipts of those that are done, how far the others are). On a terminal one table
-is kept up to date; elsewhere a line is printed now and then, for a log. Ends when every stage is up to date.
-
-Examples:
-  vouch watch
-  vouch watch --once
-  vouch watch --every 60 >> run.log &
-"""
+"""`vouch watch`: how far a run is, from the records that its stages keep in .vouch."""
 
 import argparse
 import math
@@ -24,6 +14,7 @@ from typing import Annotated, Any
 import psutil
 from pydantic import BaseModel, Field
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import cut, plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.run import RUNNING
@@ -33,12 +24,6 @@ ERRORS = 3  # shown at most
 SHORTEST, LONGEST = 0.1, 86_400.0  # seconds from one look to the next
 KILLED = "was killed; run it again, finished answers are kept"
 _MEMORY = ["nvidia-smi", "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits"]
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch watch`."""
-    parser.add_argument("--every", type=_seconds, metavar="SECONDS", help="default: 1 on a terminal, else 15")
-    parser.add_argument("--once", action="store_true", help="say how it stands, and end")
 
 
 def _seconds(text: str) -> float:
@@ -193,8 +178,25 @@ def screen(seen: Seen) -> Any:
     return Group(head, *([table] if seen.running else []), *tail)
 
 
+@command(
+    "watch",
+    "how far a run is, how long it will take, and the last errors",
+    argument("--every", type=_seconds, metavar="SECONDS", help="default: 1 on a terminal, otherwise 15"),
+    argument("--once", action="store_true", help="print the state once, and end"),
+)
 def run(options: argparse.Namespace) -> int:
-    """Shows, until every stage is done."""
+    """Watch a run: which stages are done or running, their speed, the time left, GPU memory and the last
+    errors.
+
+    It does not matter who runs the stages, here or on other machines that share this folder: the numbers come
+    from records that the stages keep in .vouch. On a terminal one table is kept up to date; otherwise a line
+    is printed now and then, for a log. The command ends when every stage is up to date.
+
+    Examples:
+      vouch watch
+      vouch watch --once
+      vouch watch --every 60 >> run.log &
+    """
     dag = read_dag()
     watch = Watch(dag, {state.stage.name for state in states(dag) if state.fresh})
     seen = watch.look()

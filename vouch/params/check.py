@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean, refusal
+from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
@@ -38,7 +40,9 @@ def check_params(values: Any, where: str) -> Project:
 
     Raises UserError with all problems of the file: of its keys, else of what they name.
     """
+    values, renamed = _with_new_keys(values)
     project, problems = parsed(Project, values)
+    problems = [*renamed, *problems]
     problems += [f"key {key} is missing; add `{_written(key, value)}`" for key, value in left_out(values)]
     if project is None or problems:
         raise refusal(where, problems)
@@ -55,6 +59,16 @@ def check_params(values: Any, where: str) -> Project:
     if problems:
         raise refusal(where, problems)
     return project
+
+
+def _with_new_keys(values: Any) -> tuple[Any, list[str]]:
+    """The content with every key that was renamed under its new name, and one problem for each of them."""
+    pairs = list(renamed_keys(values))
+    values, problems = deepcopy(values) if pairs else values, []
+    for old, new in pairs:
+        done = rename_key(values, old, new)
+        problems.append(f"key {old} is now {new}; {'rename it' if done else f'remove it, as {new} is there'}")
+    return values, problems
 
 
 def _written(key: str, value: Any) -> str:

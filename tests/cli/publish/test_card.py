@@ -3,7 +3,7 @@
 from typing import Any
 
 from vouch.cli.printing import long_name
-from vouch.cli.publish.card import sensitivity, with_guesses
+from vouch.cli.publish.hub import sensitivity, with_guesses
 
 PLACE = {"dataset": "kites", "output": "letters", "model": "alpha", "score": ""}
 

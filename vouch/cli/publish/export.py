@@ -1,12 +1,4 @@
-"""Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
-
-Letters become choices, with the log-softmax over the letters of the prompt's options as log-likelihoods;
-likelihoods become choices with the nll negated; texts are the greedy ones. Prompts without an answer are
-left out. The same answers give the same bytes; a file that ends in .gz is compressed.
-
-Examples:
-  vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
-"""
+"""`vouch publish export`: a model's answers as the log of samples of another evaluation harness."""
 
 import argparse
 import gzip
@@ -19,7 +11,8 @@ from typing import Any
 
 from scipy.special import log_softmax
 
-from vouch.cli.printing import check_name, file_argument, plain
+from vouch.cli.command import argument, command, path_argument
+from vouch.cli.printing import check_name, plain
 from vouch.models.released.files import file_forms
 from vouch.models.released.forms import Record
 from vouch.pipeline.errors import UserError
@@ -38,18 +31,26 @@ def logs() -> dict[str, ModuleType]:
     return {name: form for name, form in file_forms().items() if hasattr(form, "sample")}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch publish export`."""
-    parser.add_argument("model", help="a model of params.yaml")
-    parser.add_argument("dataset", help="a dataset of params.yaml")
-    parser.add_argument("--form", choices=list(logs()), required=True, help="whose log of samples to write")
-    parser.add_argument("--out", type=file_argument, required=True, metavar="FILE", help="where to")
-    parser.add_argument("--output", choices=OUTPUTS, help="which answers, where the model has several kinds")
-    parser.add_argument("--variation", default=ORIGINAL, help="default: original")
+@command(
+    "publish export",
+    "a model's answers as a log of lm-evaluation-harness or lmms-eval",
+    argument("model", names="models", help="a model of params.yaml"),
+    argument("dataset", names="datasets", help="a dataset of params.yaml"),
+    argument("--form", choices=list(logs()), required=True, help="whose log of samples to write"),
+    path_argument("--out", required=True, metavar="FILE", help="the file to write"),
+    argument("--output", choices=OUTPUTS, help="which request type, if the model has answers of several"),
+    argument("--variation", names="variations", default=ORIGINAL, help="default: original"),
+)
+def run_export(options: argparse.Namespace) -> int:
+    """Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
 
+    Letters become choices; their log-likelihoods are the log-softmax over the letters of the prompt's
+    options. Likelihoods become choices with the negated NLL. Texts are the greedy ones. Prompts without an
+    answer are left out. The same answers give the same bytes, and a file that ends in .gz is compressed.
 
-def run(options: argparse.Namespace) -> int:
-    """Writes the log and says how many samples it holds."""
+    Examples:
+      vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
+    """
     folder = letters_path("x", options.dataset).parent
     check_name("dataset", options.dataset, [path.name for path in folder.parent.glob("*")], folder.parent)
     known = {path.name.partition(".")[0] for path in folder.glob("*.parquet")}

@@ -1,19 +1,12 @@
-"""Write the requests to a served model as OpenAI's batch files, or read the answers that came of them.
-
-Only what is not answered yet is written; answers are kept as if they had been asked for live, and `dvc repro`
-then finds them. A dialogue is exported again once its first turns are imported. Likelihoods are left out.
-
-Examples:
-  vouch server batch export mini requests      requests/1.jsonl, ... to upload, with purpose `batch`
-  vouch server batch import mini output.jsonl errors.jsonl
-"""
+"""Exchange requests and answers with models that a server answers for."""
 
 import argparse
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from vouch.cli.printing import check_name, file_argument, plain
+from vouch.cli.command import argument, command, path_argument
+from vouch.cli.printing import check_name, plain
 from vouch.models.pins.config import SERVER_ENGINE
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.server.batch import Batch, Replies, exchanged
@@ -26,21 +19,24 @@ from vouch.tables.answered import pin_path, read_pin
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI takes 50,000 and 200 MB
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch server batch`."""
-    parser.add_argument("action", choices=["export", "import"])
-    parser.add_argument("model", help="a served model of params.yaml")
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        type=file_argument,
-        metavar="PATH",
-        help="export: a new folder; import: files of answers",
-    )
+@command(
+    "server batch",
+    "write requests as OpenAI's batch files, and read the answers to them",
+    argument("action", choices=["export", "import"]),
+    argument("model", names="models", help="a served model of params.yaml"),
+    path_argument("paths", nargs="+", metavar="PATH", help="export: a new folder; import: files of answers"),
+)
+def run_batch(options: argparse.Namespace) -> int:
+    """Write the requests to a served model as OpenAI's batch files, or read the answers to them.
 
+    Only requests without an answer are written. Imported answers are kept as if the server had been asked
+    live, and `dvc repro` then finds them. After the first turns of a dialogue are imported, export it again
+    for the next ones. Likelihoods are left out.
 
-def run(options: argparse.Namespace) -> int:
-    """Writes or reads."""
+    Examples:
+      vouch server batch export mini requests      requests/1.jsonl, ... to upload, with purpose `batch`
+      vouch server batch import mini output.jsonl errors.jsonl
+    """
     project = check_project()
     check_name("model", options.model, project.models)
     pin = read_pin(pin_path(options.model))

@@ -1,33 +1,28 @@
-"""Say which of two pictures wins, so that one can be exchanged to change the answer (variation vs_e).
+"""Images that a person looks at.
 
-Without an option it counts the items that have such a picture. With --export every two pictures that a person
-may compare go into a CSV file with a column `winner` to fill in (first, second, neither); with --import such
-a file goes into decisions/exchange, which the next run applies. Where an order of the pictures is known
-(depths, counts, sizes), --order decides by a file of numbers.
-
-Examples:
-  vouch review exchange greys --export review.csv --pictures pages
-  vouch review exchange greys --import review.csv
-  vouch review exchange greys --order depths.csv
+`vouch review render` writes those of a variation. `vouch review exchange` collects which of two images wins.
 """
 
 import argparse
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.printing import file_argument
+from vouch.cli.command import argument, command, one_of, path_argument
+from vouch.cli.printing import long_name, plain
 from vouch.cli.review import project_with
-from vouch.cli.review.render import folder_of_pages, write_page
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.json_rows import json_object
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import write_text
+from vouch.pipeline.files import replacing_folder, write_text
 from vouch.pipeline.intact import intact
+from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.exchange import (
     COLUMNS,
     FIRST,
@@ -48,26 +43,162 @@ from vouch.prompts.build.exchange import (
     decisions_text,
     read_decisions,
 )
-from vouch.prompts.build.items import read_rows
-from vouch.tables.asked import ImageStore, images_path, items_path
+from vouch.prompts.build.items import Making, Rewrites, read_items, read_rows
+from vouch.prompts.build.prompts import Before, Prompts
+from vouch.prompts.build.template import read_template
+from vouch.tables.asked import ORIGINAL, REWRITES, ImageStore, images_path, items_path, rewrites_path
 from vouch.tables.decisions import are_there, csv_text, decided_rows
+
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>'
+    "body{{font:16px sans-serif;margin:2em}}img{{max-width:320px;border:1px solid #ccc}}"
+    "td{{vertical-align:top;padding:.5em;max-width:45em}}pre{{white-space:pre-wrap;margin:.3em 0}}"
+    "</style><h1>{title}</h1>\n{body}"
+)
+
+
+def check_folder(folder: Path, command: str) -> None:
+    """Raises UserError where a folder is there that holds what the command did not make."""
+    if folder.exists() and not _mark(folder, command).is_file() and not _is_empty(folder):
+        raise UserError(
+            f"{folder}: is there and was not made by `vouch review {command}`; name another folder"
+        )
+
+
+@contextmanager
+def folder_of_pages(folder: Path, command: str) -> Iterator[Path]:
+    """A folder to fill, which takes the place of one that the command made earlier. Raises UserError."""
+    check_folder(folder, command)
+    with replacing_folder(folder) as made:
+        yield made
+        _mark(made, command).write_text(
+            f"made by `vouch review {command}`; written anew each time\n", "utf-8"
+        )
+
+
+def write_page(file: Path, title: str, body: str) -> None:
+    """Writes a page. title: text; body: HTML."""
+    file.write_text(_PAGE.format(title=escape(title), body=body), encoding="utf-8")
+
+
+def _mark(folder: Path, command: str) -> Path:
+    """The file that says that a folder was made here."""
+    return folder / f"{command}.txt"
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+FOLDER = Path("renders")
+PromptRow = Mapping[str, Any]
+
+
+@command(
+    "review render",
+    "write the images of a variation as files, to look at",
+    argument("dataset", names="datasets", help="a dataset of params.yaml"),
+    argument(
+        "variation", names="variations", help="code of a variation, such as vr_b_5 or option_order+jpeg"
+    ),
+    argument("--items", type=int, default=12, metavar="N", help="how many items (default: 12)"),
+    path_argument("--into", metavar="FOLDER", help="default: renders/DATASET/VARIATION"),
+)
+def run_render(options: argparse.Namespace) -> int:
+    """Write the images of a variation as files, to look at.
+
+    For the first items that the variation applies to, each image as a model would get it is written as a PNG
+    file, beside those of `original`, with a page that shows the prompts and the correct options. The
+    variation need not be in params.yaml. The dataset's items, images and rewrites must be there (`dvc repro
+    rewrite@DATASET`).
+
+    Examples:
+      vouch review render kites vr_b_5
+      vouch review render kites option_order+jpeg --items 3 --into seen
+    """
+    name, variation = options.dataset, options.variation
+    project = project_with(name)
+    if options.items < 1:
+        raise UserError(f"--items: give a number of items from 1, not {options.items}")
+    folder = options.into or FOLDER / name / variation
+    check_folder(folder, "render")
+    found = prompts(name, project.datasets[name], variation)
+    first = [rows for _, rows in zip(range(options.items), found, strict=False)]
+    if not first:
+        raise UserError(f"{variation}: no item of {name} gets such a prompt; docs/variations.md says why")
+    images, body, pictures = ImageStore(intact(images_path(name))), "", 0
+    with folder_of_pages(folder, "render") as made:
+        for number, rows in enumerate(first, start=1):
+            files = write_pictures(rows, number, images, made)
+            cells = "".join(f"<td>{_prompt_cell(row, files)}" for row in rows)
+            body += f"<h2>{escape(rows[0]['item'])}</h2>\n<table><tr>{cells}</table>\n"
+            pictures += len(files)
+        write_page(made / "index.html", f"{name}: {long_name(variation)}", body)
+    print(f"render: {len(first)} items, {pictures} pictures in {plain(folder)}")
+    return 0
+
+
+def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence[PromptRow]]:
+    """Of each item that the variation applies to: its original prompt and then those of the variation."""
+    names = dict.fromkeys((ORIGINAL, variation))
+    template = read_template(entry.template, entry.variant)
+    made = Prompts([load_variation(each) for each in names], template, entry.template, None)
+    path = decisions_path(name)
+    making = Making(
+        Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
+        Exchanges(read_decisions(path) if are_there(path) else []),
+        lambda _: True,
+    )
+    group, before = None, Before()
+    for item in read_items(intact(items_path(name)), making):
+        if item.group != group:
+            group, before = item.group, {}
+        rows = list(made.rows(item, before)) if item.kept else []
+        if rows and rows[-1]["variation"] == variation:
+            yield rows
+
+
+def write_pictures(
+    rows: Sequence[PromptRow], number: int, images: ImageStore, folder: Path
+) -> dict[str, str]:
+    """Writes the pictures of an item's prompts; file name by recipe (`repr`). number: of the item, from 1."""
+    files: dict[str, str] = {}
+    for row in rows:
+        for place, recipe in enumerate(row["pictures"], start=1):
+            if repr(recipe) not in files:
+                prompt = row["id"].removeprefix(f"{row['item']}/").replace("/", ".")
+                files[repr(recipe)] = f"{number:03}.{prompt}.{place}.png"
+                render(recipe, images.read).save(folder / files[repr(recipe)], "PNG")
+    return files
+
+
+def _prompt_cell(row: PromptRow, files: Mapping[str, str]) -> str:
+    pictures = ""
+    for recipe in row["pictures"]:
+        steps = (f"{step['operation']} {step['severity'] or ''}".strip() for step in recipe["steps"])
+        done = escape(", ".join(steps) or "as it is")
+        pictures += f'<p><img src="{escape(files[repr(recipe)])}" alt="{done}"><br>{done}'
+    said = [row["system"], *(text for turn in row["turns"] for text in (turn["question"], turn["answer"]))]
+    words = "".join(f"<pre>{escape(text)}</pre>" for text in [*said, row["text"], row["response"]] if text)
+    correct = "; ".join(row["options"][place] for place in row["answers"]) or "none of its options"
+    return f"<p><b>{escape(row['id'])}</b>{pictures}{words}<p>Correct ({row['effect']}): {escape(correct)}\n"
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ImageNumbers:
     """Of an item's two pictures, in their order. where: file and line."""
 
     values: tuple[float, float]
     where: str
 
 
-def read_order(path: Path) -> dict[str, Numbers]:
+def read_order(path: Path) -> dict[str, ImageNumbers]:
     """Item id -> its numbers. Raises UserError with file and line."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; give one with the columns id, first, second, or a .jsonl")
-    found: dict[str, Numbers] = {}
+    found: dict[str, ImageNumbers] = {}
     for name, first, second, where in _lines(path) if path.suffix == ".jsonl" else _cells(path):
-        numbers = Numbers((_number(first, where), _number(second, where)), where)
+        numbers = ImageNumbers((_number(first, where), _number(second, where)), where)
         if found.setdefault(name, numbers) is not numbers:
             raise UserError(f"{where}: item {name} stands twice, first at {found[name].where}; keep one")
     if not found:
@@ -108,7 +239,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def decided_by_order(
-    items: Iterable[Compared], pairs: Iterable[Candidate], order: Mapping[str, Numbers], by: str
+    items: Iterable[Compared], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
 ) -> list[Decision]:
     """Decisions about the pairs of which both pictures have a number; equal ones make no exchange.
 
@@ -135,7 +266,7 @@ def decided_by_order(
 
 def _learn(
     item: Compared,
-    numbers: Numbers,
+    numbers: ImageNumbers,
     known: dict[tuple[str, str], tuple[float, str]],
     more: dict[str, tuple[bool, str]],
 ) -> None:
@@ -161,35 +292,35 @@ SIDE = 320  # pixels of a thumbnail's longer side
 INFORMATION = ("of_first", "of_second")  # columns of an export beside those of decisions
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch review exchange`."""
-    parser.add_argument("dataset", help="a dataset of params.yaml")
-    parser.add_argument(
-        "--mirrored", action="store_true", help="compare pictures that won, to take a loser's place"
-    )
-    parser.add_argument(
-        "--pictures",
-        type=file_argument,
-        metavar="FOLDER",
-        help="with --export: pages with the pictures, to judge by",
-    )
-    files = parser.add_mutually_exclusive_group()
-    files.add_argument(
-        "--export", type=file_argument, metavar="FILE", help="write the pairs as CSV, to decide in"
-    )
-    files.add_argument(
-        "--import", dest="decided", type=file_argument, metavar="FILE", help="take its decisions over"
-    )
-    files.add_argument(
-        "--order",
-        type=file_argument,
-        metavar="FILE",
-        help="decide by numbers of an item's two pictures: CSV with id, first, second, or .jsonl with order",
-    )
+@command(
+    "review exchange",
+    "which of two images wins, so that one can be exchanged to change the answer",
+    argument("dataset", names="datasets", help="a dataset of params.yaml"),
+    argument("--mirrored", action="store_true", help="compare images that won, to replace one that lost"),
+    path_argument("--pictures", metavar="FOLDER", help="with --export: pages with the images, to judge by"),
+    one_of(
+        path_argument("--export", metavar="FILE", help="write the pairs as CSV, to decide in"),
+        path_argument("--import", dest="decided", metavar="FILE", help="take over its decisions"),
+        path_argument(
+            "--order",
+            metavar="FILE",
+            help="decide by numbers of the two images: CSV with id, first, second, or .jsonl with order",
+        ),
+    ),
+)
+def run_exchange(options: argparse.Namespace) -> int:
+    """Decide which of two images wins, so that one can be exchanged to change the answer (variation vs_e).
 
+    Without an option it counts the items that have such an image. With --export every pair of images that a
+    person can compare goes into a CSV file with a column `winner` to fill in (first, second, neither). With
+    --import that file goes into decisions/exchange, which the next run applies. Where the order of the images
+    is known (depths, counts, sizes), --order decides by a file of numbers.
 
-def run(options: argparse.Namespace) -> int:
-    """Counts, exports or imports."""
+    Examples:
+      vouch review exchange greys --export review.csv --pictures pages
+      vouch review exchange greys --import review.csv
+      vouch review exchange greys --order depths.csv
+    """
     name = options.dataset
     project_with(name)
     if options.pictures and not options.export:
@@ -199,18 +330,18 @@ def run(options: argparse.Namespace) -> int:
     decisions = read_decisions(path) if are_there(path) else []
     check_known(decisions, comparable(rows), name)
     if options.decided:
-        return _import(options.decided, rows, decisions, name)
+        return _import_winners(options.decided, rows, decisions, name)
     replaced = LOSER if options.mirrored else WINNER
     pairs = list(candidates(filter(None, map(compared, rows)), replaced))
     if options.export:
-        return _export(options, pairs, decisions)
+        return _export_pairs(options, pairs, decisions)
     if options.order:
         return _by_order(options, rows, pairs, decisions)
-    print(counts(rows, pairs, decisions), end="")
+    print(pair_counts(rows, pairs, decisions), end="")
     return 0
 
 
-def counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
+def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
     """What there is to decide, what is decided, and what comes of it."""
     found = [item for item in map(compared, rows) if item]
     exchanges = Exchanges(decisions)
@@ -226,7 +357,7 @@ def counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[
     )
 
 
-def exported(pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
+def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
     """The pairs as CSV, with the decisions so far; the ids of items stand between semicolons."""
     decided = {one.pair.key: one for one in decisions}
     lines = []
@@ -245,7 +376,9 @@ def winner_of(decision: Decision, candidate: Candidate) -> str:
     return {"first": "second", "second": "first"}[decision.winner]
 
 
-def _export(options: argparse.Namespace, pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> int:
+def _export_pairs(
+    options: argparse.Namespace, pairs: Sequence[Candidate], decisions: Sequence[Decision]
+) -> int:
     if not pairs:
         raise UserError(
             f"{items_path(options.dataset)}: nothing to compare; vs_e needs a question that several items "
@@ -254,12 +387,12 @@ def _export(options: argparse.Namespace, pairs: Sequence[Candidate], decisions: 
     if options.pictures:
         write_pages(options.pictures, pairs, ImageStore(intact(images_path(options.dataset))))
         print(f"exchange: their pictures are in {options.pictures / 'index.html'}")
-    write_text(options.export, exported(pairs, decisions))
+    write_text(options.export, exported_pairs(pairs, decisions))
     print(f"exchange: {len(pairs)} pairs in {options.export}; fill in `winner`, then --import it")
     return 0
 
 
-def _import(source: Path, rows: Sequence[Row], decisions: Sequence[Decision], dataset: str) -> int:
+def _import_winners(source: Path, rows: Sequence[Row], decisions: Sequence[Decision], dataset: str) -> int:
     """Takes decisions over; those about other pairs stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")

@@ -1,20 +1,17 @@
-"""Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, with their records.
+"""Results that no stage of the present profile makes.
 
-What DVC's cache holds comes back from there, so that switching back computes nothing. Results of a stage
-that it does not hold, as after a run that failed, are moved to .vouch/unused, and `vouch store restore`
-brings them back; --force removes them for good. Files that no record names are listed and left alone.
-
-Examples:
-  vouch store prune --dry-run
+`vouch store prune` removes them, `vouch store restore` brings back those that were moved to .vouch/unused.
 """
 
 import argparse
 import json
 import re
+import shutil
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.dvc_store import held, remember
@@ -36,16 +33,22 @@ class Pruning:
     left: list[str] = field(default_factory=list)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch store prune`."""
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only list what would go")
-    parser.add_argument(
-        "--force", action="store_true", help="also what DVC's cache does not hold: lost for good"
-    )
+@command(
+    "store prune",
+    "remove the results of an earlier profile",
+    argument("-n", "--dry-run", action="store_true", help="only list what would be removed"),
+    argument("--force", action="store_true", help="also remove, for good, what DVC's cache does not hold"),
+)
+def run_prune(options: argparse.Namespace) -> int:
+    """Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, and their records.
 
+    What DVC's cache holds can come back from there, so switching back computes nothing. Results that it does
+    not hold, as after a failed run, are moved to .vouch/unused; `vouch store restore` brings them back.
+    --force removes them for good. Files that no record names are listed and left alone.
 
-def run(options: argparse.Namespace) -> int:
-    """Prunes and says what went."""
+    Examples:
+      vouch store prune --dry-run
+    """
     with nullcontext() if options.dry_run else none_at_work():
         pruning = prune(read_dag(), options.dry_run, options.force)
     verb = "would remove" if options.dry_run else "removed"
@@ -148,3 +151,34 @@ def _prune_lock(gone: list[str]) -> None:
     for name in gone:
         del lock["stages"][name]
     write_text(LOCK, dumped(lock))
+
+
+@command(
+    "store restore",
+    "bring back what was moved to .vouch/unused",
+)
+def run_restore(_options: argparse.Namespace) -> int:
+    """Bring back the files that were moved to .vouch/unused because no stage made them any more.
+
+    A run moves files there that belong to models and datasets which params.yaml no longer names; `vouch store
+    prune` moves what DVC's cache does not hold. The next run moves them again if they still belong to no
+    stage. If a file has been made again meanwhile, it stays as it is, and the older one stays in
+    .vouch/unused.
+
+    Examples:
+      vouch store restore
+    """
+    folders = sorted((path for path in UNUSED.glob("*") if path.is_dir()), key=lambda path: -int(path.name))
+    files = [(path, folder) for folder in folders for path in sorted(folder.rglob("*")) if not path.is_dir()]
+    back = 0
+    with none_at_work():
+        for path, folder in files:
+            place = path.relative_to(folder)
+            if place.exists():
+                print(plain(f"restore: left {path}: {place} is there"))
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, place)
+            back += 1
+    print(f"restore: brought back {back} files" if back else "restore: nothing to bring back")
+    return 0

@@ -1,21 +1,18 @@
-"""Ask the models everything at once, loading each only once; the stages then find the answers and only write.
+"""Models asked outside the stages.
 
-Responses that are already there, for instance pulled, are taken into the work cache first, if a record says
-that they were made from the present prompts, images, pin and parameters.
-
-Examples:
-  vouch store warm
-  vouch store warm tiny_a tiny_b --jobs 2
+`vouch store warm` asks everything at once, `vouch store verify --recompute` a few answers again.
 """
 
 import argparse
 import multiprocessing
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import check_name
 from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
-from vouch.models.requests.responses import restore
+from vouch.models.requests.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.errors import UserError
@@ -25,14 +22,25 @@ from vouch.pipeline.state import Digests, Record, present, read_lock, read_recei
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch store warm`."""
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="models of params.yaml (default: all)")
-    parser.add_argument("--jobs", type=int, default=1, help="models asked at once, each by its own process")
+@command(
+    "store warm",
+    "ask the models everything at once, loading each only once",
+    argument(
+        "models", names="models", nargs="*", metavar="MODEL", help="models of params.yaml (default: all)"
+    ),
+    argument("--jobs", type=int, default=1, help="models to ask at once, each in its own process"),
+)
+def run_warm(options: argparse.Namespace) -> int:
+    """Ask the models everything at once, loading each only once. The stages then find the answers and only
+    write.
 
+    Responses that are already there, for instance pulled ones, are copied into the work cache first, if a
+    record says that they were made from the present prompts, images, pin and parameters.
 
-def run(options: argparse.Namespace) -> int:
-    """Fills the work cache."""
+    Examples:
+      vouch store warm
+      vouch store warm tiny_a tiny_b --jobs 2
+    """
     project, dag, digests = check_project(), read_dag(), Digests()
     names = list(dict.fromkeys(options.models)) or list(project.models)
     for name in names:
@@ -75,11 +83,11 @@ def _warm(name: str) -> None:
     project, dag, digests = check_project(), read_dag(), Digests()
     model = Session(read_pin(pin_path(name)), project.extract)
     for dataset in project.datasets:
-        asked = DatasetRequests(model, dataset)
+        requests = DatasetRequests(model, dataset)
         stage = dag[f"extract@{name}-{dataset}"]
-        taken, told = _taken_over(asked, stage, digests), Live(stage)
-        with live(told):
-            answers = answer(asked, told.follow)["answers"]
+        taken, progress = _taken_over(requests, stage, digests), Live(stage)
+        with live(progress):
+            answers = answer(requests, progress.follow)["answers"]
         print(
             f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before",
             flush=True,
@@ -98,20 +106,20 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
             )
 
 
-def _taken_over(asked: DatasetRequests, stage: Stage, digests: Digests) -> str:
+def _taken_over(requests: DatasetRequests, stage: Stage, digests: Digests) -> str:
     """Restores what can be trusted; what to say of it."""
-    problem = distrust(asked, stage, digests)
+    problem = distrust(requests, stage, digests)
     if problem is not None:
         return f"its responses are left alone ({problem}), " if problem else ""
     try:
-        return f"{restore(asked)} taken over from its responses, "
+        return f"{restore(requests)} taken over from its responses, "
     except UserError as error:
         return f"its responses are left alone ({error}), "
 
 
-def distrust(asked: DatasetRequests, stage: Stage, digests: Digests) -> str | None:
+def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str | None:
     """Why its responses may not be of the present inputs: empty where there are none, None where they are."""
-    tables = [str(one.path(asked.model.name, asked.name)) for one in RESPONSES.values()]
+    tables = [str(one.path(requests.model.name, requests.name)) for one in RESPONSES.values()]
     if None in (digests.of(table, anew=True) for table in tables):
         return ""
     now, records = present(stage, digests), (read_receipt(stage), read_lock().get(stage.name))
@@ -131,3 +139,48 @@ def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
         return one.cmd, one.params, data, [one.outs.get(table) for table in tables]
 
     return record is not None and of(record) == of(now)
+
+
+def recomputed(count: int, seed: int, say: Callable[[str], None]) -> int:
+    """Asks the models again for `count` random answers, and says how far the new ones are from those stored.
+
+    Returns 0 if all are the same, else 1. Raises UserError if there is no answer to compute again.
+    """
+    sample = draw(_recomputable(say), count, seed)
+    answers = [one for dataset, drawn in sample for one in recompute(dataset, drawn)]
+    if not answers:
+        raise UserError(
+            "--recompute: no answers of a model that runs here; `dvc pull` fetches them with their inputs"
+        )
+    head = f"{len(answers)} answers computed again (seed {seed})"
+    changed = [one for one in answers if one.distance]
+    if not changed:
+        say(f"{head}; all are the same")
+        return 0
+    farthest, moved = max(changed, key=lambda one: one.distance), [one.where for one in changed if one.moved]
+    say(
+        f"{head}; {len(changed)} differ, by {farthest.distance:.2g} at most "
+        f"({farthest.where}); {len(moved)} best letters, options or texts are others"
+    )
+    for where in moved:
+        say(f"{where}: another answer")
+    return 1
+
+
+def _recomputable(say: Callable[[str], None]) -> Iterator[DatasetRequests]:
+    """Datasets of models that run here, whose responses belong to the present inputs; says which do not."""
+    project, dag, digests = check_project(), read_dag(), Digests()
+    for name in project.models:
+        if not pin_path(name).exists():
+            continue
+        pin = read_pin(pin_path(name))
+        if pin.source.kind in ("released", "server"):
+            continue
+        model = Session(pin, project.extract)
+        for dataset in project.datasets:
+            requests, stage = DatasetRequests(model, dataset), dag[f"extract@{name}-{dataset}"]
+            problem = distrust(requests, stage, digests)
+            if problem is None:
+                yield requests
+            elif problem:
+                say(f"{requests.label}: not computed again ({problem})")
