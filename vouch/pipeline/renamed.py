@@ -48,16 +48,17 @@ def rename_key(document: Any, old: str, new: str) -> bool:
     """
     *parents, last = old.split(".")
     *new_parents, new_last = new.split(".")
-    level = _level(document, parents)
+    level: Any = _level(document, parents)
     position, value = list(level).index(last), level.pop(last)
     target = _level(document, new_parents)
     if not isinstance(target, dict) or new_last in target:
         return False
-    if target is level and hasattr(level, "ca"):  # ruamel.yaml keeps comments by key
-        comment = level.ca.items.pop(last, None)
+    comments: Any = getattr(level, "ca", None)  # ruamel.yaml keeps them by key
+    if target is level and comments is not None:
+        comment = comments.items.pop(last, None)
         level.insert(position, new_last, value)
         if comment is not None:
-            level.ca.items[new_last] = comment
+            comments.items[new_last] = comment
     else:
         target[new_last] = value
     return True
