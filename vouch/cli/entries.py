@@ -19,7 +19,7 @@ _DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 
 
 def editor() -> YAML:
-    """A reader and writer that leaves what it does not change as it is: comments, order, quotes, null."""
+    """A reader and writer of YAML that keeps comments, order, quotes and null."""
     yaml = YAML()
     yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
     yaml.Representer.add_representer(
@@ -31,7 +31,7 @@ def editor() -> YAML:
 
 
 def edited(document: Any) -> str:
-    """The text of what `editor` has read."""
+    """The text of a document that `editor` read."""
     return dumped(document, editor())
 
 
@@ -86,7 +86,7 @@ def _flowing(value: Any) -> Any:
 
 
 def as_block(models: CommentedMap, name: str) -> CommentedMap:
-    """The entry, over several lines if it stood on one; what follows it stays behind it."""
+    """The entry of a model, over several lines if it was on one; a comment behind it stays behind it."""
     entry: CommentedMap = models[name]
     if entry.fa.flow_style():
         entry.fa.set_block_style()
@@ -99,7 +99,7 @@ def as_block(models: CommentedMap, name: str) -> CommentedMap:
 def fill(
     entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
 ) -> None:
-    """Replaces the digests, and adds what is missing."""
+    """Replaces the digests of an entry, and adds the keys that are missing."""
     _put(entry, "engine", "transformers")
     _put(entry, "dtype", dtype)
     _put(entry, "parameters", parameters)
@@ -115,13 +115,13 @@ def fill(
 
 
 def _put(entry: CommentedMap, key: str, value: Any) -> None:
-    """Adds a key that is missing, before the last one: comments behind that one belong to what follows."""
+    """Adds a missing key, before the last one if a comment follows that one: it belongs to the next entry."""
     if key not in entry:
         entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
 
 
 def _has_tail(entry: CommentedMap) -> bool:
-    """Whether a comment or empty line stands behind the last line of a mapping."""
+    """Whether a comment or an empty line follows the last line of a mapping."""
     last = next(reversed(entry), None)
     value = entry.get(last)
     if isinstance(value, CommentedMap) and not value.fa.flow_style():
@@ -130,7 +130,7 @@ def _has_tail(entry: CommentedMap) -> bool:
 
 
 def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
-    """Sorted digests, with the comments that stood beside the old ones and behind the last of them."""
+    """Sorted digests, with the comments beside the old ones and behind the last of them."""
     new = CommentedMap((name, files[name]) for name in sorted(files))
     last = next(reversed(old), None)
     for name, comment in old.ca.items.items():

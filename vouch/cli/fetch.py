@@ -39,47 +39,49 @@ def run(options: argparse.Namespace) -> int:
         for name, entry in project.datasets.items()
         if entry.origin and entry.source == REMOTE
     }
-    models, by_hand = hub_models(project), to_bring(project)
+    models, manual = hub_models(project), to_bring(project)
     for name in options.names:
-        check_name("dataset or model", name, [*origins, *models, *by_hand], "params.yaml: nothing to fetch")
-    wanted = options.names or [*origins, *models, *by_hand]
-    away = 0
+        check_name("dataset or model", name, [*origins, *models, *manual], "params.yaml: nothing to fetch")
+    wanted = options.names or [*origins, *models, *manual]
+    missing = 0
     for name in wanted:
         try:
-            if name in by_hand:
-                raise UserError(by_hand[name])
+            if name in manual:
+                raise UserError(manual[name])
             if name in origins:
-                said = describe(origins[name], fetch(name, origins[name]))
+                outcome = describe(origins[name], fetch(name, origins[name]))
             else:
                 source = models[name]
-                said = f"{source.repo} at {fetch_weights(source.repo, source.revision).name}"
+                outcome = f"{source.repo} at {fetch_weights(source.repo, source.revision).name}"
         except UserError as error:
-            away += 1
+            missing += 1
             print(plain(f"fetch: {name}: {error}"), file=sys.stderr, flush=True)
             continue
-        print(f"fetch: {name}: {said}", flush=True)
+        print(f"fetch: {name}: {outcome}", flush=True)
     if not wanted:
         print("fetch: this profile reads nothing from the network")
-    if away:
-        print(f"fetch: {away} of {len(wanted)} did not come", file=sys.stderr)
-    return 1 if away else 0
+    if missing:
+        print(f"fetch: {missing} of {len(wanted)} could not be fetched", file=sys.stderr)
+    return 1 if missing else 0
 
 
 def to_bring(project: Project) -> dict[str, str]:
-    """What of the profile is not here and no program can fetch: name -> what to do."""
-    found = {}
+    """What the profile needs, is not here, and cannot be fetched: what to do, by name."""
+    advice = {}
     for name, entry in project.datasets.items():
         if entry.source == REMOTE:
             if entry.origin is None:
-                place = getattr(import_module(f"vouch.datasets.loaders.{entry.loader}"), "PLACE", "")
-                found[name] = place or "no `origin` to fetch it from; add one, or name a folder as `source`"
+                where = getattr(import_module(f"vouch.datasets.loaders.{entry.loader}"), "PLACE", "")
+                advice[name] = (
+                    where or "has no `origin` to fetch it from; add one, or name a folder as `source`"
+                )
         elif not Path(entry.source).exists():
-            found[name] = f"put it at {entry.source} by hand (docs/datasets.md)"
+            advice[name] = f"put it at {entry.source} by hand (docs/datasets.md)"
     for name, path in project.sources.items():
         made = name in project.train or path == str(MODELS)
         if not made and not Path(path).exists():
-            found[name] = f"put its folder at {path} by hand"
-    return found
+            advice[name] = f"put its folder at {path} by hand"
+    return advice
 
 
 def hub_models(project: Project) -> dict[str, HubSource]:
@@ -89,12 +91,12 @@ def hub_models(project: Project) -> dict[str, HubSource]:
     return {name: source for name, source in sources.items() if isinstance(source, HubSource)}
 
 
-def describe(origin: Origin, found: Found) -> str:
-    """What was fetched, in words, with what pins it where the profile does not."""
-    said = f"{origin}: {len(found.files)} files, {found.size:,} bytes"
+def describe(origin: Origin, fetched: Found) -> str:
+    """What was fetched, in words; if the profile does not pin it, the commit or digests that would."""
+    text = f"{origin}: {len(fetched.files)} files, {fetched.size:,} bytes"
     if origin.pinned:
-        return said
-    if found.revision:
-        return f"{said}; it is at {found.revision}, `vouch lock` pins it"
-    digests = ", ".join(f"{one.name} has SHA-256 {one.digest}" for one in found.files)
-    return f"{said}; {digests}, `vouch lock` pins it"
+        return text
+    if fetched.revision:
+        return f"{text}; it is at {fetched.revision}, `vouch lock` pins it"
+    digests = ", ".join(f"{one.name} has SHA-256 {one.digest}" for one in fetched.files)
+    return f"{text}; {digests}, `vouch lock` pins it"

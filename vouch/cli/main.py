@@ -1,4 +1,4 @@
-"""Entry point of the `vouch` command."""
+"""Entry point of the `vouch` command: finds the command, runs it, and turns errors into one line."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ Examples:
 
 Numbers:
   accuracy      share of the questions answered correctly
-  coverage      share of the prediction sets that hold the correct answer (target: 1 - alpha)
+  coverage      share of the prediction sets that contain the correct answer (target: 1 - alpha)
   set size      mean number of options in a prediction set; smaller is more certain
   UAcc          accuracy, weighted up for small sets and down for large ones
   ECE           expected calibration error: how far stated confidence is from accuracy
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except SystemExit:
         raise
-    except BaseException as error:  # a library in Rust raises what is no Exception
+    except BaseException as error:  # libraries in Rust raise errors that are no Exception
         message = _message(error)
         if message is None:
             raise
@@ -126,26 +126,26 @@ def _lines(commands: Mapping[str, str]) -> str:
 
 
 def _message(error: BaseException) -> str | None:
-    """One line for a person; None for an error that is a bug."""
+    """The line to print for an error; None if the error is a bug."""
     if without_threads(error):
         return NO_THREAD
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, OSError):
-        said = refused_by_system(error)
-        return plain(said if "then run it again" in said else f"{said}; correct it and try again")
+        problem = refused_by_system(error)
+        return plain(problem if "then run it again" in problem else f"{problem}; correct it and try again")
     if isinstance(error, MemoryError):
         return "memory ran out; end other programs, or use a machine with more"
     return None
 
 
 def _check_text(given: Sequence[str]) -> None:
-    """Arguments are compared with tables and written into messages: both hold UTF-8."""
-    for place, argument in enumerate(given, start=1):
+    """Raises UserError unless all arguments are UTF-8, as tables and messages are."""
+    for number, argument in enumerate(given, start=1):
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise UserError(f"argument {place}, {argument[:80]!r}: is not UTF-8; write it so") from None
+            raise UserError(f"argument {number}, {argument[:80]!r}: is not UTF-8; write it so") from None
 
 
 def _checkout() -> Path:

@@ -30,7 +30,7 @@ TEMPLATE = "plain"  # which adds no options to those that the user wrote
 
 
 def _absolute(given: str) -> str:
-    """A folder as it is from the working directory of the person, before the command changes to the root."""
+    """A folder as an absolute path: the command changes to the root of the checkout before it runs."""
     return given if given.startswith(HUB) or SERVER.match(given) else os.path.abspath(given)
 
 
@@ -76,14 +76,14 @@ def run(options: argparse.Namespace) -> int:
             f"{options.name[:80]}: a name is a lower-case letter, then lower-case letters, digits, _"
         )
     if path.exists():
-        raise UserError(f"{path}: is there already; take another name, or delete it")
+        raise UserError(f"{path}: exists already; take another name, or delete it")
     questions = [count(folder) for folder in options.data]
     names = _distinct("--data", options.data, [_slug(Path(folder).name, "data") for folder in options.data])
     datasets = dict(zip(names, map(_relative, options.data), strict=True))
     before = MODELS.read_text(encoding="utf-8")
     lock, named = before, list[tuple[str, str]]()
-    for given in options.model:
-        lock, name, source = _model(given, lock)
+    for wanted in options.model:
+        lock, name, source = _model(wanted, lock)
         named.append((name, source))
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
@@ -96,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
         write_text(MODELS, before)
         raise
     write_text(path, text)
-    told = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
-    print(f"new: {path}: {plain(told)}, for {plain(', '.join(models))}")
+    data = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
+    print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
     print(
         f"new: `vouch use {options.name}` switches to it, `dvc repro` runs it and builds reports/index.html"
     )
@@ -105,15 +105,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def count(folder: str) -> int:
-    """Questions in a folder of data. Raises UserError where there are none."""
+    """The number of questions in a data folder. Raises UserError if there are none."""
     path = Path(folder) / ITEMS
     if not path.is_file():
         what = "no such file" if Path(folder).is_dir() else "no such folder"
         raise UserError(f"{path}: {what}; --data names a folder that holds {ITEMS} (docs/add-a-dataset.md)")
-    found = jsonl.count(Source(Path(folder)), "", jsonl.Settings())
-    if not found:
+    questions = jsonl.count(Source(Path(folder)), "", jsonl.Settings())
+    if not questions:
         raise UserError(f"{path}: is empty; put one JSON object per line into it (docs/add-a-dataset.md)")
-    return found
+    return questions
 
 
 def _relative(folder: str) -> str:
@@ -121,13 +121,13 @@ def _relative(folder: str) -> str:
 
 
 def _slug(name: str, other: str) -> str:
-    """What a folder or model is called here: without accents, `other` where none of a-z and 0-9 is left."""
+    """The name for a folder or model: without accents, or `other` if nothing of a-z and 0-9 is left."""
     letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
     return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
 
 
 def _model(given: str, lock: str) -> tuple[str, str, str]:
-    """models.lock with the entry that a model needs, its name, and its source in params.yaml."""
+    """models.lock with the entry that a model needs, the model's name, and its source in params.yaml."""
     if given.startswith(HUB):
         repo = given.removeprefix(HUB)
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
@@ -150,9 +150,9 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
 
 
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    """The entries of `train` behind models that a stage makes, from params.yaml or else a profile.
+    """The entries of `train` for models that a stage makes, from params.yaml or else from a profile.
 
-    Raises UserError where none has it.
+    Raises UserError if none of them has such an entry.
     """
     for source in map(Path, models.values()):
         if source.parent == TRAINED:
@@ -160,8 +160,8 @@ def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
             known = next((train for train in entries if source.name in train), None)
             if known is None:
                 raise UserError(
-                    f"{source}: no profile trains {source.name}, and {TRAINED} is for what the stage train "
-                    "makes; move the folder elsewhere, or correct its name"
+                    f"{source}: no profile trains {source.name}, and {TRAINED} is only for what the stage "
+                    "train makes; move the folder elsewhere, or correct its name"
                 )
             yield source.name, known[source.name]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from vouch.cli.command import argument, command, json_argument
 from vouch.cli.counts import (
+    Cells,
     Count,
     Items,
-    Places,
     count_datasets,
     count_items,
     hours_table,
@@ -41,129 +41,6 @@ from vouch.report.gates import MINIMUM
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
-
-SAID = """\
-finds: the smallest true difference between two models on the same questions that four of five studies name,
-p < {significance:g} after Holm's correction for {claims}, none where that exceeds the largest possible;
-spread: standard deviation of the difference on a question, its group included (results: median pair of
-{path}; assumed: just one of the two is right on {discordant:.0%} of the
-questions, design effect {design:g})
-"""
-
-
-def power(
-    project: Project,
-    items: Mapping[str, Items],
-    counts: Mapping[str, Count],
-    points: float | None,
-    discordant: float,
-    design: float,
-) -> list[dict[str, Any]]:
-    """A row for each dataset; none without `points`, a difference of accuracy in per cent. Raises UserError.
-
-    finds: the smallest difference found, 0 ... 1; None where that exceeds the largest possible. needed:
-    questions that find the wanted one. gpu_hours and needed_gpu_hours: of the questions planned and of those
-    needed. All are None where questions are unknown.
-    """
-    if points is None:
-        return []
-    wanted = points / 100
-    if not 0 < wanted < 1 or not 0 < discordant <= 1 or design < 1:
-        raise UserError(
-            "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
-            "between 0 and 1, --design of 1 or more"
-        )
-    known = {name: found.count for name, found in items.items() if found.count}
-    claims, seen, rows = _claims(project, items), _seen(), list[dict[str, Any]]()
-    for name in project.datasets:
-        row = dict.fromkeys(
-            ("questions", "from", "spread", "finds", "needed", "gpu_hours", "needed_gpu_hours")
-        )
-        rows.append({"dataset": name, "wanted": wanted} | row)
-        if name in known:
-            if name not in seen and wanted > discordant:
-                raise UserError(
-                    f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
-                    f"models of which just one is right on {discordant:.0%} of the questions; lower it, or "
-                    "raise --discordant"
-                )
-            spread, largest = (
-                (seen[name], 1.0) if name in seen else ((discordant * design) ** 0.5, discordant)
-            )
-            effect = finds(known[name], spread, SIGNIFICANCE, claims)
-            needed, hours = questions_for(wanted, known[name], effect), _hours(project, name, counts[name])
-            rows[-1] |= {
-                "questions": known[name],
-                "from": "results" if name in seen else "assumed",
-                "spread": spread,
-                "finds": effect if effect <= largest else None,
-                "needed": needed,
-                "gpu_hours": hours,
-                "needed_gpu_hours": hours and hours * needed / known[name],
-            }
-    return rows
-
-
-def power_table(
-    rows: Sequence[Mapping[str, Any]],
-    project: Project,
-    items: Mapping[str, Items],
-    discordant: float,
-    design: float,
-) -> str:
-    """The rows of `power`, and what they rest on."""
-    if not rows:
-        return ""
-    points = f"{100 * rows[0]['wanted']:g} points"
-    head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
-    forms = {"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"}
-    forms |= {"gpu_hours": ".1f", "needed_gpu_hours": ".1f"}
-    cells = [
-        [
-            row["dataset"],
-            *("?" if row[key] is None else format(row[key], form) for key, form in forms.items()),
-        ]
-        for row in rows
-    ]
-    for row, line in zip(rows, cells, strict=True):
-        if row["finds"] is not None:
-            line[4] = f"{100 * row['finds']:.1f}"
-        elif row["questions"]:
-            line[4] = "none"
-    claims = _claims(project, items)
-    told = SAID.format(
-        significance=SIGNIFICANCE,
-        claims=f"{claims} comparison{'' if claims == 1 else 's'}",
-        path=DIFFERENCES_PATH,
-        discordant=discordant,
-        design=design,
-    )
-    return table(head, cells, right=range(1, 8)) + told
-
-
-def _claims(project: Project, items: Mapping[str, Items]) -> int:
-    """Comparisons of two models on a dataset that is large enough."""
-    pairs = len(project.models) * (len(project.models) - 1) // 2
-    return max(1, pairs * sum((found.count or 0) >= MINIMUM for found in items.values()))
-
-
-def _seen() -> dict[str, float]:
-    """By dataset, the spread of the median pair of models that was compared before, of its first output."""
-    if not DIFFERENCES_PATH.exists():
-        return {}
-    found: dict[str, dict[str, list[float]]] = {}
-    for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist():
-        if row["low"] is not None and row["low"] < row["high"]:
-            of_output = found.setdefault(row["dataset"], {}).setdefault(row["output"], [])
-            of_output.append(deviation(row["low"], row["high"], row["items"]))
-    return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in found.items()}
-
-
-def _hours(project: Project, name: str, count: Count) -> float | None:
-    """Of all models of the hub on a dataset; None where none has a known size."""
-    asked = model_costs(project, {name: count}, [(model, name) for model in project.models])
-    found = [one["gpu_hours"] for one in asked if one.get("gpu_hours")]
-    return sum(found) if found else None
 
 
 @command(
@@ -228,21 +105,21 @@ def run(options: argparse.Namespace) -> int:
     touched = stale.union(following)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     counts = count_datasets(project, items, touched)
-    found = power(project, items, counts, options.power, options.discordant, options.design)
+    detectable = power(project, items, counts, options.power, options.discordant, options.design)
     strays = [] if options.profile else dag.strays()
-    places = _places(project, touched)
-    models, asked = model_costs(project, counts, places), _cells(project, counts, stale, places)
+    cells = _to_extract(project, touched)
+    models, asked = model_costs(project, counts, cells), _cells(project, counts, stale, cells)
     judges = judge_prompts(project, items, counts)
     if options.json:
         waits = {state.stage.name: state.why for state in waiting}
-        more = {"models": models, "judge": judges, "power": found, "stages": waits}
+        more = {"models": models, "judge": judges, "power": detectable, "stages": waits}
         more |= {"following_stages": following, "strays": strays}
         print(as_json(_named(project, items, counts) | asked | more), end="")
         return 0
-    told = power_table(found, project, items, options.discordant, options.design)
+    power_text = power_table(detectable, project, items, options.discordant, options.design)
     print(
         *(_head(project), _datasets(project, items, counts), _asked(project, asked)),
-        *(hours_table(models), told, prices_table(models), _rewrites(project, items, stale)),
+        *(hours_table(models), power_text, prices_table(models), _rewrites(project, items, stale)),
         _judged(judges),
         *(_away(project, items), _absent(project), _strays(strays), _stages(waiting, following)),
         sep="",
@@ -251,8 +128,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _places(project: Project, touched: Collection[str]) -> Places:
-    """Cells to extract."""
+def _to_extract(project: Project, touched: Collection[str]) -> Cells:
+    """Model and dataset of each cell that will be extracted."""
     return [
         (model, dataset)
         for model in project.models
@@ -284,8 +161,8 @@ def _head(project: Project) -> str:
         f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models\n"
     )
     if project.paper:
-        said = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
-        text += f"{plain(project.paper.title)}: {said}\n"
+        matrix = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
+        text += f"{plain(project.paper.title)}: {matrix}\n"
     single, combined = prompt_sets(project)
     more = f", and {combined} of two variations at once" if combined else ""
     return f"{text}prompt sets of a model (dataset x variation): {single}{more}\n"
@@ -294,21 +171,21 @@ def _head(project: Project) -> str:
 def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> str:
     rows = [
         [
-            *(name, entry.loader, items[name].said),
-            *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].outputs)),
+            *(name, entry.loader, items[name].text),
+            *(counts[name].text if items[name].count is not None else "?", ", ".join(counts[name].outputs)),
             *(template_name(entry.template, entry.variant), str(len(variations_of(project, name)))),
         ]
         for name, entry in project.datasets.items()
     ]
     head = ["dataset", "loader", "items", "prompts", "outputs", "template", "variations"]
-    by_picture = [
+    by_image = [
         name
         for name, entry in project.datasets.items()
         if entry.loader == "jsonl" and not entry.settings.get("group")
     ]
-    said = plain(f"questions about one picture are one group, which no split parts: {', '.join(by_picture)}")
+    note = plain(f"questions about one image form one group, which no split separates: {', '.join(by_image)}")
     return table(head, rows, right={2, 3, 6}) + (
-        f"{said} (another: `group` on a line)\n" if by_picture else ""
+        f"{note} (to group otherwise: `group` on a line)\n" if by_image else ""
     )
 
 
@@ -329,16 +206,16 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
     return {"profile": project.profile, "datasets": datasets}
 
 
-def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], places: Places) -> dict[str, Any]:
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """What will be asked of all models together. later: cells that run only if their inputs change."""
-    cells = [counts[dataset].of(project.extract, model, dataset) for model, dataset in places]
+    counted = [counts[dataset].of(project.extract, model, dataset) for model, dataset in cells]
     return {
-        "cells": len(cells),
-        "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in places),
-        "prompts": sum(cell.prompts for cell in cells),
-        "answers": sum(cell.answers for cell in cells),
-        "forward_passes": sum(cell.passes(project.extract.batch) for cell in cells),
-        "bound": "at most" if any(cell.bound for cell in cells) else "exact",
+        "cells": len(counted),
+        "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
+        "prompts": sum(cell.prompts for cell in counted),
+        "answers": sum(cell.answers for cell in counted),
+        "forward_passes": sum(cell.passes(project.extract.batch) for cell in counted),
+        "bound": "at most" if any(cell.bound for cell in counted) else "exact",
     }
 
 
@@ -366,19 +243,19 @@ def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> 
 
 def _away(project: Project, items: Mapping[str, Items]) -> str:
     """What is still to be brought here, and pinned."""
-    away = [name for name, found in items.items() if not found.here]
+    away = [name for name, each in items.items() if not each.here]
     fetched = [name for name in away if project.datasets[name].source == REMOTE]
     own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
     unknown = [name for name in away if items[name].count is None]
     models = locked_models()
     bare = [name for name, path in project.sources.items() if path == str(MODELS) and not models[name].pinned]
-    said = [
+    notes = [
         (fetched, "not here yet, `vouch fetch` downloads them"),
         (own, "not here yet, to be put there by hand (docs/datasets.md)"),
         (unknown, "number of items unknown, counted as none above"),
         (bare, f"not pinned in {MODELS}, `vouch lock NAME` pins them"),
     ]
-    return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in said if names)
+    return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in notes if names)
 
 
 def _absent(project: Project) -> str:
@@ -390,8 +267,8 @@ def _absent(project: Project) -> str:
 
 
 def _stages(waiting: list[State], following: list[str]) -> str:
-    said = _kinds_of([state.stage.name for state in waiting])
-    text = f"{len(waiting)} stages are not up to date" + (f": {said}" if waiting else "") + "\n"
+    kinds = _kinds_of([state.stage.name for state in waiting])
+    text = f"{len(waiting)} stages are not up to date" + (f": {kinds}" if waiting else "") + "\n"
     if following:
         text += f"{len(following)} more run if their inputs change: {_kinds_of(following)}\n"
     missing = [  # stages that never ran have one reason in common, not each its own file
@@ -405,3 +282,127 @@ def _stages(waiting: list[State], following: list[str]) -> str:
 def _kinds_of(names: list[str]) -> str:
     kinds = Counter(name.partition("@")[0] for name in names)
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+
+
+POWER_NOTES = """\
+finds: the smallest true difference between two models on the same questions that is detected with 80 % power
+(p < {significance:g} after Holm's correction for {claims}); none if it exceeds the largest possible one;
+spread: standard deviation of the difference on a question, its group included (results: median pair of
+{path}; assumed: just one of the two is correct on {discordant:.0%} of the
+questions, design effect {design:g})
+"""
+
+
+def power(
+    project: Project,
+    items: Mapping[str, Items],
+    counts: Mapping[str, Count],
+    points: float | None,
+    discordant: float,
+    design: float,
+) -> list[dict[str, Any]]:
+    """A row for each dataset; none without `points`, a difference of accuracy in per cent. Raises UserError.
+
+    finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the largest possible one.
+    needed: the number of questions that detects the wanted difference. gpu_hours and needed_gpu_hours: for
+    the questions planned and for those needed. All are None if the number of questions is unknown.
+    """
+    if points is None:
+        return []
+    wanted = points / 100
+    if not 0 < wanted < 1 or not 0 < discordant <= 1 or design < 1:
+        raise UserError(
+            "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
+            "between 0 and 1, --design of 1 or more"
+        )
+    known = {name: dataset_items.count for name, dataset_items in items.items() if dataset_items.count}
+    claims, seen, rows = _claims(project, items), _seen(), list[dict[str, Any]]()
+    for name in project.datasets:
+        row = dict.fromkeys(
+            ("questions", "from", "spread", "finds", "needed", "gpu_hours", "needed_gpu_hours")
+        )
+        rows.append({"dataset": name, "wanted": wanted} | row)
+        if name in known:
+            if name not in seen and wanted > discordant:
+                raise UserError(
+                    f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
+                    f"models of which just one is correct on {discordant:.0%} of the questions; lower it, or "
+                    "raise --discordant"
+                )
+            spread, largest = (
+                (seen[name], 1.0) if name in seen else ((discordant * design) ** 0.5, discordant)
+            )
+            effect = finds(known[name], spread, SIGNIFICANCE, claims)
+            needed, hours = questions_for(wanted, known[name], effect), _hours(project, name, counts[name])
+            rows[-1] |= {
+                "questions": known[name],
+                "from": "results" if name in seen else "assumed",
+                "spread": spread,
+                "finds": effect if effect <= largest else None,
+                "needed": needed,
+                "gpu_hours": hours,
+                "needed_gpu_hours": hours and hours * needed / known[name],
+            }
+    return rows
+
+
+def power_table(
+    rows: Sequence[Mapping[str, Any]],
+    project: Project,
+    items: Mapping[str, Items],
+    discordant: float,
+    design: float,
+) -> str:
+    """The rows of `power`, and what they rest on."""
+    if not rows:
+        return ""
+    points = f"{100 * rows[0]['wanted']:g} points"
+    head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
+    forms = {"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"}
+    forms |= {"gpu_hours": ".1f", "needed_gpu_hours": ".1f"}
+    cells = [
+        [
+            row["dataset"],
+            *("?" if row[key] is None else format(row[key], form) for key, form in forms.items()),
+        ]
+        for row in rows
+    ]
+    for row, line in zip(rows, cells, strict=True):
+        if row["finds"] is not None:
+            line[4] = f"{100 * row['finds']:.1f}"
+        elif row["questions"]:
+            line[4] = "none"
+    claims = _claims(project, items)
+    notes = POWER_NOTES.format(
+        significance=SIGNIFICANCE,
+        claims=f"{claims} comparison{'' if claims == 1 else 's'}",
+        path=DIFFERENCES_PATH,
+        discordant=discordant,
+        design=design,
+    )
+    return table(head, cells, right=range(1, 8)) + notes
+
+
+def _claims(project: Project, items: Mapping[str, Items]) -> int:
+    """The number of comparisons of two models, over all datasets that are large enough."""
+    pairs = len(project.models) * (len(project.models) - 1) // 2
+    return max(1, pairs * sum((each.count or 0) >= MINIMUM for each in items.values()))
+
+
+def _seen() -> dict[str, float]:
+    """By dataset, the spread of the median pair of models in earlier results, for the first request type."""
+    if not DIFFERENCES_PATH.exists():
+        return {}
+    spreads: dict[str, dict[str, list[float]]] = {}
+    for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist():
+        if row["low"] is not None and row["low"] < row["high"]:
+            of_output = spreads.setdefault(row["dataset"], {}).setdefault(row["output"], [])
+            of_output.append(deviation(row["low"], row["high"], row["items"]))
+    return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in spreads.items()}
+
+
+def _hours(project: Project, name: str, count: Count) -> float | None:
+    """GPU hours of all hub models on a dataset; None if no model has a known size."""
+    asked = model_costs(project, {name: count}, [(model, name) for model in project.models])
+    hours = [one["gpu_hours"] for one in asked if one.get("gpu_hours")]
+    return sum(hours) if hours else None

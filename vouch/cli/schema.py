@@ -46,7 +46,7 @@ class _Line(BaseModel):
 
 
 class ChoiceLine(_Line):
-    """A question with options. answer: index from 0, letter or text of the right one, or a list."""
+    """A question with options. answer: index from 0, letter or text of the correct one, or a list."""
 
     options: list[str | None]
     answer: Id | list[Id]
@@ -54,7 +54,7 @@ class ChoiceLine(_Line):
 
 
 class OpenLine(_Line):
-    """A question without options. references: the right answers."""
+    """A question without options. references: the correct answers."""
 
     references: str | list[str]
     options: None = None

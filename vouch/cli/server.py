@@ -16,7 +16,7 @@ from vouch.pipeline.files import replacing_folder
 from vouch.report.formatting import plural
 from vouch.tables.answered import pin_path, read_pin
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI takes 50,000 and 200 MB
+MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # in a file; OpenAI accepts 50,000 requests and 200 MB
 
 
 @command(
@@ -42,7 +42,7 @@ def run_batch(options: argparse.Namespace) -> int:
     pin = read_pin(pin_path(options.model))
     if pin.engine != SERVER_ENGINE:
         raise UserError(
-            f"models.lock: {options.model}: is no served model (engine {pin.engine}), so has no batch files"
+            f"models.lock: {options.model}: is not on a server (engine {pin.engine}), so it has no batch files"
         )
     session = Session(pin, project.extract)
     datasets = [DatasetRequests(session, name) for name in project.datasets]
@@ -68,18 +68,18 @@ def run_batch(options: argparse.Namespace) -> int:
 
 
 class Parts:
-    """Files 1.jsonl, 2.jsonl, ... of a folder, each as large as a host takes it; every id stands once."""
+    """Files 1.jsonl, 2.jsonl, ... in a folder, none larger than a host accepts; every id occurs once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._left = 0, 0  # requests and bytes that the file still takes
+        self._left = 0, 0  # requests and bytes that still fit into the file
         self._ids: set[str] = set()
         self.files = 0
 
     @property
     def requests(self) -> int:
-        """How many were written."""
+        """How many requests were written."""
         return len(self._ids)
 
     def __enter__(self) -> "Parts":
@@ -92,7 +92,7 @@ class Parts:
             self._file.close()
 
     def write(self, name: str, line: str) -> None:
-        """Adds a request, unless one of this name was added."""
+        """Adds a request, unless one with this name was added before."""
         if name in self._ids:
             return
         self._ids.add(name)

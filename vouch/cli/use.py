@@ -76,10 +76,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _switch(name: str, text: str) -> Pruning:
-    """Writes params.yaml and prunes; where that would lose something, params.yaml stays. Raises UserError."""
+    """Writes params.yaml and prunes. If pruning is refused, params.yaml stays as it was. Raises UserError."""
     before = text.encode()
     if Path(PARAMS).exists():
-        before = Path(PARAMS).read_bytes()  # no text, where a disk or an editor damaged it
+        before = Path(PARAMS).read_bytes()  # bytes, as it may be damaged
         _keep(before)
     write_text(Path(PARAMS), text)
     try:
@@ -88,7 +88,7 @@ def _switch(name: str, text: str) -> Pruning:
         with replacing(Path(PARAMS)) as temporary:
             temporary.write_bytes(before)
         raise
-    except OSError as error:  # some may be gone: going back would leave what no profile makes
+    except OSError as error:  # some files may be removed already, so there is no way back
         raise UserError(
             f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
             "make the folder writable, then `vouch store prune`"
@@ -96,26 +96,26 @@ def _switch(name: str, text: str) -> Pruning:
 
 
 def _keep(content: bytes) -> None:
-    """Keeps a params.yaml that no profile holds, under a name of its own, and says where."""
+    """Keeps a params.yaml that no profile equals, under a name of its own, and prints where."""
     if copies_of(content):
         return
     path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    print(f"use: the params.yaml so far is kept as {path}")
+    print(f"use: the previous params.yaml is kept as {path}")
 
 
 def _record_results() -> None:
-    """Results that DVC does not know yet go into its cache, so that switching loses none."""
+    """Puts results that DVC does not know yet into its cache, so that switching loses none."""
     try:
         dag = read_dag()
     except UserError:
-        return  # a params.yaml that cannot be read made nothing
+        return  # no stage ran with a params.yaml that cannot be read
     record(states(dag))
 
 
 def profile_text(name: str, settings: list[str]) -> str:
-    """The params.yaml of a profile, with `--set` applied. Raises UserError."""
+    """The text of params.yaml for a profile, with `--set` applied. Raises UserError."""
     check_name("profile", name, [file.stem for file in PROFILES.glob("*.yaml")], PROFILES)
     path = PROFILES / f"{name}.yaml"
     text = as_params(path.read_text(encoding="utf-8"), str(path))
@@ -147,7 +147,7 @@ def _set(document: CommentedMap, setting: str, where: str) -> None:
 
 
 def _expand_released(document: dict[str, Any], where: str) -> None:
-    """Replaces `released` by `datasets` and `models`. Raises UserError where the folder holds none."""
+    """Replaces the section `released` by entries of `datasets` and `models`. Raises UserError."""
     released = validated(Released, document.pop("released"), f"{where}: released")
     folder = Path(released.path)
     here = [path.stem.removeprefix("items-") for path in sorted(folder.glob("items-*.parquet"))]

@@ -45,7 +45,7 @@ CARD_METRICS = (  # metric and score
 )
 _DIGITS = 4
 GUESS = "guess"
-"""Column: how much more often a guess is right than in the original prompts."""
+"""A column: the accuracy of a guess in a variation that changes the correct answer."""
 
 
 @command(
@@ -70,8 +70,8 @@ def run_card(options: argparse.Namespace) -> int:
     leaderboard = LEADERBOARD.read(intact(LEADERBOARD_PATH))
     check_name("model", options.model, pc.unique(leaderboard["model"]).to_pylist(), LEADERBOARD_PATH)
     every = cells(_rows_of(leaderboard, options.model), "clean", variations=True)
-    found = {line: of for line, of in every.items() if line[1] == ORIGINAL}
-    if not found:
+    original = {line: of for line, of in every.items() if line[1] == ORIGINAL}
+    if not original:
         raise UserError(
             f"{LEADERBOARD_PATH}: {options.model} has no results on original prompts; name the variation "
             f"{ORIGINAL} in params.yaml"
@@ -79,9 +79,9 @@ def run_card(options: argparse.Namespace) -> int:
     variations = with_guesses(_rows_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
     path = pin_path(options.model)
     pin = read_pin(intact(path)) if path.exists() else None
-    text = card_section(pin, found, variations, small(every))
+    text = card_section(pin, original, variations, small(every))
     if options.repository:
-        files = dict(evaluations(project, found))
+        files = dict(evaluations(project, original))
         for name, entry in files.items():
             write_text(options.repository / ".eval_results" / name, entry)
         print(f"card: {len(files)} results in {plain(options.repository / '.eval_results')}")
@@ -99,14 +99,14 @@ def _rows_of(table: pa.Table, model: str) -> list[dict[str, Any]]:
     return rows
 
 
-def evaluations(project: Project, found: Cells) -> Iterator[tuple[str, str]]:
-    """Name and text of a file for each dataset of the hub and output; found: cells of this model alone.
+def evaluations(project: Project, numbers: Cells) -> Iterator[tuple[str, str]]:
+    """Name and text of a file for each dataset of the hub and request type. numbers: cells of this model.
 
-    The hub has one number for a task, and wants those that were got in other ways in files of their own.
+    The hub shows one number for a task; a number that was obtained in another way needs a file of its own.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-    for (dataset, _, output, _), of in found.items():
+    for (dataset, _, output, _), of in numbers.items():
         entry, row = project.datasets.get(dataset), of.get(("accuracy", ""))
         if (
             entry is None
@@ -130,20 +130,24 @@ def evaluations(project: Project, found: Cells) -> Iterator[tuple[str, str]]:
 
 
 def card_section(
-    pin: Pin | None, found: Cells, variations: Sequence[Row], few: Mapping[str, str] = MappingProxyType({})
+    pin: Pin | None,
+    numbers: Cells,
+    variations: Sequence[Row],
+    reasons: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The Markdown: a table, and what it means. few: why datasets are too small, by name."""
+    """The Markdown: a table, and what it means. reasons: why datasets are too small, by name."""
     lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
     lines += ["| dataset | output | questions | " + " | ".join(label(*each) for each in CARD_METRICS) + " |"]
     lines += ["|---|---|---:|" + "---:|" * len(CARD_METRICS)]
-    for (dataset, _, output, _), of in found.items():
+    for (dataset, _, output, _), of in numbers.items():
         items = of.get(("accuracy", ""), {}).get("items", "")
-        numbers = [interval(of.get(each)) for each in CARD_METRICS]
-        lines.append(f"| {dataset} | {output} | {items} | {' | '.join(numbers)} |")
-    for dataset, _, output, _ in found:
+        values = [interval(of.get(each)) for each in CARD_METRICS]
+        lines.append(f"| {dataset} | {output} | {items} | {' | '.join(values)} |")
+    for dataset, _, output, _ in numbers:
         lines += [
             "",
-            f"**{dataset}, {output}.** " + " ".join(_sentences(dataset, output, found, variations, few)),
+            f"**{dataset}, {output}.** "
+            + " ".join(_sentences(dataset, output, numbers, variations, reasons)),
         ]
     lines += [
         "",
@@ -167,17 +171,17 @@ def _measured(pin: Pin | None) -> str:
 
 
 def _sentences(
-    dataset: str, output: str, found: Cells, variations: Sequence[Row], few: Mapping[str, str]
+    dataset: str, output: str, numbers: Cells, variations: Sequence[Row], reasons: Mapping[str, str]
 ) -> Iterator[str]:
-    """Sentences on calibration, coverage and robustness, each only where there is a number."""
-    if dataset in few:
-        yield f"The dataset is {few[dataset]}."
-    of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, output))
+    """Sentences on calibration, coverage and robustness, each only if there is a number for it."""
+    if dataset in reasons:
+        yield f"The dataset is {reasons[dataset]}."
+    of = next(each for line, each in numbers.items() if (line[0], line[2]) == (dataset, output))
     low = of.get((LOW_MASS_RATE, ""))
     if low and low["value"] is not None:
         yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
-    for said in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):
-        yield f"{plain(said)}."
+    for note in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):
+        yield f"{plain(note)}."
     if unranked(of.values()):
         yield f"It {MARK[output]}."
     error = of.get(("ece", ""))
@@ -190,25 +194,25 @@ def _sentences(
                 f"{score.upper()} prediction sets, guaranteed to cover {100 * (1 - size['alpha']):g} % of "
                 f"the answers, cover {points(covered)} %, with {interval(size)} options each."
             )
-    if dataset not in few:
+    if dataset not in reasons:
         yield from sensitivity(
             [row for row in variations if (row["dataset"], row["output"]) == (dataset, output)]
         )
 
 
 def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
-    """Rows of VARIATIONS of one model, with GUESS. every: its cells of all variations.
+    """Rows of VARIATIONS of one model, with the column GUESS. every: its cells of all variations.
 
-    GUESS is the accuracy of a guess where the correct answer changes, else None (vouch/report/costs.py).
+    GUESS is None unless the variation changes the correct answer (vouch/report/costs.py).
     """
-    place = ("dataset", "variation", "output", "model")
-    opposite = {tuple(row[name] for name in place) for row in variations if row["metric"] == "not_flipped"}
+    key = ("dataset", "variation", "output", "model")
+    opposite = {tuple(row[name] for name in key) for row in variations if row["metric"] == "not_flipped"}
     guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in opposite}
-    return [{**row, GUESS: guesses.get(tuple(row[name] for name in place))} for row in variations]
+    return [{**row, GUESS: guesses.get(tuple(row[name] for name in key))} for row in variations]
 
 
 def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
-    """Which variation costs most accuracy, and which flips most answers; rows of one dataset and output."""
+    """The variation that costs most accuracy, and the one that flips most answers, for rows of one cell."""
     tried = [row for row in variations if row["metric"] == "accuracy" and not is_control(row["variation"])]
     if not tried:
         yield "No prompt variations were tried."
@@ -217,11 +221,11 @@ def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
     worst = min(tried, key=lambda row: (row["difference"] - eased[row["variation"]], row["variation"]))
     name = long_name(worst["variation"])
     if worst["high"] is not None and worst["high"] < eased[worst["variation"]]:
-        yield f"Of {len(tried)} prompt variations the costliest: {name}; {_cost(worst)}."
+        yield f"The costliest of {len(tried)} prompt variations is {name}: {_cost(worst)}."
     else:
         yield (
-            f"Of {len(tried)} prompt variations none costs accuracy significantly; the "
-            f"lowest: {name}; {_cost(worst)}."
+            f"None of {len(tried)} prompt variations costs accuracy significantly; the "
+            f"lowest accuracy is with {name}: {_cost(worst)}."
         )
     names = {row["variation"] for row in tried}
     flipped = [row for row in variations if row["metric"] == "flipped" and row["variation"] in names]
@@ -234,7 +238,7 @@ def _cost(row: Row) -> str:
     guess = row[GUESS]
     if guess is not None and abs(2 * guess - 1) > EVEN:
         return (
-            f"{100 * row['value']:.1f} % are right, where a guess gives {100 * guess:.0f} %, and of the "
+            f"{100 * row['value']:.1f} % are correct, where a guess gives {100 * guess:.0f} %, and of the "
             f"originals {100 * row['original']:.1f} %, where it gives {100 * (1 - guess):.0f} %"
         )
     bounds = f" [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]" if row["low"] is not None else ""
@@ -242,7 +246,7 @@ def _cost(row: Row) -> str:
 
 
 def points(row: Row) -> str:
-    """A share in per cent with its interval."""
+    """A share in per cent, with its interval."""
     low, high = ends(row["low"], row["high"])
     bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{100 * row['value']:.1f}{bounds}"
@@ -275,7 +279,7 @@ def run_hub(options: argparse.Namespace) -> int:
     for path in (REPORTS / "tables").glob("*.csv"):
         intact(path)
     try:
-        # `datasets` loads no table without a row
+        # `datasets` cannot load a table without rows
         tables = {name: table for name, table in results(REPORTS).items() if len(table)}
     except FileNotFoundError as error:
         raise UserError(str(error)) from None
@@ -292,7 +296,7 @@ def run_hub(options: argparse.Namespace) -> int:
 
 
 def write_dataset(folder: Path, tables: "dict[str, pd.DataFrame]", name: str) -> None:
-    """The files of a dataset that `datasets.load_dataset(name, TABLE)` and `vouch.results(folder)` read."""
+    """Writes a dataset that `datasets.load_dataset(name, TABLE)` and `vouch.results(folder)` can read."""
     import datasets
 
     datasets.disable_progress_bars()
@@ -303,7 +307,7 @@ def write_dataset(folder: Path, tables: "dict[str, pd.DataFrame]", name: str) ->
 
 
 def dataset_card(tables: "dict[str, pd.DataFrame]", name: str) -> str:
-    """Metadata between lines of dashes, then Markdown."""
+    """The text of a dataset card: metadata between lines of dashes, then Markdown."""
     configs: list[dict[str, Any]] = [
         {"config_name": table, "data_files": PUBLISHED.format(table)} for table in tables
     ]
@@ -327,7 +331,7 @@ def _send_to_hub(repo: str, tables: "dict[str, pd.DataFrame]") -> str:
 
     token = os.environ.get(TOKEN)
     if not token:
-        raise UserError(f"{repo}: no token; set {TOKEN} to one that may write there")
+        raise UserError(f"{repo}: no token; set {TOKEN} to a token that may write there")
     hub = HfApi(token=token)
     with TemporaryDirectory() as folder, one_line(repo, BRANCH, f"vouch publish hub {repo}", "the command"):
         write_dataset(Path(folder), tables, repo)

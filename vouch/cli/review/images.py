@@ -58,20 +58,20 @@ _PAGE = (
 
 
 def check_folder(folder: Path, command: str) -> None:
-    """Raises UserError where a folder is there that holds what the command did not make."""
-    if folder.exists() and not _mark(folder, command).is_file() and not _is_empty(folder):
+    """Raises UserError if the folder holds files that the command did not make."""
+    if folder.exists() and not _signature(folder, command).is_file() and not _is_empty(folder):
         raise UserError(
-            f"{folder}: is there and was not made by `vouch review {command}`; name another folder"
+            f"{folder}: exists, and `vouch review {command}` did not make it; name another folder"
         )
 
 
 @contextmanager
 def folder_of_pages(folder: Path, command: str) -> Iterator[Path]:
-    """A folder to fill, which takes the place of one that the command made earlier. Raises UserError."""
+    """A folder to fill, which replaces one that the command made earlier. Raises UserError."""
     check_folder(folder, command)
     with replacing_folder(folder) as made:
         yield made
-        _mark(made, command).write_text(
+        _signature(made, command).write_text(
             f"made by `vouch review {command}`; written anew each time\n", "utf-8"
         )
 
@@ -81,8 +81,8 @@ def write_page(file: Path, title: str, body: str) -> None:
     file.write_text(_PAGE.format(title=escape(title), body=body), encoding="utf-8")
 
 
-def _mark(folder: Path, command: str) -> Path:
-    """The file that says that a folder was made here."""
+def _signature(folder: Path, command: str) -> Path:
+    """The file that says which command made a folder."""
     return folder / f"{command}.txt"
 
 
@@ -122,27 +122,27 @@ def run_render(options: argparse.Namespace) -> int:
         raise UserError(f"--items: give a number of items from 1, not {options.items}")
     folder = options.into or FOLDER / name / variation
     check_folder(folder, "render")
-    found = prompts(name, project.datasets[name], variation)
-    first = [rows for _, rows in zip(range(options.items), found, strict=False)]
+    by_item = prompts(name, project.datasets[name], variation)
+    first = [rows for _, rows in zip(range(options.items), by_item, strict=False)]
     if not first:
         raise UserError(f"{variation}: no item of {name} gets such a prompt; docs/variations.md says why")
-    images, body, pictures = ImageStore(intact(images_path(name))), "", 0
+    images, body, written = ImageStore(intact(images_path(name))), "", 0
     with folder_of_pages(folder, "render") as made:
         for number, rows in enumerate(first, start=1):
-            files = write_pictures(rows, number, images, made)
+            files = write_images(rows, number, images, made)
             cells = "".join(f"<td>{_prompt_cell(row, files)}" for row in rows)
             body += f"<h2>{escape(rows[0]['item'])}</h2>\n<table><tr>{cells}</table>\n"
-            pictures += len(files)
+            written += len(files)
         write_page(made / "index.html", f"{name}: {long_name(variation)}", body)
-    print(f"render: {len(first)} items, {pictures} pictures in {plain(folder)}")
+    print(f"render: {len(first)} items, {written} images in {plain(folder)}")
     return 0
 
 
 def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence[PromptRow]]:
-    """Of each item that the variation applies to: its original prompt and then those of the variation."""
+    """For each item that the variation applies to: its original prompt, then those of the variation."""
     names = dict.fromkeys((ORIGINAL, variation))
     template = read_template(entry.template, entry.variant)
-    made = Prompts([load_variation(each) for each in names], template, entry.template, None)
+    builder = Prompts([load_variation(each) for each in names], template, entry.template, None)
     path = decisions_path(name)
     making = Making(
         Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
@@ -153,57 +153,55 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
     for item in read_items(intact(items_path(name)), making):
         if item.group != group:
             group, before = item.group, {}
-        rows = list(made.rows(item, before)) if item.kept else []
+        rows = list(builder.rows(item, before)) if item.kept else []
         if rows and rows[-1]["variation"] == variation:
             yield rows
 
 
-def write_pictures(
-    rows: Sequence[PromptRow], number: int, images: ImageStore, folder: Path
-) -> dict[str, str]:
-    """Writes the pictures of an item's prompts; file name by recipe (`repr`). number: of the item, from 1."""
+def write_images(rows: Sequence[PromptRow], number: int, images: ImageStore, folder: Path) -> dict[str, str]:
+    """Writes the images of an item's prompts; returns file names by recipe (`repr`). number: of the item."""
     files: dict[str, str] = {}
     for row in rows:
-        for place, recipe in enumerate(row["pictures"], start=1):
+        for position, recipe in enumerate(row["pictures"], start=1):
             if repr(recipe) not in files:
                 prompt = row["id"].removeprefix(f"{row['item']}/").replace("/", ".")
-                files[repr(recipe)] = f"{number:03}.{prompt}.{place}.png"
+                files[repr(recipe)] = f"{number:03}.{prompt}.{position}.png"
                 render(recipe, images.read).save(folder / files[repr(recipe)], "PNG")
     return files
 
 
 def _prompt_cell(row: PromptRow, files: Mapping[str, str]) -> str:
-    pictures = ""
+    images = ""
     for recipe in row["pictures"]:
         steps = (f"{step['operation']} {step['severity'] or ''}".strip() for step in recipe["steps"])
-        done = escape(", ".join(steps) or "as it is")
-        pictures += f'<p><img src="{escape(files[repr(recipe)])}" alt="{done}"><br>{done}'
-    said = [row["system"], *(text for turn in row["turns"] for text in (turn["question"], turn["answer"]))]
-    words = "".join(f"<pre>{escape(text)}</pre>" for text in [*said, row["text"], row["response"]] if text)
-    correct = "; ".join(row["options"][place] for place in row["answers"]) or "none of its options"
-    return f"<p><b>{escape(row['id'])}</b>{pictures}{words}<p>Correct ({row['effect']}): {escape(correct)}\n"
+        operations = escape(", ".join(steps) or "as it is")
+        images += f'<p><img src="{escape(files[repr(recipe)])}" alt="{operations}"><br>{operations}'
+    context = [row["system"], *(text for turn in row["turns"] for text in (turn["question"], turn["answer"]))]
+    words = "".join(f"<pre>{escape(text)}</pre>" for text in [*context, row["text"], row["response"]] if text)
+    correct = "; ".join(row["options"][index] for index in row["answers"]) or "none of its options"
+    return f"<p><b>{escape(row['id'])}</b>{images}{words}<p>Correct ({row['effect']}): {escape(correct)}\n"
 
 
 @dataclass(frozen=True)
 class ImageNumbers:
-    """Of an item's two pictures, in their order. where: file and line."""
+    """The numbers of an item's two images, in their order. where: file and line."""
 
     values: tuple[float, float]
     where: str
 
 
 def read_order(path: Path) -> dict[str, ImageNumbers]:
-    """Item id -> its numbers. Raises UserError with file and line."""
+    """The numbers of each item, by its id. Raises UserError with file and line."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; give one with the columns id, first, second, or a .jsonl")
-    found: dict[str, ImageNumbers] = {}
+    order: dict[str, ImageNumbers] = {}
     for name, first, second, where in _lines(path) if path.suffix == ".jsonl" else _cells(path):
         numbers = ImageNumbers((_number(first, where), _number(second, where)), where)
-        if found.setdefault(name, numbers) is not numbers:
-            raise UserError(f"{where}: item {name} stands twice, first at {found[name].where}; keep one")
-    if not found:
-        raise UserError(f"{path}: orders no item; give the numbers of two pictures for each id")
-    return found
+        if order.setdefault(name, numbers) is not numbers:
+            raise UserError(f"{where}: item {name} is a duplicate of {order[name].where}; keep one")
+    if not order:
+        raise UserError(f"{path}: has no item; give the numbers of two images for each id")
+    return order
 
 
 def _cells(path: Path) -> Iterator[tuple[str, Any, Any, str]]:
@@ -222,7 +220,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Any, Any, str]]:
         if order is None:
             continue
         if not isinstance(order, list) or len(order) != 2:
-            raise UserError(f"{where}: order is no list of two numbers; correct or remove it")
+            raise UserError(f"{where}: order is not a list of two numbers; correct or remove it")
         name = values.get("id")
         yield str(number if name is None else name), *order, where
 
@@ -234,47 +232,47 @@ def _number(value: Any, where: str) -> float:
     except (ValueError, TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise UserError(f"{where}: {value!r:.40} is no number; correct or remove the line")
+        raise UserError(f"{where}: {value!r:.40} is not a number; correct or remove the line")
     return number
 
 
 def decided_by_order(
     items: Iterable[Compared], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
 ) -> list[Decision]:
-    """Decisions about the pairs of which both pictures have a number; equal ones make no exchange.
+    """Decisions about the pairs whose two images both have a number; equal numbers make no exchange.
 
-    by: what the decisions say of who decided. Raises UserError where the numbers contradict each other, or
-    the items' answers.
+    by: who decided, as the decisions name it. Raises UserError if the numbers contradict each other or the
+    items' answers.
     """
-    known: dict[tuple[str, str], tuple[float, str]] = {}  # by question and digest of the picture
-    more: dict[str, tuple[bool, str]] = {}
+    known: dict[tuple[str, str], tuple[float, str]] = {}  # by question and digest of the image
+    direction: dict[str, tuple[bool, str]] = {}
     for item in items:
         if item.id in order:
-            _learn(item, order[item.id], known, more)
-    found = []
+            _learn(item, order[item.id], known, direction)
+    decisions = []
     for one in pairs:
         pair = one.pair
         values = [known[pair.question, image][0] for image in pair.images if (pair.question, image) in known]
         if len(values) == 2:
             first, second = values
             larger, smaller = (FIRST, SECOND) if first > second else (SECOND, FIRST)
-            winner = larger if more[pair.question][0] else smaller
-            said = NEITHER if first == second else winner
-            found.append(Decision(pair, said, by, f"{first:g} and {second:g}", by))
-    return found
+            winner = larger if direction[pair.question][0] else smaller
+            decision = NEITHER if first == second else winner
+            decisions.append(Decision(pair, decision, by, f"{first:g} and {second:g}", by))
+    return decisions
 
 
 def _learn(
     item: Compared,
     numbers: ImageNumbers,
     known: dict[tuple[str, str], tuple[float, str]],
-    more: dict[str, tuple[bool, str]],
+    direction: dict[str, tuple[bool, str]],
 ) -> None:
     where = f"{numbers.where}: item {item.id}"
     won, lost = numbers.values[item.place], numbers.values[1 - item.place]
     if won == lost:
-        raise UserError(f"{where}: both pictures have {won:g}, but one is the answer; remove the line")
-    wins, earlier = more.setdefault(item.question, (won > lost, numbers.where))
+        raise UserError(f"{where}: both images have {won:g}, but one is the answer; remove the line")
+    wins, earlier = direction.setdefault(item.question, (won > lost, numbers.where))
     if wins != (won > lost):
         raise UserError(
             f"{where}: {won:g} wins against {lost:g}, but by {earlier} the {'larger' if wins else 'smaller'} "
@@ -284,7 +282,7 @@ def _learn(
         first, earlier = known.setdefault((item.question, image), (value, numbers.where))
         if first != value:
             raise UserError(
-                f"{where}: picture {image[:12]} has {value:g}, but {first:g} by {earlier}; keep one number"
+                f"{where}: image {image[:12]} has {value:g}, but {first:g} by {earlier}; keep one number"
             )
 
 
@@ -324,7 +322,7 @@ def run_exchange(options: argparse.Namespace) -> int:
     name = options.dataset
     project_with(name)
     if options.pictures and not options.export:
-        raise UserError("--pictures: shows the lines of an --export; give --export FILE as well")
+        raise UserError("--pictures shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(intact(items_path(name))))
     path = decisions_path(name)
     decisions = read_decisions(path) if are_there(path) else []
@@ -342,8 +340,8 @@ def run_exchange(options: argparse.Namespace) -> int:
 
 
 def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
-    """What there is to decide, what is decided, and what comes of it."""
-    found = [item for item in map(compared, rows) if item]
+    """How many pairs there are to decide, how many are decided, and how many items that changes."""
+    items = [item for item in map(compared, rows) if item]
     exchanges = Exchanges(decisions)
     own = sum(any(row["exchange"] or ()) for row in rows)
     decided = sum(any(exchanges.of(row)) for row in rows) - own
@@ -351,26 +349,26 @@ def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequ
     questions = len({pair.pair.question for pair in pairs})
     done = sum(pair.pair.key in keys for pair in pairs)
     return (
-        f"exchange: {len(found)} of {len(rows)} items compare two pictures and name none to exchange\n"
-        f"exchange: {questions} of their questions stand at least twice: {len(pairs)} pairs, {done} decided\n"
-        f"exchange: {decided} items get a picture by decisions, {own} have one from their source\n"
+        f"exchange: {len(items)} of {len(rows)} items compare two images and name none to exchange\n"
+        f"exchange: {questions} of their questions occur at least twice: {len(pairs)} pairs, {done} decided\n"
+        f"exchange: {decided} items get an image by decisions, {own} have one from their source\n"
     )
 
 
 def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
-    """The pairs as CSV, with the decisions so far; the ids of items stand between semicolons."""
+    """The pairs as CSV, with the decisions so far; the ids of items are separated by semicolons."""
     decided = {one.pair.key: one for one in decisions}
     lines = []
     for one in pairs:
         pair, known = one.pair, decided.get(one.pair.key)
-        told = [winner_of(known, one), known.by, known.why] if known else ["", "", ""]
+        decision = [winner_of(known, one), known.by, known.why] if known else ["", "", ""]
         owners = ["; ".join(ids) for ids in (one.of_first, one.of_second)]
-        lines.append([pair.question, pair.replaced, *pair.images, *owners, *told])
+        lines.append([pair.question, pair.replaced, *pair.images, *owners, *decision])
     return csv_text([*COLUMNS[:4], *INFORMATION, *COLUMNS[4:]], lines)
 
 
 def winner_of(decision: Decision, candidate: Candidate) -> str:
-    """The decision's winner, where the two may stand the other way round."""
+    """The decision's winner, also if the candidate has the two images in the other order."""
     if decision.winner == NEITHER or decision.pair == candidate.pair:
         return decision.winner
     return {"first": "second", "second": "first"}[decision.winner]
@@ -382,18 +380,18 @@ def _export_pairs(
     if not pairs:
         raise UserError(
             f"{items_path(options.dataset)}: nothing to compare; vs_e needs a question that several items "
-            "ask about two pictures each, with options that name them (left, right)"
+            "ask about two images each, with options that name them (left, right)"
         )
     if options.pictures:
         write_pages(options.pictures, pairs, ImageStore(intact(images_path(options.dataset))))
-        print(f"exchange: their pictures are in {options.pictures / 'index.html'}")
+        print(f"exchange: their images are in {options.pictures / 'index.html'}")
     write_text(options.export, exported_pairs(pairs, decisions))
     print(f"exchange: {len(pairs)} pairs in {options.export}; fill in `winner`, then --import it")
     return 0
 
 
 def _import_winners(source: Path, rows: Sequence[Row], decisions: Sequence[Decision], dataset: str) -> int:
-    """Takes decisions over; those about other pairs stay."""
+    """Takes over decisions; those about other pairs stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")
     new = read_decisions(source, INFORMATION)
@@ -411,7 +409,7 @@ def _by_order(
     pairs: Sequence[Candidate],
     decisions: Sequence[Decision],
 ) -> int:
-    """Decides what nobody has decided yet."""
+    """Decides the pairs that nobody has decided yet."""
     order, ids = read_order(options.order), {row["id"] for row in rows}
     unknown = next((name for name in order if name not in ids), None)
     if unknown is not None:
@@ -444,11 +442,11 @@ def write_pages(folder: Path, pairs: Sequence[Candidate], images: ImageStore) ->
     index = ""
     with folder_of_pages(folder, "exchange") as made:
         for digest in sorted({digest for one in pairs for digest in one.pair.images}):
-            picture = render({"images": [digest], "steps": []}, images.read)  # as models see it
-            picture.thumbnail((SIDE, SIDE))
-            picture.save(made / f"{digest}.jpg", "JPEG", quality=85)
+            image = render({"images": [digest], "steps": []}, images.read)  # as models see it
+            image.thumbnail((SIDE, SIDE))
+            image.save(made / f"{digest}.jpg", "JPEG", quality=85)
         for number, (question, rows) in enumerate(by_question.items(), start=1):
             name = f"question-{number}.html"
             write_page(made / name, question, f"<table>\n{''.join(rows)}</table>\n")
             index += f'<li><a href="{name}">{escape(question)}</a> ({len(rows)} pairs)\n'
-        write_page(made / "index.html", "Which picture wins?", f"<ol>\n{index}</ol>\n")
+        write_page(made / "index.html", "Which image wins?", f"<ol>\n{index}</ol>\n")

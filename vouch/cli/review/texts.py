@@ -133,7 +133,7 @@ def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, Decision]) -> 
 
 
 def _import_rewrites(dataset: str, source: Path) -> int:
-    """Takes decisions over; those about other questions and kinds stay."""
+    """Takes over decisions; those about other questions and kinds stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")
     rows = REWRITES.read(intact(rewrites_path(dataset))).to_pylist()
@@ -143,7 +143,7 @@ def _import_rewrites(dataset: str, source: Path) -> int:
         if one.task not in words:
             raise UserError(
                 f"{one.where}: no {one.task.kind} of {one.task.question[:80]!r} in "
-                f"{rewrites_path(dataset)}; export it anew"
+                f"{rewrites_path(dataset)}; export it again"
             )
     path = decisions_path(dataset)
     kept = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
@@ -158,12 +158,12 @@ def _with_words(one: Decision, words: str | None) -> Decision:
     if one.decision != ACCEPT or one.text:
         return one
     if words is None:
-        raise UserError(f"{one.where}: nothing to accept; write use and the words in text")
+        raise UserError(f"{one.where}: there is no rewrite to accept; write use, and the words in text")
     return replace(one, text=words)
 
 
 Shown = Mapping[str, Mapping[str, str]]
-"""What a person sees of an answer, by its key, in the order in which they were drawn."""
+"""What a person sees of each answer, by the answer's key, in the order of the sample."""
 
 
 @command(
@@ -192,7 +192,7 @@ def run_judge(options: argparse.Namespace) -> int:
     project = project_with(name)
     judged = set(JUDGED.read(intact(judged_path(name)), ("key",))["key"].to_pylist())
     if not judged:
-        raise UserError(f"{judged_path(name)}: holds no verdict; {_remedy(project)}")
+        raise UserError(f"{judged_path(name)}: has no verdict; {_remedy(project)}")
     shown = to_decide(project, name, judged)
     path = judgements_path(name)
     decided = read_judgements(path)
@@ -200,20 +200,20 @@ def run_judge(options: argparse.Namespace) -> int:
         return _import_judgements(options.decided, path, shown, decided)
     if options.export:
         if options.export.exists():
-            raise UserError(f"{options.export}: is there already; --import its decisions, then remove it")
+            raise UserError(f"{options.export}: exists already; --import its decisions, then remove it")
         write_text(options.export, judgements_text(exported_answers(shown, decided)))
         print(f"judge: {len(shown)} answers in {options.export}; fill in `decision`, then --import it")
         return 0
     done = len(decided.keys() & shown.keys())
-    print(f"judge: {len(judged)} answers judged, {len(shown)} drawn for people, {done} of them decided")
-    first = next((place for place, name in enumerate(shown) if name not in decided), done)
+    print(f"judge: {len(judged)} answers judged, {len(shown)} sampled for people, {done} of them decided")
+    first = next((index for index, name in enumerate(shown) if name not in decided), done)
     if first < done:
         print(
-            f"judge: answer {list(shown)[first]:.12} is the first that is undecided; later decisions about a "
-            "model that gave it do not count yet"
+            f"judge: answer {list(shown)[first]:.12} is the first without a decision; later decisions about "
+            "a model that gave it do not count yet"
         )
     if stale := len(decided) - done:
-        print(f"judge: {stale} decisions in {path} are about no answer that is drawn, and do not count")
+        print(f"judge: {stale} decisions in {path} are about answers outside the sample, and do not count")
     return 0
 
 
@@ -226,11 +226,11 @@ def _remedy(project: Project) -> str:
 
 
 def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:
-    """The answers that people decide on: of each model those to the questions that were drawn."""
+    """The answers that people decide about: each model's answers to the sampled questions."""
     prompts = PROMPTS.read(intact(prompts_path(dataset)), (*OF_PROMPTS, "answers"))
     items = ITEMS.read(intact(items_path(dataset)), OF_OPEN)
     judge = project.score.judge
-    found: dict[str, tuple[bytes, dict[str, str]]] = {}
+    sampled: dict[str, tuple[bytes, dict[str, str]]] = {}
     for model in project.models:
         path = text_path(model, dataset)
         texts = TEXT.read(intact(path), OF_TEXTS)
@@ -242,36 +242,36 @@ def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:
         opened = list(open_answers(texts, prompts, items)) if judge.open else []
         for rows in (choices, opened):
             _, sample = drawn([item for item, _ in rows], [one for _, one in rows], judged, judge.sample)
-            for (item, one), taken in zip(rows, sample, strict=True):
-                if taken and one.decision:
+            for (item, one), is_sampled in zip(rows, sample, strict=True):
+                if is_sampled and one.decision:
                     shows = {
                         "question": one.question,
                         "reference": one.reference,
                         "answer": bounded(one.text),
                     }
                     order = drawn_order(item)
-                    if one.decision not in found or order < found[one.decision][0]:
-                        found[one.decision] = order, shows
-    return {name: shows for name, (_, shows) in sorted(found.items(), key=lambda one: (one[1][0], one[0]))}
+                    if one.decision not in sampled or order < sampled[one.decision][0]:
+                        sampled[one.decision] = order, shows
+    return {name: shows for name, (_, shows) in sorted(sampled.items(), key=lambda one: (one[1][0], one[0]))}
 
 
 def exported_answers(shown: Shown, decided: Decided) -> list[dict[str, str]]:
-    """Rows of the file, with the decisions so far."""
+    """The rows of the file to fill in, with the decisions so far."""
     return [{**decided.get(name, {}), "key": name, **shows} for name, shows in shown.items()]
 
 
 def _import_judgements(source: Path, path: Path, shown: Shown, decided: Decided) -> int:
-    """Takes decisions over; those about other answers stay."""
+    """Takes over decisions; those about other answers stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")
     read = read_judgements(source)
     new = {name: row for name, row in read.items() if name in shown and _same(row, shown[name])}
     if not new:
-        raise UserError(f"{source}: holds no decision about an answer as it was drawn; export it anew")
+        raise UserError(f"{source}: holds no decision about an answer as it was sampled; export it again")
     for name in sorted(read.keys() & shown.keys() - new.keys()):
-        print(f"judge: answer {name:.12}: another question, reference or answer than was exported; not taken")
+        print(f"judge: answer {name:.12}: not taken over, as its question, reference or answer changed")
     if strange := len(read.keys() - shown.keys()):
-        print(f"judge: decisions about answers that are not drawn (any more), not taken: {strange}")
+        print(f"judge: decisions about answers outside the sample, not taken over: {strange}")
     kept = {**decided, **new}
     write_text(path, judgements_text([kept[name] for name in sorted(kept)]))
     changed = sum(
@@ -307,14 +307,14 @@ INSTRUCTIONS = {
         "get a single-choice question. Question: {question} Answer: {answer}"
     ),
 }
-_MARK = re.compile(
+_LABEL = re.compile(
     r"\s*(?:[-*\u2022]+\s+|\(?(?:[A-Da-d]|[1-9])[).:]\s*|"
     r"(?:(?:incorrect |wrong |counterfactual )?(?:option|rationale)|(?:correct )?answer)\s*[1-9A-D]?\s*"
     r"[:.]\s*)",
     re.IGNORECASE,
 )
 _QUOTES = "\"'\u201c\u201d\u2018\u2019"
-_LEFT = 5  # ids shown of what is left to a person
+_LEFT = 5  # ids to print of the questions that are left to a person
 
 
 @command(
@@ -338,11 +338,9 @@ def run_distract(options: argparse.Namespace) -> int:
     project = project_with(options.dataset)
     name, model = options.dataset, project.rewrite.model
     if model is None:
-        raise UserError(
-            "params.yaml: rewrite.rewriter is rules; name the pin of a model there that can write"
-        )
+        raise UserError("params.yaml: rewrite.rewriter is rules; name the pin of a model that can write")
     if project.datasets[name].source == REMOTE:
-        raise UserError(f"datasets.{name} is fetched; put it into a folder that can hold {FILE}")
+        raise UserError(f"datasets.{name} comes from the network; put it into a folder that can hold {FILE}")
     path = Path(project.datasets[name].source) / FILE
     written = read_written(path) if path.is_file() else {}
     asked = {
@@ -351,49 +349,49 @@ def run_distract(options: argparse.Namespace) -> int:
         if row["id"] not in written
     }
     writer: CachedModel[Text] = CachedModel(read_pin(intact(pin_path(model))), project.rewrite, name)
-    found = ask_for_options(writer, asked)
-    written |= {key: wrong for key, wrong in found.items() if wrong}
+    options_of = ask_for_options(writer, asked)
+    written |= {key: wrong for key, wrong in options_of.items() if wrong}
     write_text(path, csv_text(OPTION_COLUMNS, ([name, *wrong] for name, wrong in written.items())))
     print(
         f"distract: {plain(path)}: {len(written)} questions have wrong options; read them before you use them"
     )
-    if left := [key for key, wrong in found.items() if not wrong]:
-        print(f"distract: {len(left)} have none, what the model said is no list of three: {left[:_LEFT]}")
+    if left := [key for key, wrong in options_of.items() if not wrong]:
+        print(f"distract: {len(left)} have none, as the reply was not a list of three: {left[:_LEFT]}")
     return 0
 
 
 def _open_questions(name: str) -> Iterator[dict[str, str]]:
-    """id, question, hint and answer of the open questions that are not answered by yes or no."""
+    """id, question, hint and answer of the open questions, except those answered by yes or no."""
     columns = ["id", "group", "category", "question", "hint", "references"]
     for batch in ITEMS.open(intact(items_path(name))).iter_batches(columns=columns, use_threads=False):
         for row in batch.to_pylist():
-            if row["references"]:  # an open question, also one that became a choice
+            if row["references"]:  # an open question, even if it was turned into a choice
                 answer = row["references"][0]
                 if not is_yes_no(Asked(row["id"], row["group"], row["category"], row["question"], answer)):
-                    told = {"question": row["question"], "hint": row["hint"] or "", "answer": answer}
-                    yield {"id": row["id"], **told}
+                    texts = {"question": row["question"], "hint": row["hint"] or "", "answer": answer}
+                    yield {"id": row["id"], **texts}
 
 
 def ask_for_options(engine: Engine[Text], asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
-    """Wrong options by id, none where an answer cannot be read. asked: prompt and right answer by id."""
+    """Wrong options by id, none if a reply cannot be read. asked: prompt and correct answer by id."""
     prompts = [Text(text) for text in dict.fromkeys(text for text, _ in asked.values())]
-    said = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}
-    return {name: read_options(said[text] or "", answer) for name, (text, answer) in asked.items()}
+    replies = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}
+    return {name: read_options(replies[text] or "", answer) for name, (text, answer) in asked.items()}
 
 
-def read_options(said: str, answer: str) -> list[str]:
-    """The three wrong options in what a model wrote, a line each, or none.
+def read_options(reply: str, answer: str) -> list[str]:
+    """The three wrong options in a model's reply, or none.
 
-    Lines with a mark (`1.`, `B)`, `-`) are taken where there are three at least, else all of exactly three;
-    repeated ones and the answer itself do not count.
+    If at least three lines have a label (`1.`, `B)`, `-`), these lines count; otherwise the reply must have
+    exactly three lines. Duplicates and the answer itself do not count.
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.rstrip().endswith(":")]
-    for chosen in ([line for line in lines if _MARK.match(line)], lines):
-        texts = [_MARK.sub("", line, count=1).strip().strip(_QUOTES) for line in chosen]
-        known = {key(answer): ""}
+    lines = [line.strip() for line in reply.splitlines() if line.strip() and not line.rstrip().endswith(":")]
+    for chosen in ([line for line in lines if _LABEL.match(line)], lines):
+        texts = [_LABEL.sub("", line, count=1).strip().strip(_QUOTES) for line in chosen]
+        texts_by_key = {key(answer): ""}
         for text in filter(None, texts):
-            known.setdefault(key(text), text)
-        wrong = [text for text in known.values() if text]
+            texts_by_key.setdefault(key(text), text)
+        wrong = [text for text in texts_by_key.values() if text]
         if len(wrong) == WRONG or (len(wrong) > WRONG and chosen is not lines):
             return wrong[:WRONG]
     return []

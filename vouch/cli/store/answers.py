@@ -61,7 +61,7 @@ def run_warm(options: argparse.Namespace) -> int:
 
 
 def _side_by_side(names: list[str], jobs: int) -> None:
-    """Each model in one of `jobs` processes, which import the libraries once. Raises UserError."""
+    """Asks each model in one of `jobs` processes, which import the libraries once. Raises UserError."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
         running = {name: pool.submit(_warm, name) for name in names}
@@ -79,7 +79,7 @@ def _side_by_side(names: list[str], jobs: int) -> None:
 
 
 def _warm(name: str) -> None:
-    """One model, all datasets."""
+    """Asks one model everything, on all datasets."""
     project, dag, digests = check_project(), read_dag(), Digests()
     model = Session(read_pin(pin_path(name)), project.extract)
     for dataset in project.datasets:
@@ -96,7 +96,7 @@ def _warm(name: str) -> None:
 
 
 def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
-    """Raises UserError unless all that the stages read of other stages is there and up to date."""
+    """Raises UserError unless everything that the stages read from other stages is up to date."""
     needed = {before for stage in stages for before in dag.upstream(stage)}
     for state in states(dag, digests):
         if state.stage.name in needed and not state.fresh:
@@ -107,18 +107,18 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
 
 
 def _taken_over(requests: DatasetRequests, stage: Stage, digests: Digests) -> str:
-    """Restores what can be trusted; what to say of it."""
+    """Puts responses that can be trusted into the work cache; returns what to print about it."""
     problem = distrust(requests, stage, digests)
     if problem is not None:
         return f"its responses are left alone ({problem}), " if problem else ""
     try:
-        return f"{restore(requests)} taken over from its responses, "
+        return f"{restore(requests)} copied from its responses, "
     except UserError as error:
         return f"its responses are left alone ({error}), "
 
 
 def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str | None:
-    """Why its responses may not be of the present inputs: empty where there are none, None where they are."""
+    """Why the responses may not belong to the present inputs; empty if there are none, None if they do."""
     tables = [str(one.path(requests.model.name, requests.name)) for one in RESPONSES.values()]
     if None in (digests.of(table, anew=True) for table in tables):
         return ""
@@ -129,9 +129,9 @@ def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str |
 
 
 def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
-    """Whether a record says that the present tables came from the present inputs.
+    """Whether a record says that the present tables were made from the present inputs.
 
-    Code may differ: the responses themselves name the revisions of what can change an answer.
+    Code may differ, as the responses name the revisions of everything that can change an answer.
     """
 
     def of(one: Record) -> tuple[object, ...]:

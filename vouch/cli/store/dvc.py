@@ -64,20 +64,20 @@ def run_pull(options: argparse.Namespace) -> int:
 
 
 def _refuse_unwritable(outs: Iterable[str]) -> None:
-    """Raises UserError where DVC could not write: what it says then names no folder, or blames the remote."""
+    """Raises UserError if DVC could not write: its own message names no folder, or blames the remote."""
     with repository() as repo:
-        places = [Path(repo.tmp_dir or ".dvc/tmp"), Path(repo.cache.local.path)]
-    for place in dict.fromkeys([*places, *(Path(out).parent for out in outs)]):
-        there = next(path for path in (place.absolute(), *place.absolute().parents) if path.exists())
-        if not os.access(there, os.W_OK):
+        folders = [Path(repo.tmp_dir or ".dvc/tmp"), Path(repo.cache.local.path)]
+    for folder in dict.fromkeys([*folders, *(Path(out).parent for out in outs)]):
+        existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        if not os.access(existing, os.W_OK):
             raise UserError(
-                f"{there}: you may not write here, as a pull must; pull in a clone of your own, or have this "
-                "folder made writable"
+                f"{existing}: you may not write here, but a pull must; pull in a clone of your own, or have "
+                "this folder made writable"
             )
 
 
 def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> None:
-    """Raises UserError that names what did not come, where something is missing. urls: of the remotes."""
+    """Raises UserError that names what is still missing, if anything is. urls: of the remotes."""
     records = read_lock()
     missing = [
         (path, digest)
@@ -99,7 +99,7 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
 
 
 def _inside(path: str, digest: str) -> str:
-    """The path, or of a folder whose list came the first file that did not."""
+    """The path; for a folder whose listing arrived, the first of its files that did not."""
     if not digest.endswith(".dir"):
         return path
     with cache() as store:
@@ -108,7 +108,7 @@ def _inside(path: str, digest: str) -> str:
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:
-    """Full names of the stages that make something of one model: DVC pulls no pattern of loop stages.
+    """Full names of the stages that make something of one model, as DVC cannot pull loop stages by a pattern.
 
     Raises UserError for an unknown model.
     """
@@ -163,7 +163,7 @@ def run_verify(options: argparse.Namespace) -> int:
         raise UserError("--recompute N: give a number of answers, at least 1, without --remote")
     report = Report(silent=options.json)
     if options.remote is None:
-        # what a stage has just made is not yet known to a record
+        # a stage that runs has outputs which no record names yet
         with cache() as store, none_at_work() if options.mend else nullcontext():
             if not store.names() and not any(Path(out).exists() for out in read_dag().maker):
                 raise UserError("nothing to verify: no output is here; `dvc pull` fetches them")
@@ -282,7 +282,7 @@ def run_sync(options: argparse.Namespace) -> int:
         )
         return 1 if stale and not options.partial else 0
     print(f"sync: {fit} of {len(states)} stages are up to date ({len(unknown)} newly recorded){rest}")
-    if options.partial:  # what was not asked for is no news
+    if options.partial:  # stages that were not asked for need no mention
         stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
     for names, why in by_reason(stale):
         print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
@@ -292,10 +292,10 @@ def run_sync(options: argparse.Namespace) -> int:
 
 
 def record(states: list[State]) -> list[str]:
-    """Tells DVC of the fresh stages that dvc.lock does not know; returns their names.
+    """Tells DVC about the fresh stages that dvc.lock does not know; returns their names.
 
-    One with known outputs that its cache lacks counts as unknown: they were made here, not pulled, and have
-    the recorded bytes.
+    A stage whose outputs the cache lacks counts as unknown: they were made here, not pulled, and have the
+    recorded bytes.
     """
     lock = read_lock()
     fresh = [state for state in states if state.fresh]
@@ -320,12 +320,14 @@ def _commit(names: frozenset[str]) -> None:
     from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
-    logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
+    logging.getLogger("dvc").setLevel(logging.CRITICAL)  # as `dvc --quiet` does; no progress bars
     try:
         with Repo() as repo, lock_repo(repo), _cached_lookups(repo):
-            for leftover in Path().glob(f".{LOCK}.*.part"):  # of one that was killed; none other is here
+            for leftover in Path().glob(
+                f".{LOCK}.*.part"
+            ):  # of a killed command; while the lock is held no other runs
                 leftover.unlink()
-            # Without links to make, DVC would only take each output away for a moment; a kill then, for good.
+            # Without links to make, DVC would remove each output for a moment only, and a kill would lose it.
             relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")
             stages = [stage for stage in repo.index.stages if stage.addressing in names]
             for stage in stages:
@@ -335,20 +337,22 @@ def _commit(names: frozenset[str]) -> None:
                 if LOCK.exists():
                     shutil.copyfile(LOCK, temporary)
                 Lockfile(repo, str(temporary.absolute())).dump_stages(stages)
-    except LockError:  # what it says is in colours, of several lines
+    except LockError:  # its message has colours and several lines
         raise UserError(
             "dvc.lock: another DVC command is at work; wait until it ends, then sync again"
         ) from None
     except DvcException as error:
-        said = re.sub(rf"\.{LOCK}\.[\w.]+\.part", str(LOCK), " ".join(str(error).split()))
-        raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None
+        problem = re.sub(rf"\.{LOCK}\.[\w.]+\.part", str(LOCK), " ".join(str(error).split()))
+        raise UserError(
+            f"dvc commit: {problem}; correct it, or wait until no other DVC command runs"
+        ) from None
 
 
 @contextmanager
 def _cached_lookups(repo: Any) -> Iterator[None]:
-    """Lets DVC look once at what many stages share, while its lock is held and nothing changes.
+    """Lets DVC look only once at what many stages share, while its lock is held and nothing changes.
 
-    By itself it hashes a folder for each stage that reads it, three times, and reads git's index for each
+    By itself it hashes a folder three times for each stage that reads it, and reads git's index for each
     output: half of the time for 300 stages.
     """
     from dvc.output import Output
@@ -357,7 +361,7 @@ def _cached_lookups(repo: Any) -> Iterator[None]:
     if isinstance(repo.scm, NoSCM):
         yield
         return
-    build, found = Output._build, dict[str, Any]()
+    build, objects = Output._build, dict[str, Any]()
     index = [PurePath(os.fsdecode(path)) for path in repo.scm.dulwich.repo.open_index()]
     tracked = {str(path) for file in index for path in (file, *file.parents)}
     is_tracked = repo.scm.is_tracked
@@ -365,9 +369,9 @@ def _cached_lookups(repo: Any) -> Iterator[None]:
     def built(self: Any, odb: Any, path: str, *rest: Any, dry_run: bool = False, **more: Any) -> Any:
         if not dry_run:
             return build(self, odb, path, *rest, **more)
-        if path not in found:
-            found[path] = build(self, odb, path, *rest, dry_run=True, **more)
-        return found[path]
+        if path not in objects:
+            objects[path] = build(self, odb, path, *rest, dry_run=True, **more)
+        return objects[path]
 
     Output._build = built
     repo.scm.is_tracked = lambda path: os.path.relpath(path, repo.scm.root_dir) in tracked

@@ -21,12 +21,14 @@ from vouch.pipeline.state import LOCK, MARKER, RECEIPTS, STAMPS, Digests, read_l
 from vouch.pipeline.yaml12 import dumped, load
 
 _ROOTS = ("data", "reports")
-_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, or its disk was full
+_OF_DVC = re.compile(
+    r"\.[\w-]{22}\.tmp"
+)  # a file that DVC was writing when it was killed or the disk was full
 
 
 @dataclass
 class Pruning:
-    """Files removed, those moved to UNUSED, and those left because no record says that a stage made them."""
+    """Files that were removed, moved to UNUSED, or left because no record says that a stage made them."""
 
     removed: list[str] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
@@ -64,9 +66,9 @@ def run_prune(options: argparse.Namespace) -> int:
 
 
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
-    """Removes outputs of stages that are gone; what DVC's cache does not hold is moved, but by force.
+    """Removes the outputs of stages that `dag` does not have; moves what DVC's cache does not hold.
 
-    To be called while no runner is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
+    force: removes these as well. No runner may be at work, as it rewrites dvc.lock.
     """
     gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
@@ -99,7 +101,9 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
         pruning.removed = [path for path in pruning.removed if not _at_or_below(Path(path), beside)]
     if not dry_run:
         if LOCK.exists():
-            remember(load(LOCK).get("stages", {}).values())  # the present ones too: they get other parameters
+            remember(
+                load(LOCK).get("stages", {}).values()
+            )  # the present stages too, as they get other parameters
         if pruning.moved:
             set_aside([*pruning.moved, *map(str, receipts)])
         for path in (*map(Path, pruning.removed), *temporary, *records):
@@ -124,12 +128,12 @@ def _outs(receipt: Path) -> list[str]:
         return []
 
 
-def _at_or_below(path: Path, places: set[str]) -> bool:
-    return any(str(place) in places for place in (path, *path.parents))
+def _at_or_below(path: Path, roots: set[str]) -> bool:
+    return any(str(each) in roots for each in (path, *path.parents))
 
 
 def _lost(paths: list[str]) -> list[Path]:
-    """Those whose contents DVC's cache does not hold."""
+    """The files whose contents DVC's cache does not hold."""
     digests = Digests()
     digest_of = {path: digest for path in paths if (digest := digests.of(path))}
     cached = held(digest_of.values())
@@ -144,7 +148,7 @@ def _remove_empty_folders(root: Path) -> None:
 
 
 def _prune_lock(gone: list[str]) -> None:
-    """Drops the entries of stages that are gone, so that one dvc.lock describes one profile."""
+    """Removes the entries of these stages, so that dvc.lock describes one profile."""
     from ruamel.yaml import YAML
 
     lock = YAML().load(LOCK.read_text(encoding="utf-8"))
@@ -170,15 +174,15 @@ def run_restore(_options: argparse.Namespace) -> int:
     """
     folders = sorted((path for path in UNUSED.glob("*") if path.is_dir()), key=lambda path: -int(path.name))
     files = [(path, folder) for folder in folders for path in sorted(folder.rglob("*")) if not path.is_dir()]
-    back = 0
+    restored = 0
     with none_at_work():
         for path, folder in files:
-            place = path.relative_to(folder)
-            if place.exists():
-                print(plain(f"restore: left {path}: {place} is there"))
+            target = path.relative_to(folder)
+            if target.exists():
+                print(plain(f"restore: left {path}: {target} exists"))
                 continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(path, place)
-            back += 1
-    print(f"restore: brought back {back} files" if back else "restore: nothing to bring back")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, target)
+            restored += 1
+    print(f"restore: brought back {restored} files" if restored else "restore: nothing to bring back")
     return 0
