@@ -42,7 +42,7 @@ def run_batch(options: argparse.Namespace) -> int:
     pin = read_pin(pin_path(options.model))
     if pin.engine != SERVER_ENGINE:
         raise UserError(
-            f"models.lock: {options.model}: is not on a server (engine {pin.engine}), so it has no batch files"
+            f"models.lock: {options.model}: is not on a server (engine {pin.engine}), so has no batch files"
         )
     session = Session(pin, project.extract)
     datasets = [DatasetRequests(session, name) for name in project.datasets]
