@@ -152,7 +152,7 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
 
 def label(metric: str, score: str) -> str:
     """What heads a column: the metric's label in the registry, and the nonconformity score."""
-    from vouch.metrics.registry import metrics
+    from vouch.metrics.metric import metrics
 
     return " ".join([metrics()[metric].label, *([score.upper()] if score in ("lac", "aps") else [])])
 

@@ -47,15 +47,19 @@ from vouch.metrics.calibration.calibration import (
     sureness,
     tally,
 )
-from vouch.metrics.calibration.certainty import ALPHA, clustered_entropy, vision_amplified_entropy
-from vouch.metrics.calibration.certainty import image_information as of_logs
 from vouch.metrics.calibration.figures import ece, mce
-from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
-from vouch.metrics.conformal.scores import rank
+from vouch.metrics.calibration.uncertainty import (
+    ALPHA,
+    CONFIDENCE,
+    clustered_entropy,
+    uncertainty_figures,
+    vision_amplified_entropy,
+)
+from vouch.metrics.calibration.uncertainty import image_information as of_logs
 from vouch.metrics.intervals import centred, signed_interval
-from vouch.metrics.responses import Array
+from vouch.metrics.responses import Array, rank
+from vouch.metrics.text.reader.options import NONE, OPTION, Choices
 from vouch.metrics.text.reader.reader import read
-from vouch.metrics.text.reader.spans import NONE, OPTION, Choices
 from vouch.metrics.text.wording import plain as normalised
 
 

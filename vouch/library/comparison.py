@@ -29,7 +29,8 @@ from vouch.library.arrays import (
     within,
 )
 from vouch.library.results import Estimate, Result, mean_of
-from vouch.metrics.comparison.resampling import (
+from vouch.metrics.comparison import statistics
+from vouch.metrics.comparison.statistics import (
     finds,
     holm,
     intervals,
@@ -40,7 +41,6 @@ from vouch.metrics.comparison.resampling import (
 )
 from vouch.metrics.intervals import mean_interval, some
 from vouch.metrics.robustness.metrics import calibrated, reliability
-from vouch.metrics.text import agreement
 
 LEAST_SHARE, MOST = 1e-6, 1e9
 """Bounds of what `power` is asked, so that no number overflows."""
@@ -310,8 +310,8 @@ def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = 
         raise ValueError(f"decided: give {len(verdicts)} numbers, as many as in judged, and some not NaN")
     shares_of(np.where(known, given, 0), "decided")
     numbers = groups_of(groups, len(given))
-    value, low, high, weight = agreement.prediction_powered(given, verdicts, numbers)
-    found = agreement.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
+    value, low, high, weight = statistics.prediction_powered(given, verdicts, numbers)
+    found = statistics.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
     return PredictionPowered(
         int(known.sum()),
         Estimate(value, low, high),

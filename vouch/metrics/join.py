@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
-from vouch.metrics.intervals import CLEAN, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
 from vouch.pipeline.errors import UserError

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.intervals import CLEAN
 from vouch.metrics.join import LOW_MASS_RATE, MOSTLY
+from vouch.metrics.metric import CLEAN
 from vouch.metrics.responses import Bools
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 

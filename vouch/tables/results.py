@@ -152,7 +152,7 @@ performance             float64    how right the answer is, 0 ... 1, a tie at th
 answers                 int32[]    places of the right options; null for a generated text
 probabilities           float64[]  softmax over the options as shown; null for a generated text
 nll_first, nll_last, nll_min, nll_avg  float64
-                                   of the tokens of the greedy text (vouch/metrics/ranking/label_free.py),
+                                   of the tokens of the greedy text (vouch/metrics/comparison/label_free.py),
                                    nats; null where unknown
 ent_first, ent_last, ent_max, ent_avg  float64
                                    the same, shares of the largest possible entropy
@@ -269,7 +269,7 @@ FEW_LABELS = "few_labels"
 
 _PLACE = """
 dataset, output  string  what is ranked: performance of this output on this dataset, clean protocol
-ranker           string  an entry of vouch/metrics/ranking/rankers.py, `combined`, or `few_labels`
+ranker           string  an entry of vouch/metrics/comparison/rankers.py, `combined`, or `few_labels`
 score            string  `t0.7` for what rests on samples at that temperature, else empty
 proxy            string  the labelled dataset that helped; `mean` for the mean over all of them (each number
                          by itself); empty for a ranker without

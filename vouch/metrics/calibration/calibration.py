@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.conformal.scores import Ranked, descending, pieces
 from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import group_sums, resampled
-from vouch.metrics.responses import Array, Bools, Floats, Ints, Responses, count
+from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, count, descending, pieces
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from vouch.metrics.calibration.calibration import (
 )
 from vouch.metrics.conformal.figures import Rows
 from vouch.metrics.conformal.sets import Splits
-from vouch.metrics.intervals import Figure, centred, group_sums, resampled, split_figure
-from vouch.metrics.registry import named
+from vouch.metrics.intervals import centred, group_sums, resampled
+from vouch.metrics.metric import Figure, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 

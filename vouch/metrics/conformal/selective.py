@@ -26,7 +26,8 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from vouch.metrics.conformal.sets import Splits, quantile
-from vouch.metrics.intervals import Figure, Interval, mean_interval
+from vouch.metrics.intervals import Interval, mean_interval
+from vouch.metrics.metric import Figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 SURE = 0.9

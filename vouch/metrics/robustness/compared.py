@@ -31,35 +31,35 @@ from vouch.metrics.calibration.calibration import (
     resampled_bins,
     tally,
 )
-from vouch.metrics.calibration.certainty import (
+from vouch.metrics.calibration.figures import ece
+from vouch.metrics.calibration.uncertainty import (
+    CONFIDENCE,
     ImageInformation,
     clustered_entropy,
     image_information,
+    uncertainty_figures,
     vision_amplified_entropy,
 )
-from vouch.metrics.calibration.figures import ece
-from vouch.metrics.calibration.letter_bias import debiased, without_prior
-from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
+from vouch.metrics.comparison.label_free import PER_TEXT
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.conformal.authors import certainty
-from vouch.metrics.conformal.shift import shift_figures
-from vouch.metrics.intervals import CLEAN, Figure, about, centred, mean_figure, signed_interval
+from vouch.metrics.conformal.figures import shift_figures
+from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
-from vouch.metrics.ranking.label_free import PER_TEXT
+from vouch.metrics.metric import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Array, Floats, Ints
-from vouch.metrics.robustness.perturbation import original_figures
-from vouch.metrics.robustness.predictions import Predictions, PromptIndex
+from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
 from vouch.metrics.robustness.repeated_prompts import (
     FirstSamples,
+    debiased,
     first_figures,
     first_samples,
     gap_figures,
     number_figures,
     preference_figures,
-    read_samples,
-    sampled_agreement,
+    without_prior,
 )
 from vouch.metrics.tables import ALL, PROTOCOLS
+from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
 from vouch.tables.asked import (
     KEPT,

@@ -31,10 +31,10 @@ from unicodedata import normalize
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from vouch.metrics.text.numbers import Quantity, canonical, number, quantity, tight, trimmed, undressed, wide
+from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
-from vouch.metrics.text.reader.spans import ANSWER
-from vouch.metrics.text.wording import plain
+from vouch.metrics.text.reader.options import ANSWER
+from vouch.metrics.text.wording import canonical, plain, tight, trimmed, undressed, wide
 from vouch.tables.thoughts import apart
 
 References = Sequence[Sequence[str]]

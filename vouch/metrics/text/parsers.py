@@ -10,10 +10,9 @@ rule never raises and takes time linear in the text. `reader` weighs all that a 
 import re
 from collections.abc import Callable, Sequence
 
-from vouch.metrics.text.numbers import wide
+from vouch.metrics.text.reader.options import NONE, OPTION, Choices, Reading, opening
 from vouch.metrics.text.reader.reader import read as weighed
-from vouch.metrics.text.reader.spans import NONE, OPTION, Choices, Reading, opening
-from vouch.metrics.text.wording import as_written
+from vouch.metrics.text.wording import as_written, wide
 
 _MARK = re.compile(r"\(([1-9A-Za-z])\)")
 _CUE = "Answer:"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, cells, lengths, refuse
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.numbers import number
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import KEPT, TEXT
 from vouch.tables.thoughts import apart

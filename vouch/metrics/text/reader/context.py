@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from vouch.metrics.text.numbers import BOX
 from vouch.metrics.text.reader.cues import (
     AFFIRMED,
     BEST,
@@ -34,6 +33,7 @@ from vouch.metrics.text.reader.cues import (
     words_of,
 )
 from vouch.metrics.text.reader.spans import BRACKETED, Group
+from vouch.metrics.text.wording import BOX
 
 LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
 """Kinds of words."""

@@ -9,7 +9,7 @@ The rules that decide between the pieces of evidence in a text.
 import re
 from itertools import pairwise
 
-from vouch.metrics.text.numbers import FORMULA, boxed, number
+from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, SENTENCE_END, START, Context, Text
 from vouch.metrics.text.reader.cues import (
     AFFIRMING,
@@ -23,22 +23,9 @@ from vouch.metrics.text.reader.cues import (
     none_of,
     phrases,
 )
-from vouch.metrics.text.reader.spans import (
-    BARE,
-    BRACKETED,
-    CLOSED,
-    DECLINED,
-    NONE,
-    OPTION,
-    SEVERAL,
-    TEXT,
-    VALUE,
-    Group,
-    Known,
-    Reading,
-    Span,
-    groups,
-)
+from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
+from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, Span, groups
+from vouch.metrics.text.wording import boxed
 
 _WORD = re.compile(r"[^\W_]+(?:'t)?")
 _PASSED = frozenset(phrases("small"))

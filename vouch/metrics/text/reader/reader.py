@@ -9,10 +9,10 @@ own words; open.py reads answers to open questions.
 
 import re
 
-from vouch.metrics.text.numbers import boxed, number, tight, trimmed, undressed
+from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.cues import QUESTION, RESTATES
 from vouch.metrics.text.reader.decide import EXPLICIT, PASSING, decide
-from vouch.metrics.text.reader.spans import (
+from vouch.metrics.text.reader.options import (
     NONE,
     OPTION,
     SEVERAL,
@@ -23,7 +23,7 @@ from vouch.metrics.text.reader.spans import (
     opening,
     without_article,
 )
-from vouch.metrics.text.wording import EDGES
+from vouch.metrics.text.wording import EDGES, boxed, tight, trimmed, undressed
 from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000

@@ -21,9 +21,8 @@ import pyarrow as pa
 
 from vouch.metrics.calibration.calibration import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.intervals import Column
 from vouch.metrics.join import Block
-from vouch.metrics.registry import is_share
+from vouch.metrics.metric import Column, is_share
 from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import Numbers, TextBlock, Tokens

@@ -4,14 +4,21 @@
     find("chosen_share_A")      # that of `chosen_share`: a name may end in `_KEY`
 
 To add a metric, add its formula to a table and a line to metrics.csv.
+
+Figures.
 """
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.responses import Bools, Floats, Ints
 
 SHARE = "share"
 """Unit of values in 0 ... 1 that are printed as percentages."""
@@ -69,3 +76,60 @@ def named(metric: str, values: Any) -> Mapping[str, Any]:
     if isinstance(values, dict):
         return {f"{metric}_{key}": each for key, each in values.items()}
     return {metric: values}
+
+
+FAITHFUL, CLEAN = "faithful", "clean"
+HEADLINE = ("lac", "aps")
+"""The scores whose mean is the benchmark's headline."""
+MARGINAL = "marginal"
+"""How thresholds are calibrated: one for all rows."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number: nonconformity score (or `mean`, or empty), metric, value, rows behind it, 95 % interval.
+
+    calibration, alpha: of the prediction sets that it rests on, as in METRICS.
+    """
+
+    score: str
+    metric: str
+    value: float
+    items: int
+    low: float | None = None
+    high: float | None = None
+    calibration: str = ""
+    alpha: float | None = None
+
+
+def mean_figure(metric: str, values: Floats | Bools, groups: Ints, protocol: str, score: str = "") -> Figure:
+    """The mean of values [n], in the clean protocol with its interval over groups [n]; the other has none."""
+    low, high = mean_interval(values, groups, is_share(metric)) if protocol == CLEAN else (None, None)
+    return Figure(score, metric, float(values.mean()), len(values), low, high)
+
+
+def split_figure(
+    metric: str,
+    values: Floats,
+    items: int,
+    score: str = "",
+    calibration: str = "",
+    alpha: float | None = None,
+) -> Figure:
+    """The mean of one number a split [splits], with the 2.5 and 97.5 percentiles over the splits."""
+    return Figure(score, metric, float(values.mean()), items, *percentiles(values), calibration, alpha)
+
+
+class Column(NamedTuple):
+    """values [n], which mean something only where known [n]."""
+
+    values: np.ndarray
+    known: Bools
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """figures, and per-row columns by name."""
+
+    figures: list[Figure]
+    columns: dict[str, Column] = field(default_factory=dict)
