@@ -1,8 +1,7 @@
-"""One model's answers to one dataset, scored: rows of METRICS, OUTCOMES and LABEL_FREE.
+"""`python -m stages.score DATASET`: all models' answers to a dataset -> metrics, outcomes, label-free scores.
 
-`python -m stages.score DATASET`: all models' answers to a dataset -> metrics, outcomes, label-free scores.
-
-What the answers of a model came to is remembered: a new model, or a run that was stopped, scores what is new.
+`model_scores` scores one model, output by output and variation by variation. Its result is remembered, so a
+new model or a resumed run scores only what is new.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence

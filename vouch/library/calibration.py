@@ -1,9 +1,4 @@
-"""Whether a confidence means what it says, and the temperature that makes it so.
-
-Uncertainty estimates: what the picture adds to an answer, and whether samples mean the same.
-
-Which option a generated text names.
-"""
+"""Calibration error, temperature, image information, semantic entropy, and reading answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,9 +1,4 @@
-"""Which of two models is better on the same questions.
-
-What a change of the prompt does to answers (Schmalfuss et al. 2025, PARC).
-
-A judge's verdicts beside people's decisions on a random sample.
-"""
+"""Comparing models and prompts: differences, power, regressions, robustness, judges."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

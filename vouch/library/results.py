@@ -1,8 +1,6 @@
 """What the functions return: small frozen objects that print as one line and become a pandas table.
 
-The tables of a finished report as pandas DataFrames.
-
-Pictures disturbed as the variations disturb them; needs Pillow.
+Beside them the functions that need more than numpy and scipy: `results` (pandas) and `corrupt` (Pillow).
 """
 
 from dataclasses import fields

@@ -1,9 +1,4 @@
-"""How many questions a model may answer alone, and sets of sampled answers.
-
-Prediction sets for questions of another distribution than those that calibrate.
-
-Conformal prediction sets from logits.
-"""
+"""Prediction sets, sets under shift or of samples, and answers given without review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,8 +1,7 @@
 """Intervals, 95 % unless asked otherwise, that respect groups: rows of one group are not independent.
 
-The two statistical protocols for the same responses, one file each.
-
-Both give a Protocol: figures for the metrics table and columns, one value a row, for outcomes.
+By the sandwich formula for means, exact where all values are equal, by a bootstrap over whole groups for the
+rest.
 """
 
 import math

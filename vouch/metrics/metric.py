@@ -1,11 +1,10 @@
-"""What each metric is: its label, direction, unit and source, a line of metrics.csv each.
+"""What each metric is (label, direction, unit, source), and one number of it.
 
     metrics()["ece"].better     # "lower"
-    find("chosen_share_A")      # that of `chosen_share`: a name may end in `_KEY`
+    find("chosen_share_A")      # the metric `chosen_share`: a name may end in `_KEY`
 
-To add a metric, add its formula to a table and a line to metrics.csv.
-
-Figures.
+A `Figure` is one row of the metrics table; a `Protocol` holds all figures and per-row columns of some
+answers.
 """
 
 import csv

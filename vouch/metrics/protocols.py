@@ -1,28 +1,17 @@
-"""The released code of the benchmark (Kostumov et al. 2024): its split, threshold, scores and sets.
+"""The two statistical protocols: `faithful`, the benchmark authors' code, and `clean`, a statistician's
+choice.
 
-Certainty by the size of prediction sets over classes of options (Schmalfuss et al. 2025).
+faithful (Kostumov et al. 2024) reproduces the authors' numbers, quirks included: one split that tears groups
+apart, every released letter counts, the stored dtype is kept, ties fall as in numpy's argsort, and ECE and
+MCE rest on all rows, calibration half included. The authors give no intervals.
 
-Only the native options of a prompt count. Where a variation flips the answer, all options that are then
-correct are one class with the sum of their probabilities. A row's certainty is 1 - (|C| - 1) / (|P| - 1), C
-its LAC set and P its classes: 1 for a set of one class, 0 for a set of all.
+clean leaves out defective rows, counts only the options that the prompt shows, computes in float64 and draws
+many splits of whole groups. No number depends on the order of options or on how ties are broken. Intervals:
 
-The authors' protocol (Kostumov et al. 2024): their code's numbers, its quirks included.
-
-One split that tears groups apart, every letter that was released counts, the stored dtype is kept,
-ties fall as numpy's argsort let them fall, and ECE and MCE rest on all rows, the calibration half too.
-There are no intervals: the authors give none.
-
-The protocol a statistician would stand for.
-
-Rows that cleaning found defective are left out, only the options that the prompt shows count,
-arithmetic is float64 and no number depends on the order of options or on how ties are broken. Whole
-groups calibrate or test. Many splits are drawn. Three kinds of interval follow:
-
-- metrics of prediction sets and those after temperature scaling: mean over the splits, with the 2.5 and 97.5
-  percentiles over the splits; it tells how much the split alone moves the number
-- means over all clean rows (accuracy, brier, entropy, tie_rate, ...): sandwich formula over groups
-- calibration errors, selective prediction and answer bias of all clean rows: bootstrap over groups, about
-  its median
+- metrics of prediction sets or of temperature scaling: the mean over the splits with the 2.5 and 97.5
+  percentiles, which say how much the split alone moves the number
+- means over rows (accuracy, brier, entropy, ...): the sandwich formula over groups
+- calibration errors, selective prediction and letter bias: a bootstrap over groups, about its median
 """
 
 import math

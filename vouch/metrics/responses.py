@@ -1,9 +1,10 @@
-"""What one model said to one variation of one dataset, as arrays.
+"""One model's answers to one variation of a dataset as arrays, and the same rows sorted by probability.
 
-Every [n, k] array has one row per prompt and one column per letter. Arrays are stored column by
-column (Fortran order), because every rule below works on whole columns.
+Every [n, k] array has one row per prompt and one column per option letter. Arrays are stored column by column
+(Fortran order), because every formula works on whole columns.
 
-Answers sorted.
+`rank` sorts each row. Nothing that follows from a `Ranked` depends on how ties were sorted: options of equal
+probability get equal numbers. Masses are logarithms, so that 1e-400 and 1 - 1e-400 stay apart from 0 and 1.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Protocols as rows of the metrics and outcomes tables."""
+"""Both protocols' figures and columns as rows of the metrics and outcomes tables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,12 +1,10 @@
-"""metrics: aggregate scores of all models on one dataset, long form, always in both protocols.
+"""Tables of what follows from the answers: metrics, outcomes, label-free scores and comparisons of models.
 
-outcomes: per-prompt scores of all models on one dataset. A row for each model, prompt and output.
-
-label_free: what models give away of themselves on each prompt of a dataset, for ranking without labels.
-
-One row per answered prompt of the variation `original` and output that the clean protocol keeps; of a
-generated text one more row for each temperature that was sampled. `performance` and `answers` rest on labels.
-All else does not.
+The text that declares a table's columns is its specification. `metrics` holds aggregate numbers in long form,
+always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models give away
+of themselves without labels: one row per answered original prompt and output that the clean protocol keeps,
+and for a generated text one more row per sampled temperature. Only `performance` and `answers` of it rest on
+labels. The other tables are those of data/compare and data/embeddings.
 """
 
 import re

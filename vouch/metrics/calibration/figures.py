@@ -1,12 +1,12 @@
-"""Metrics of calibrated confidence: tables by what a formula rests on. To add one, add an entry.
+"""Metrics of confidence: calibration errors, selective prediction, temperature, letter bias.
 
-PER_ROW    from Probabilities [n]: a number a row, the metric is their mean; None where it does not apply
-OF_BINS    from Bins of equal width; OF_MASS from Bins of equally many rows
-OF_ORDER   from Order, the rows in descending order of confidence; NaN: undefined
-OF_LETTERS from Letters
-OF_SCALED  from Scaled, [splits]
+The tables say what a formula rests on. To add a metric, add an entry to one of them:
 
-Figures of confidence: calibration errors, selective prediction, temperature, answer bias.
+PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None where it does not apply
+OF_BINS    Bins of equal width; OF_MASS: Bins of equally many rows
+OF_ORDER   Order, the rows by descending confidence; NaN where undefined
+OF_LETTERS Letters, shares by option letter
+OF_SCALED  Scaled, [splits]
 """
 
 from collections.abc import Callable, Mapping

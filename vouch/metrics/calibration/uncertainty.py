@@ -1,13 +1,12 @@
-"""Formulas of certainty that need numpy alone: what a picture adds, and how many meanings answers have.
+"""Uncertainty estimates, and how well each tells correct answers from wrong ones.
 
-Park et al. 2026 (VAUQ, arXiv 2602.21054) call the fall in predictive entropy that a picture causes the
-Image-Information Score, IS = H(Y | without) - H(Y | with), and the uncertainty of an answer H - alpha IS,
-alpha = 0.5. They mask the region that the model attends to; here the whole picture is blank, blurred,
-exchanged or left out, whatever was asked, and Y is an option in place of a token.
+`image_information` measures what an image adds to an answer. Park et al. 2026 (VAUQ, arXiv 2602.21054) call
+the fall in predictive entropy that an image causes the Image-Information Score, IS = H(Y | without) - H(Y |
+with), and use H - alpha IS with alpha = 0.5 as uncertainty. They mask the region that the model attends to;
+here the whole image is blank, blurred, exchanged or left out, and Y is an option instead of a token.
 
-Which uncertainty estimates tell right answers from wrong ones, all of them on the same answers.
-
-Every bootstrap with the same seed draws the same groups, so differences of draws are paired.
+`clustered_entropy` counts the meanings of sampled answers. `uncertainty_figures` compares estimates on the
+same answers; every bootstrap with the same seed draws the same groups, so differences of draws are paired.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,9 @@
-"""Rows of TRANSFER: thresholds of one dataset or model on another, as they are and weighted.
+"""What carries over from one dataset to another: thresholds, and the order of models.
 
-How well one number orders models as another one does: the only place where correlations are computed.
-
-Both arguments hold one number per model in the last axis, [..., models], and higher is better in both.
-NaN where all numbers of one side are equal, or one is NaN.
-
-How far datasets lie apart by their embeddings, and what that says about models' order.
-
-Apart: the Frechet distance between Gaussians (Dowson and Landau 1982; of data sets: Heusel et al. 2017).
+`transfers` applies thresholds calibrated on one dataset or model to another, unweighted or weighted by the
+density ratio of embeddings. `distances` measures how far datasets lie apart: the Frechet distance between
+Gaussians fitted to their embeddings (Dowson and Landau 1982; for datasets Heusel et al. 2017). `trends` asks
+whether models are ordered less alike on datasets that lie further apart.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,14 +1,9 @@
-"""Every metric of every model in one table, ranked where more or less of it is better.
+"""Comparing models: the leaderboard, paired differences, published numbers beside ours, scores by dimension.
 
-Published numbers beside ours, in the faithful protocol and in the clean one.
-
-Scores by dimension, and mean ranks over the dimensions (Li et al. 2023, ReForm-Eval).
-
-A dimension is a category: of whole datasets, as the loader of ReForm-Eval gives them, or of parts of some.
-
-Paired differences of accuracy between models that answered the same prompts.
-
-What each variation does to a model: every prompt against the original prompt of its item.
+`leaderboard` ranks every metric that has a direction. `differences` compares pairs of models on the prompts
+that both answered; `variations` compares every prompt with the original prompt of its item. `reproduced` puts
+published numbers beside both protocols. `dimensions` averages over categories, of whole datasets (as
+ReForm-Eval's loader gives them, Li et al. 2023) or of parts.
 """
 
 import functools

@@ -1,10 +1,9 @@
-"""Correlation.
+"""How well rankings without labels agree with performance (Tu et al. 2024).
 
-What every ranker says of the models of one task, on the items and on each resample of them.
-
-Label-free scores of all models as arrays: a task for each dataset and output to rank models on.
-
-Ranking models without labels: what every ranker says, against performance.
+`tasks` arranges the label-free scores of each dataset and output as arrays; `ranked` applies every ranker to
+a task and to resamples of its items; `rankings` correlates the result with performance. Correlations are
+computed here alone: both sides hold one number per model in the last axis, higher is better, and the result
+is NaN where one side is constant or holds a NaN.
 """
 
 import math

@@ -1,12 +1,11 @@
-"""Means of paired differences, and their intervals by a bootstrap over whole groups.
+"""Statistics of paired comparisons: bootstrap intervals, exact tests, power, and a judge against people.
 
-Both take sums over groups, of whole numbers: these add up exactly, so no order of summation and no number of
-threads can move a bit.
+The functions on differences take sums over groups in whole numbers: these add up exactly, so that neither the
+order of summation nor the number of threads can move a bit.
 
-What a judge is worth: its agreement with people, and accuracies that people's decisions correct.
-
-Angelopoulos et al. 2023 (prediction-powered inference, arXiv 2301.09633), with the weight of PPI++
-(Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453).
+`prediction_powered` corrects a judge's verdicts by people's decisions on a sample (Angelopoulos et al. 2023,
+arXiv 2301.09633, with the weight of PPI++, Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453); `agreement`
+says how often a judge agrees with people.
 """
 
 import math

@@ -1,14 +1,10 @@
-"""Metrics of prediction sets, OF_SETS, from SetCounts. To add one, add an entry.
+"""Metrics of prediction sets: coverage, size, UAcc and the like, for every score, stratum and alpha.
 
-Figures of prediction sets: every score, kind of calibration and alpha, over many splits.
-
-Coverage under prompt shift: thresholds from plain prompts, sets of the same questions asked differently.
-
-The coverage guarantee of a prediction set holds for prompts like those that calibrated it. Whoever calibrates
-on plain prompts and then meets others (another order of options, a blank picture) has what is measured here:
-in every split the calibration half of the plain prompts gives the thresholds, the test half of the others is
-tested, with the same groups in the same halves. A variation breaks exchangeability where the interval of that
-coverage leaves out 1 - alpha (Barber et al. 2023 bound how far it can fall short).
+`OF_SETS` holds the formulas. `set_figures` applies them over many splits. `shift_figures` measures what is
+left of the coverage guarantee under another prompt: the calibration half of the original prompts sets the
+threshold, and the test half of the variation is tested, with the same groups in the same halves. A variation
+breaks exchangeability where the interval of that coverage excludes 1 - alpha (Barber et al. 2023 bound how
+far coverage can fall).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,26 +1,16 @@
-"""Which items calibrate and which test.
+"""Split conformal prediction: splits, thresholds and prediction sets, over many splits at once.
 
-Thresholds of many splits at once, one for each stratum of the rows (Vovk et al. 2005, section 4.5).
+`group_splits` draws splits of whole groups. `thresholds` finds each split's threshold for each stratum (Vovk
+et al. 2005, section 4.5); `weighted_thresholds` finds thresholds that hold under covariate shift (Tibshirani
+et al. 2019). `set_membership` says for every row how large its set is and whether it contains the answer,
+without building the sets of every split: thresholds of different splits lie close together, so most rows have
+the same set in all of them and are counted once. Only rows with a score between the smallest and the largest
+threshold are looked at split by split. 100 splits of a million rows take less than twice the memory of their
+logits and less than four times as long as one split.
 
-marginal  all rows share one threshold
-class     each letter has that of the rows whose answer stands at it: coverage whatever letter is right
-category  each category of the items
-options   each number of options
-
-A stratum with too few calibration rows has an infinite threshold: its sets hold every option.
-
-What becomes of every row's prediction set in many splits, without building the sets of every split.
-
-Thresholds of different splits lie close together, so most rows have the same set in all of them: they
-are settled and counted once. Only the live rows, with a score between the smallest and the largest
-threshold, are looked at split by split. It keeps 100 splits of a million rows under twice the memory of their
-logits, and under four times the time of one split.
-
-Conformal thresholds under covariate shift (Tibshirani, Barber, Candes and Ramdas 2019).
-
-They keep their coverage on questions drawn from another distribution than those that calibrate, if the two
-differ in the covariates alone and not in how the answer follows from these, and if the density ratio is
-known. Here it is estimated from embeddings, so that coverage is approximate.
+Strata (`score.strata`): marginal, one threshold for all rows; class, one for each letter, so that coverage
+holds whichever letter is correct; category, one for each category of the items; options, one for each number
+of options. A stratum with too few calibration rows has an infinite threshold: its sets contain every option.
 """
 
 import math

@@ -1,19 +1,18 @@
-"""Whether models read words in a picture instead of looking at it (typographic attack, Goh et al. 2021).
+"""Everything that compares prompts of the same question, for one model and dataset.
 
-What becomes of answers without the picture: the same prompts with it and without it.
+`Compared` collects the answers to one variation after another and yields the figures in the end. In this
+file: typographic attacks (Goh et al. 2021), answers with and without the image, and the uncertainty estimates
+of the answers to the original prompts (larger is surer):
 
-Uncertainty estimates of the answers to the original prompts, for uncertainty_figures: larger is surer.
+variations        entropy of the answers to reworded, blurred, brightened and reordered prompts, negated
+                  (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
+semantic_entropy  entropy of the answers in sampled texts, negated (Farquhar et al. 2024, the discrete form)
+p_true            the probability that the model gives to its answer being true (Kadavath et al. 2022)
+vase              semantic entropy contrasted with samples for a blurred image (Liao et al. 2025, arXiv
+                  2503.20504)
 
-variations        answers to reworded, blurred, brightened and reordered prompts agree: minus the entropy of
-                  their clusters (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
-semantic_entropy  sampled texts agree, likewise (Farquhar et al. 2024, the discrete form)
-p_true            the model, asked whether its answer is true, says so (Kadavath et al. 2022)
-vase              the same, with what a blurred picture gives taken off (Liao et al. 2025, arXiv 2503.20504)
-
-Clusters are the options that were read, or equal texts after normalisation; a text that cannot be read is one
-of its own.
-
-What compares prompts of the same questions, as rows of the metrics table: one model, one dataset.
+Answers are clustered by the option that was read or by equal text after normalisation; a text that cannot be
+read is a cluster of its own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,12 @@
-"""Certainty.
+"""PARC (Schmalfuss et al. 2025): accuracy, certainty, consistency and reliability under every variation.
 
-What one model said to every prompt of a dataset, in a form in which prompts can be compared.
-
-Accuracy, certainty, consistency and reliability of every variation (Schmalfuss et al. 2025, PARC).
-
-faithful: all rows, no interval. clean: rows without defects, ties shared; 95 % percentile intervals of
-a bootstrap over groups, which moves the questions of all variations together.
+`certainty` turns the size of prediction sets into 1 - (|C| - 1) / (|P| - 1), with C the row's LAC set and P
+its classes: 1 for a set of one class, 0 for a set of all. Only the prompt's native options count; where a
+variation flips the answer, all options that are then correct form one class with the sum of their
+probabilities. `PromptIndex` and `Predictions` bring answers into a form in which prompts of a question can be
+compared. `original_figures` computes the metrics. faithful: all rows, no interval. clean: rows without
+defects, ties shared, percentile intervals of a bootstrap over groups that moves the questions of all
+variations together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,35 +1,25 @@
-"""Accuracy without the bias towards letters (Zheng et al. 2024), in two ways.
+"""A question asked several times: in other orders, as numbered tests, as turns, sampled.
 
-`debiased`: an option's probability averaged over the places it stood at. A question that is asked with its
-options in every rotation (`circular`) shows every option at every place once, so what the model gives to a
-letter whatever stands there falls on all options alike. In two orders (`original` and `option_order`) it does
-so roughly.
+`debiased` and `without_prior` give the accuracy without letter bias (Zheng et al. 2024), in two ways:
 
-`without_prior`: the model's prior over letters is divided out (PriDe). On the calibration half the prior of a
-letter is what the model gives it whatever option stands there,
+`debiased` averages an option's probability over the positions it was shown at. A question asked with its
+options in every rotation (`circular`) shows every option at every position once, so whatever the model gives
+a letter falls on all options alike; two orders (`original` and `option_order`) do so roughly.
 
-    prior(d) = mean over groups of softmax_d( mean over the group's prompts of log p(d | prompt) ),
+`without_prior` divides the model's prior over letters out (PriDe). On the calibration half it estimates
 
-and on the test half every native option gets p(d | prompt) / (k prior(d)), with k native options; those that
-a template adds keep theirs. The inner mean takes out what the options say where they stand in every
-rotation: in `circular`, and in data that hold all circular copies of a question as a group. Elsewhere it
-rests on right answers and options being spread evenly over the letters. Numbers of options have priors of
-their own.
+    prior(d) = mean over groups of softmax_d( mean over the group's prompts of log p(d | prompt) )
 
-How outputs differ, and where generated answers point (Li et al. 2023, ReForm-Eval).
+and on the test half every native option gets p(d | prompt) / (k prior(d)), with k native options; options
+added by a template keep their probability. In `circular`, or where a group holds all circular copies of a
+question, the inner mean cancels what the options say. Elsewhere the estimate assumes that correct answers and
+options are spread evenly over the letters. Each number of options has a prior of its own.
 
-faithful: all rows, no interval. clean: those without defects, ties shared, intervals over groups.
-
-Metrics of numbered prompts: the tests of a question and the turns of a conversation (Li et al. 2023).
-
-faithful: all rows, no interval. clean: rows without defects; 95 % intervals over groups, of single accuracies
-and instability by the sandwich formula, of what several accuracies make by the bootstrap.
-
-What several texts sampled for a prompt say: how they differ, and the first of each numbered prompt.
-
-Li et al. 2023 (ReForm-Eval) grade one text for every test of a question, drawn at temperature 0.2 from models
-that sample. Figures of greedy texts have an empty score, those of several samples of the same prompt
-`tTEMPERATURE`, those of first samples `first_tTEMPERATURE`.
+`gap_figures` compares outputs. `number_figures` covers the tests of a question and the turns of a
+conversation, `first_figures` the first text sampled for each test (temperature 0.2 in ReForm-Eval),
+`preference_figures` the positions that generated answers prefer (all: Li et al. 2023). The faithful protocol
+takes all rows and gives no intervals; the clean one drops defective rows and gives 95 % intervals over
+groups.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

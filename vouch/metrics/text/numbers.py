@@ -1,6 +1,8 @@
-"""Texts without the dress of Unicode and LaTeX, and the numbers they write.
+"""Numbers in texts: the only place where a text becomes a number.
 
-Here alone a text becomes a number: sign, point, exponent, fraction, root, power, currency, unit, words.
+`number` reads a text that is nothing but a number, `quantity` also says its unit; `expressions` finds the
+numbers that a longer text writes in digits. Signs, exponents, fractions, roots, powers, currencies and
+English number words are understood.
 """
 
 import math

@@ -1,10 +1,9 @@
-"""Rules that published benchmarks read their answers by.
+"""Rules that read an option out of a generated text, `PARSERS`; `score.parsers` says which are tried, in
+order.
 
-Rules that read an option out of a generated text, PARSERS; `score.parsers` says which, in order.
-
-To add one, add an entry: parse(text, choices) -> Reading. Where its verdict is NONE, the next one is tried. A
-rule never raises and takes time linear in the text. `reader` weighs all that a text says
-(vouch/metrics/text/reader/reader); the others are those of published benchmarks, and give no reason.
+To add one, add an entry: parse(text, choices) -> Reading. Where its verdict is NONE, the next parser is
+tried. A rule never raises and takes time linear in the text. `reader` (vouch/metrics/text/reader) weighs
+everything that a text says; the others are rules of published benchmarks and give no reason.
 """
 
 import re

@@ -1,17 +1,10 @@
-"""P(true): the probability that a model gives to its own answer being true (Kadavath et al. 2022).
+"""Generated texts graded and scored: rows of the metrics and outcomes tables, in both protocols.
 
-p(True) / (p(True) + p(False)) by the logits of their letters, mean over the orders in which they were shown.
-
-What generated texts came to: read by the parsers, measured by the answer metrics.
-
-Samples.
-
-Sets of sampled answers as figures.
-
-Generated texts as rows of the metrics and outcomes tables, in both protocols.
-
-faithful: plain means over all rows, as the authors take them (Li et al. 2023, Tu et al. 2024).
-clean: without defective rows, with 95 % intervals that treat a group as one observation.
+`grade_texts` reads every text with the parsers and answer metrics. `read_samples` does the same for sampled
+texts; `split_p_true` takes out the prompts that ask a model about its own answer: P(true) is p(True) /
+(p(True) + p(False)) by the logits of their letters, averaged over the orders shown (Kadavath et al. 2022).
+`score_texts` makes the figures. faithful: plain means over all rows, as Li et al. 2023 and Tu et al. 2024
+take them. clean: no defective rows, 95 % intervals with groups as observations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,9 @@
-"""Confidence that a model states in its answer (verbalised confidence: Tian et al. 2023, Xiong et al. 2024).
+"""Generated texts joined with their prompts and items, with their tokens and the confidence that they state.
 
-Only answers to prompts of a template or variant called `verbalised` are read so: elsewhere a percentage may
-be the answer. What states the confidence is taken out of the text before anything else reads it.
-
-What a model gave to each token of its generated texts, as flat arrays.
-
-Generated texts joined with their prompts and items; what does not fit together is refused here.
+`text_blocks` refuses what does not fit together. `Tokens` holds the log-likelihood and entropy of every token
+as flat arrays. `stated` reads verbalised confidence (Tian et al. 2023, Xiong et al. 2024): only texts to
+prompts of a template or variant called `verbalised` are read so, because elsewhere a percentage may be the
+answer. The stated confidence is removed from the text before anything else reads it.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Undressed.
+"""Texts made comparable: plain Unicode instead of LaTeX and markup, one form for every number.
 
-Canonical.
-
-Texts made comparable: what the parsers, answer metrics and agreement of samples share.
+`undressed` replaces LaTeX by plain text, `trimmed` removes punctuation that means nothing, `boxed` finds what
+a text puts in a box. `plain` is the form in which answers are compared: parsers, answer metrics, the
+agreement of samples and the library all use it.
 """
 
 import re

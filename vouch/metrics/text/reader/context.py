@@ -1,7 +1,4 @@
-"""The word that stands before a place in a text, but for fillers.
-
-What stands around the places that name options: words before and behind, the sentence and the line.
-"""
+"""What stands around a mention of an option: the words before and after, the sentence and the line."""
 
 import re
 from bisect import bisect_right

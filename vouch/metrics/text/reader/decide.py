@@ -1,9 +1,9 @@
-"""Answers that name no option in its own words: `Plants may increase` for `plants increase`, `It is not the
-maximum` for `no` to `Is it the maximum?`.
+"""How the evidence in a text is weighed, and which option it comes down to.
 
-What each piece of evidence in a text is worth, for or against its options.
-
-The rules that decide between the pieces of evidence in a text.
+`decide` is the entry: it classifies every mention of an option (a statement, a line of its own, the opening,
+a conclusion, a mention, ...) and takes the strongest kind. Where no option is named, it looks for answers in
+other words: `Plants may increase` for `plants increase`, `It is not the maximum` for `no` to `Is it the
+maximum?`.
 """
 
 import re

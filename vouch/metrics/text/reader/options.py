@@ -1,4 +1,7 @@
-"""Options."""
+"""A question's options as the reader looks for them: letters, texts, values, yes and no.
+
+`Choices` are the options as shown, `Known` the same prepared for the search, `Reading` what a text came to.
+"""
 
 import re
 from collections import Counter

@@ -1,12 +1,6 @@
-"""Options as they were shown, what an answer to them came to, and marks at the beginning of a text.
+"""Where a text names options: by letter (`B`, `(b)`, `**B.** a dog`), by text or by value.
 
-A place in a text that names an option.
-
-The options of a question in the form in which they are looked for.
-
-Options named by their marks: `B`, `(b)`, `**B.** a dog`.
-
-Where a text names options: by their marks, their texts or their values, and what belongs together.
+`groups` is the entry: it finds all mentions and joins those that belong together, such as `B. a dog`.
 """
 
 import re
