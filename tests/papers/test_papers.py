@@ -10,7 +10,7 @@ import pytest
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
 from vouch import papers
-from vouch.metrics.ranking.rankers import RANKERS
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, with_mean
 from vouch.papers.models import facts, family, series, size
 from vouch.papers.page import Review, build_papers, papers_figures, review

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison import resampling
+from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
@@ -106,7 +106,7 @@ class Comparisons:
     """
 
     def __init__(self, frame: "pd.DataFrame") -> None:
-        self.frame = frame.assign(p_holm=np.array(resampling.holm(columns(frame, ["p"])[0]), dtype=float))
+        self.frame = frame.assign(p_holm=np.array(statistics.holm(columns(frame, ["p"])[0]), dtype=float))
         self._claims = int(frame["p"].notna().sum())
         self._pairs: dict[tuple[str, str, str], Pair] = {}
         names = ("dataset", "first", "second", *Pair._fields)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from scipy.special import betainc, stdtr, stdtrit
 
-from vouch.metrics.comparison import resampling
-from vouch.metrics.comparison.resampling import INTERVAL, detectable, holm
+from vouch.metrics.comparison import statistics
+from vouch.metrics.comparison.statistics import INTERVAL, detectable, holm
 from vouch.report import formatting
 
 MINIMUM = 30
@@ -154,4 +154,4 @@ def minimum_detectable_effect(low: float | None, high: float | None, claims: int
 
     claims: of its kind, among which Holm's correction may leave it the smallest p.
     """
-    return resampling.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)
+    return statistics.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.resampling import questions_for
+from vouch.metrics.comparison.statistics import questions_for
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import why_no_leader

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.resampling import holm
+from vouch.metrics.comparison.statistics import holm
 from vouch.report import formatting
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence, columns
