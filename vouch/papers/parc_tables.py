@@ -228,7 +228,7 @@ def same(lookup: Lookup) -> Built:
 
 
 def counts(lookup: Lookup) -> Built:
-    """Table A5: how many questions can be flipped by replacing an image, and the accuracy of the best model."""
+    """Table A5: how many questions can be flipped by replacing an image, and how the best model does."""
     evidence = lookup.evidence
     frame = evidence.outcomes
     exchanged = frame[frame["variation"] == "vs_e"]
