@@ -136,7 +136,8 @@ def added(evidence: Evidence) -> str:
     what = formatting.listed(
         list(dict.fromkeys(o for name in with_them for o in added_options(evidence, name)))
     )
-    more = f"; less on {len(shares) - 3} more datasets" if len(shares) > 3 else ""
+    rest = len(shares) - 3
+    more = f"; less on {formatting.plural(rest, 'more dataset')}" if rest > 0 else ""
     return (
         f"The prompt template adds {what} to the options of {formatting.listed(with_them, 3)}. Models choose "
         f"them for {'; '.join(text for _, text in sorted(shares)[:3])}{more}."
