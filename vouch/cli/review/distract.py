@@ -22,7 +22,7 @@ from vouch.datasets.options.reform import COLUMNS, FILE, WRONG, Asked, is_yes_no
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.asking.engine import CachedModel, Engine, Text
+from vouch.prompts.asking import CachedModel, Engine, Text
 from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.decisions import csv_text

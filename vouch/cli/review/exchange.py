@@ -28,7 +28,8 @@ from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.build.exchange import (
+from vouch.prompts.build import read_rows
+from vouch.prompts.exchange import (
     COLUMNS,
     FIRST,
     LOSER,
@@ -48,7 +49,6 @@ from vouch.prompts.build.exchange import (
     decisions_text,
     read_decisions,
 )
-from vouch.prompts.build.items import read_rows
 from vouch.tables.asked import ImageStore, images_path, items_path
 from vouch.tables.decisions import are_there, csv_text, decided_rows
 

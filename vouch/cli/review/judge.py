@@ -17,22 +17,13 @@ from pathlib import Path
 
 from vouch.cli.printing import file_argument
 from vouch.cli.review import project_with
-from vouch.metrics.text.judge import (
-    OF_OPEN,
-    OF_PROMPTS,
-    OF_TEXTS,
-    Answer,
-    ChoiceAnswer,
-    answers,
-    drawn,
-    drawn_order,
-    open_answers,
-)
+from vouch.judge.answers import OF_OPEN, OF_PROMPTS, OF_TEXTS, choice_answers, open_answers
+from vouch.judge.prompts import bounded
+from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.judge.quoting import bounded
 from vouch.tables.answered import JUDGED, TEXT, judged_path, text_path
 from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
 from vouch.tables.decisions import Decided, judgements_path, judgements_text, read_judgements
@@ -103,7 +94,7 @@ def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:
         texts = TEXT.read(intact(path), OF_TEXTS)
         choices: list[tuple[str, Answer]] = [
             (prompt["item"], ChoiceAnswer(text, choice, frozenset(prompt["answers"] or ())))
-            for prompt, text, choice in answers(texts, prompts, items)
+            for prompt, text, choice in choice_answers(texts, prompts, items)
             if prompt["variation"] == ORIGINAL
         ]
         opened = list(open_answers(texts, prompts, items)) if judge.open else []

@@ -22,11 +22,11 @@ from vouch.cli.review import project_with
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.rewrites.instruction import Task
 from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
     Decision,
+    Task,
     decisions_path,
     decisions_text,
     read_decisions,
