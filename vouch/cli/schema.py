@@ -1,7 +1,9 @@
-"""Write the JSON schemas of params.yaml, models.lock and a line of items.jsonl into docs/schema.
+"""Write the JSON schemas of params.yaml, models.lock and a line of items.jsonl into docs/schema, and the
+table of variations into docs/variations.md.
 
 Editors that speak to yaml-language-server find them by the first line of params.yaml and of each profile, and
-complete and check keys while you type. After a change of a parameter's model, write them again.
+complete and check keys while you type. After a change of a parameter's model, or of a
+variation, write them again.
 
 Examples:
   vouch schema

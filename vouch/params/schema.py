@@ -1,4 +1,4 @@
-"""JSON schemas of the files that people write, for editors and other programs: `vouch schema`, docs/schema.
+"""What `vouch schema` writes: JSON schemas of files that people write, and the table of docs/variations.md.
 
 Those of params.yaml and models.lock come from the models that check them. The reader of items.jsonl checks by
 hand (vouch/datasets/loaders/jsonl.py): here stands what it takes, and a test holds the two together.
@@ -6,6 +6,7 @@ hand (vouch/datasets/loaders/jsonl.py): here stands what it takes, and a test ho
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
+from vouch.prompts.variations import documentation
 
 FOLDER = Path("docs/schema")
+VARIATIONS = Path("docs/variations.md")
+_TABLE = re.compile(r"^\| name \| what changes \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)
 LOADERS = "vouch/datasets/loaders"
 Id = str | int
 
@@ -69,7 +73,14 @@ def schemas() -> dict[Path, str]:
     return {
         FOLDER / f"{name}.json": json.dumps(head | _closed(schema), indent=1, ensure_ascii=False) + "\n"
         for name, schema in made.items()
-    }
+    } | _documented()
+
+
+def _documented() -> dict[Path, str]:
+    """The page on variations, with its table as they are declared."""
+    if not VARIATIONS.is_file():
+        return {}
+    return {VARIATIONS: _TABLE.sub(lambda _: documentation(), VARIATIONS.read_text("utf-8"), count=1)}
 
 
 def _closed(schema: Any) -> Any:

@@ -24,11 +24,10 @@ comes from the item's id.
 """
 
 import importlib
+import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.draft import FAMILIES, PARTS, Draft
@@ -97,7 +96,9 @@ def variation(
     )
     for argument, value, known in checks:
         if value not in known:
-            raise UserError(f"variation {name}: {argument}: {did_you_mean(value, list(known))}")
+            raise UserError(
+                f"variation {name}: unknown {argument} {value:.60}; {did_you_mean(value, list(known))}"
+            )
     if not _NAME.fullmatch(name):
         raise UserError(f"variation {name}: a name has small letters, digits and underscores")
     if not min(levels, 1) <= default_level <= levels:
@@ -126,18 +127,17 @@ def variation(
 
 
 def declared() -> Mapping[str, Declaration]:
-    """All variations by name: files in alphabetical order, those of a file in its own. Raises UserError."""
-    _read_files()
+    """All variations by name: files in alphabetical order, those of a file in its own."""
     return _DECLARED
 
 
-@cache
-def _read_files() -> None:
-    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        module = importlib.import_module(f"{__name__}.{path.stem}")
+def read_files() -> None:
+    """Imports every file of this folder. Raises UserError where one declares a variation wrongly."""
+    for file in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{file.name}")
         if hasattr(module, "CHANGES"):
             raise UserError(
-                f"vouch/prompts/variations/{path.name}: CHANGES, EFFECT and FAMILY are now arguments of "
+                f"vouch/prompts/variations/{file.name}.py: CHANGES, EFFECT and FAMILY are now arguments of "
                 "@variation above `vary`; see docs/variations.md"
             )
 
@@ -164,3 +164,6 @@ def _row(one: Declaration) -> str:
     does = one.does or one.label
     control = "a control: " if one.control else ""
     return f"| {name} | {control}{does} | {one.effect} | {one.family} | {one.skips} |\n"
+
+
+read_files()  # whichever file is imported first: the order of the variations is always the same

@@ -149,12 +149,12 @@ SEVERITY_TIPS = [
 
 def asked_levels(names: Iterable[str]) -> dict[Declaration, dict[int, str]]:
     """Of each variation that comes in several strengths: which name asks for which level."""
-    asked = {name: named for name in names if (named := at_level(name)) and named[0].has_strengths}
-    return {
-        one: {level or one.default_level: name for name, (other, level) in asked.items() if other == one}
-        for one in declared().values()
-        if one in {other for other, _ in asked.values()}
-    }
+    asked: dict[Declaration, dict[int, str]] = {one: {} for one in declared().values() if one.has_strengths}
+    for name in names:
+        one, level = at_level(name) or (None, None)
+        if one in asked:
+            asked[one][level or one.default_level] = name
+    return {one: levels for one, levels in asked.items() if levels}
 
 
 def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -183,10 +183,11 @@ def severity_chart(evidence: Evidence, dataset: str) -> Any:
     models = list(dict.fromkeys(data["model"]))
     edges = data[["value", "low", "high"]].astype(float)
     domain = [max(0.0, float(edges.min().min()) - 0.02), min(1.0, float(edges.max().max()) + 0.02)]
+    highest = max(one.levels for one in asked_levels(evidence.variations(dataset)))
     x = {
         "title": "Severity",
-        "scale": alt.Scale(domain=[-0.2, 5.2], nice=False),
-        "axis": alt.Axis(values=list(range(6)), format="d", grid=False),
+        "scale": alt.Scale(domain=[-0.2, highest + 0.2], nice=False),
+        "axis": alt.Axis(values=list(range(highest + 1)), format="d", grid=False),
     }
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     y = {"title": "Accuracy", "scale": scale, "axis": alt.Axis(format=".0%")}
