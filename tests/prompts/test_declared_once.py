@@ -12,8 +12,8 @@ from tests.report.conftest import make as make
 from tests.report.project import Made, Make
 from vouch.cli.counts import Items, estimate
 from vouch.cli.main import main
+from vouch.cli.schema import VARIATIONS, schemas
 from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.params.schema import VARIATIONS, schemas
 from vouch.prompts import variations
 from vouch.prompts.draft import PICTURES, Draft
 from vouch.prompts.variations import declared, variation
