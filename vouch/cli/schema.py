@@ -1,4 +1,4 @@
-"""What follows from the code in docs/: JSON schemas of the files that people write, and the table of variations.
+"""What `vouch schema` writes in docs: JSON schemas of files that people write, and the table of variations.
 
 Those of params.yaml and models.lock come from the models that check them. items.jsonl is checked by hand
 (vouch/datasets/loaders/jsonl.py); the classes below say what it takes, and a test compares the two.
