@@ -1,36 +1,35 @@
-"""A name of params.yaml as a variation: a file, a level of one (`vr_b_5`), or several joined with `+`."""
+"""A name in params.yaml as a variation: `vr_b`, with a level `vr_b_5`, or several joined with `+`."""
 
-import importlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.prompts.build.fit import names_letters, names_others
-from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import TURNS, Draft, Item, Kind, start
-from vouch.prompts.variations._table import TABLE
+from vouch.prompts.draft import TURNS, Draft, Item, start
+from vouch.prompts.fit import names_letters, names_others
+from vouch.prompts.template import Template
+from vouch.prompts.variations import Declaration, at_level, declared
 from vouch.tables.asked import COMPLEMENT, KEPT, OWN, SWAPPED
-
-_FILES = Path(__file__).parents[1] / "variations"
-_LEVEL = re.compile(r"(.+)_([0-9]+)")
 
 
 @dataclass(frozen=True)
 class Part:
-    """One variation of a combination. name: without a level. level: None where it has none."""
+    """One variation of a combination. level: None where it has none."""
 
-    name: str
+    declaration: Declaration
     level: int | None
-    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """Without the level."""
+        return self.declaration.name
 
     @cached_property
     def vary(self) -> Callable[[Draft], Draft | Sequence[Draft] | None]:
         """Makes the drafts of this level."""
-        return self.kind.vary if self.level is None else partial(self.kind.vary, level=self.level)
+        vary = self.declaration.vary
+        return vary if self.level is None else partial(vary, level=self.level)
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,12 @@ class Variation:
     @cached_property
     def effect(self) -> str:
         """What becomes of the correct answers."""
-        return combined(part.kind.effect for part in self.parts)
+        return combined(part.declaration.effect for part in self.parts)
 
     @cached_property
     def family(self) -> str:
         """Families of the parts, joined with `+`."""
-        return "+".join(part.kind.family for part in self.parts if part.kind.family)
+        return "+".join(part.declaration.family for part in self.parts if part.declaration.family)
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -94,7 +93,7 @@ class Variation:
         """
         answers = item.answers
         for part in self.parts:
-            effect = part.kind.effect
+            effect = part.declaration.effect
             if effect == OWN:
                 return ()
             if effect == KEPT:
@@ -131,16 +130,16 @@ def load_variation(name: str) -> Variation:
     parts = tuple(_part(one) for one in name.split("+"))
     changed: dict[str, str] = {}
     for part in parts:
-        if len(parts) > 1 and not part.kind.changes:
+        if len(parts) > 1 and not part.declaration.changes:
             raise UserError(f"variation {name}: {part.name} changes nothing; leave it out")
-        for what in part.kind.changes:
+        for what in part.declaration.changes:
             if what in changed:
                 raise UserError(
                     f"variation {name}: {changed[what]} and {part.name} both change the {what}; combine "
                     "variations that change different things"
                 )
             changed[what] = part.name
-    flipping = next((part for part in parts if part.kind.effect not in (KEPT, OWN)), None)
+    flipping = next((part for part in parts if part.declaration.effect not in (KEPT, OWN)), None)
     if TURNS in changed and flipping is not None:
         raise UserError(
             f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {flipping.name} would "
@@ -149,25 +148,13 @@ def load_variation(name: str) -> Variation:
     return Variation(name, parts)
 
 
-def variation_names() -> list[str]:
-    """Names of all variations, without levels."""
-    return sorted([*TABLE, *(path.stem for path in _FILES.glob("[!_]*.py"))])
-
-
 def _part(given: str) -> Part:
-    known = variation_names()
-    match = None if given in known else _LEVEL.fullmatch(given)
-    name = match[1] if match and match[1] in known else given
-    if name not in known:
-        raise UserError(f"unknown variation {given:.60}; {did_you_mean(given, known)}")
-    kind = TABLE[name] if name in TABLE else _read(name)
-    if match and match[2] not in map(str, range(1, kind.levels + 1)):
-        valid = f"{name}_1 to {name}_{kind.levels}" if kind.levels else f"{name}, which has no levels"
+    named = at_level(given)
+    if named is None:
+        raise UserError(f"unknown variation {given:.60}; {did_you_mean(given, sorted(declared()))}")
+    declaration, level = named
+    name, levels = declaration.name, declaration.levels
+    if level is not None and given not in {f"{name}_{one}" for one in range(1, levels + 1)}:
+        valid = f"{name}_1 to {name}_{levels}" if levels else f"{name}, which has no levels"
         raise UserError(f"unknown variation {given:.60}; valid: {valid}")
-    return Part(name, (int(match[2]) if match else kind.default_level) if kind.levels else None, kind)
-
-
-def _read(name: str) -> Kind:
-    module = importlib.import_module(f"vouch.prompts.variations.{name}")
-    levels, default = getattr(module, "LEVELS", 0), getattr(module, "DEFAULT_LEVEL", 0)
-    return Kind(tuple(module.CHANGES), module.EFFECT, module.FAMILY, module.vary, levels, default)
+    return Part(declaration, (level or declaration.default_level) if levels else None)

@@ -16,7 +16,6 @@ winner (`replaced` is WINNER). The mirrored way (LOSER) compares pictures that w
 in place of its loser against which its winner would lose.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.prompts.variations.images import sides
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
 
 FOLDER = Path("decisions/exchange")
@@ -135,28 +135,7 @@ def decisions_text(decisions: Iterable[Decision]) -> str:
     return csv_text(COLUMNS, rows)
 
 
-_SIDES = (("left", "right"), ("first", "second"), ("image 1", "image 2"))
-_WORD = re.compile(r"[a-z]+|[0-9]+")
-_PICTURE = ("image", "picture", "photo", "photograph")
-_IDLE = ("the", "in", "on", "one", "side", "hand")
 Row = Mapping[str, Any]
-
-
-def sides(options: Sequence[str]) -> tuple[int, ...] | None:
-    """For each of two options the place, from 0, of the picture it names; None where they name no two.
-
-    They may name left and right, first and second, or image 1 and image 2.
-    """
-    named = [_side(option) for option in options]
-    known = next((names for names in _SIDES if sorted(named) == sorted(names)), None)
-    return None if known is None else tuple(known.index(name) for name in named)
-
-
-def _side(option: str) -> str:
-    """`The left picture.` is `left`, `<image 1>` is `image 1`, a number alone stays one."""
-    words = [word for word in _WORD.findall(option.casefold()) if word not in _IDLE]
-    words = ["image" if word in _PICTURE else word for word in words]
-    return " ".join(words if words[-1:] in (["1"], ["2"]) else [word for word in words if word != "image"])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from vouch.models.chat.rendering import Failed, render
 from vouch.models.loading.loading import pinned_folder
 from vouch.pipeline.errors import UserError, reason
-from vouch.prompts.asking.engine import A, Asked, Engine, Reply, Settings, too_long
+from vouch.prompts.asking import A, Asked, Engine, Reply, Settings, too_long
 from vouch.tables.answered import Pin
 
 REVISION = 1
@@ -21,7 +21,7 @@ def load(pin: Pin, settings: Settings) -> Engine[Asked]:
 
 
 class LocalWriter:
-    """See vouch/prompts/asking/engine.py. One prompt at a time: none can change another's reply."""
+    """See vouch/prompts/asking/__init__.py. One prompt at a time: none can change another's reply."""
 
     def __init__(self, folder: Path, pin: Pin, settings: Settings) -> None:
         import torch

@@ -14,7 +14,7 @@ from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done
 from vouch.models.server.settings import Settings as Connection
 from vouch.models.server.settings import read_settings
 from vouch.pipeline.errors import UserError
-from vouch.prompts.asking.engine import Asked, Engine, Reply, Settings, too_long
+from vouch.prompts.asking import Asked, Engine, Reply, Settings, too_long
 from vouch.tables.answered import Pin
 
 REVISION = 1
@@ -33,7 +33,7 @@ def load(pin: Pin, settings: Settings) -> Engine[Asked]:
 
 
 class ServerWriter:
-    """See vouch/prompts/asking/engine.py."""
+    """See vouch/prompts/asking/__init__.py."""
 
     def __init__(self, url: str, name: str, connection: Connection, settings: Settings) -> None:
         self._url, self._name, self._connection, self._settings = url, name, connection, settings

@@ -12,8 +12,7 @@ from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from vouch.prompts.build.template import ADDED, Template
-from vouch.prompts.build.variation import Placing, lost, marked
+from vouch.prompts.template import ADDED, Placing, Template, lost, marked
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 # `None of these numbers is possible` and `none of them` as well as `None of the above`
