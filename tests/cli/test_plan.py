@@ -23,7 +23,7 @@ from vouch.pipeline.state import Digests, present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH

@@ -6,23 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from vouch.papers import charts
+from vouch.papers.entry import MEAN as AVERAGE
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, absent, figure, joined, with_mean
+from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.papers import charts
-from vouch.report.papers.entry import MEAN as AVERAGE
-from vouch.report.papers.entry import (
-    Absent,
-    Built,
-    Entry,
-    Lookup,
-    Measure,
-    Paper,
-    absent,
-    figure,
-    joined,
-    with_mean,
-)
-from vouch.report.papers.pivot import Layout, pivot
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
 from vouch.tables.results import FEW_LABELS, MEAN
 

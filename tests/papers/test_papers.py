@@ -9,15 +9,18 @@ import pytest
 
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
+from vouch import papers
 from vouch.metrics.comparison.rankers import RANKERS
+from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, with_mean
+from vouch.papers.models import facts, family, series, size
+from vouch.papers.page import Review, build_papers, papers_figures, review
+from vouch.papers.pivot import Layout, pivot, ranks
+from vouch.papers.reform_tables import SETS
+from vouch.papers.tu import METHODS, OURS
 from vouch.pipeline.yaml12 import load
-from vouch.report import declared, papers
-from vouch.report.evidence import Evidence, facts, family, read_printed, series, size
-from vouch.report.pages.papers import Review, build_papers, papers_figures, review
-from vouch.report.papers.entry import Absent, Built, Lookup, Measure, Paper, with_mean
-from vouch.report.papers.pivot import Layout, pivot, ranks
-from vouch.report.papers.reform_tables import SETS
-from vouch.report.papers.tu import METHODS, OURS
+from vouch.report.evidence import Evidence
+from vouch.report.loading import read_printed
+from vouch.report.page import declared
 from vouch.report.table import Grid
 from vouch.tables.results import COMBINED, LEADERBOARD
 

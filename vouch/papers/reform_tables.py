@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.report import formatting
-from vouch.report.papers.entry import (
+from vouch.papers.entry import (
     CLEAN,
     FAITHFUL,
     MEAN,
@@ -21,10 +20,11 @@ from vouch.report.papers.entry import (
     joined,
     listing,
     named,
-    paper_models,
     with_mean,
 )
-from vouch.report.papers.pivot import Key, Layout, pivot
+from vouch.papers.models import paper_models
+from vouch.papers.pivot import Key, Layout, pivot
+from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.results import OVERALL

@@ -10,11 +10,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vouch.report import formatting
-from vouch.report.evidence import series, size
-from vouch.report.papers import charts
-from vouch.report.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
-from vouch.report.papers.parc_tables import (
+from vouch.papers import charts
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
+from vouch.papers.models import series, size
+from vouch.papers.parc_tables import (
     DATASETS,
     EVERY,
     FAMILIES,
@@ -28,6 +27,7 @@ from vouch.report.papers.parc_tables import (
     same,
     varied,
 )
+from vouch.report import formatting
 from vouch.tables.asked import ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)

@@ -7,21 +7,11 @@ from functools import partial
 import pandas as pd
 
 from vouch.metrics.comparison.leaderboard import NAMES
+from vouch.papers import charts
+from vouch.papers.entry import MEAN, Absent, Built, Entry, Lookup, Measure, Paper, figure, with_mean
+from vouch.papers.models import paper_models
+from vouch.papers.pivot import Key, Layout, by_dataset, pivot, rounded
 from vouch.report import formatting
-from vouch.report.papers import charts
-from vouch.report.papers.entry import (
-    MEAN,
-    Absent,
-    Built,
-    Entry,
-    Lookup,
-    Measure,
-    Paper,
-    figure,
-    paper_models,
-    with_mean,
-)
-from vouch.report.papers.pivot import Key, Layout, by_dataset, pivot, rounded
 
 DATASETS = {"mmbench": "MMB", "oodcv": "OOD", "scienceqa": "SQA", "seedbench": "SB", "ai2d": "AI2D"}
 SEVENTH = paper_models("kostumov_vii")

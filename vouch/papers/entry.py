@@ -1,16 +1,15 @@
 """A table or figure of a paper, and what it is made from: our numbers by metric, and those printed."""
 
-import csv
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from vouch.report.evidence import Evidence, series, size
+from vouch.papers.models import series, size
+from vouch.report.evidence import Evidence
 from vouch.report.page import FigureSpec
 from vouch.report.table import Cell, Column, Grid
 from vouch.report.vegalite import Chart
@@ -172,12 +171,6 @@ def figure(title: str, description: str, chart: Chart, part: str = "") -> Built:
     """One figure. description: the picture in words. part: `(a)` of a figure that has several."""
     title = f"{part and ' ' + part}: {title}"
     return Built(figures=(FigureSpec("of-paper", "", title, "", description, chart),))
-
-
-def paper_models(paper: str) -> dict[str, str]:
-    """The models that a paper has, in its order: our name to its label (papers/models.csv)."""
-    with files("vouch.report.papers").joinpath("models.csv").open(encoding="utf-8") as file:
-        return {row["model"]: row["label"] for row in csv.DictReader(file) if row["paper"] == paper}
 
 
 def listing(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], reason: str) -> Built:

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.report import formatting
-from vouch.report.papers.entry import (
+from vouch.papers.entry import (
     MEAN,
     Absent,
     Built,
@@ -14,10 +13,11 @@ from vouch.report.papers.entry import (
     Measure,
     listing,
     named,
-    paper_models,
     with_mean,
 )
-from vouch.report.papers.pivot import Layout, pivot
+from vouch.papers.models import paper_models
+from vouch.papers.pivot import Layout, pivot
+from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 

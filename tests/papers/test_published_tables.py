@@ -12,11 +12,11 @@ from tests.metrics.simulated import ROOT, config, values
 from tests.report.project import Made, Make
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.protocols import faithful
-from vouch.report.evidence import read_printed
-from vouch.report.pages.papers import review
-from vouch.report.papers.entry import Built, Lookup
-from vouch.report.papers.kostumov import PAPER, SEVENTH, TEN
-from vouch.report.papers.pivot import CELL
+from vouch.papers.entry import Built, Lookup
+from vouch.papers.kostumov import PAPER, SEVENTH, TEN
+from vouch.papers.page import review
+from vouch.papers.pivot import CELL
+from vouch.report.loading import read_printed
 from vouch.report.table import Grid
 from vouch.tables.results import LEADERBOARD, model_slug
 

@@ -7,10 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vouch.report import formatting
-from vouch.report.evidence import family, size
-from vouch.report.papers import charts
-from vouch.report.papers.entry import (
+from vouch.papers import charts
+from vouch.papers.entry import (
     KEYS,
     Absent,
     Better,
@@ -23,7 +21,9 @@ from vouch.report.papers.entry import (
     listing,
     named,
 )
-from vouch.report.papers.pivot import Layout, by_dataset
+from vouch.papers.models import family, size
+from vouch.papers.pivot import Layout, by_dataset
+from vouch.report import formatting
 from vouch.report.table import Cell, Column, cells
 
 DATASETS = {

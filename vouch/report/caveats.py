@@ -1,8 +1,8 @@
-"""Words for models whose scored answers are not all theirs: left out of claims, or told with their bounds.
+"""Sentences of warning about models whose scored answers may not be what they would have answered.
 
-vouch/metrics/comparison/leaderboard.py has the limits.
-
-Words on what a judge says of open answers, what people's decisions make of it, and how far both agree.
+Models that claims leave out, with the rate that is too high and what to do (vouch/metrics/unranked.py has the
+limits); how far undecided texts may move an accuracy; what a judge and people decided, and how well they
+agree.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from vouch.papers.entry import COLUMNS, MEAN, Absent, Built, Lookup, Measure, named, with_mean
 from vouch.report import formatting
-from vouch.report.papers.entry import COLUMNS, MEAN, Absent, Built, Lookup, Measure, named, with_mean
 from vouch.report.table import MISSING, Cell, Column, Grid
 
 Key = tuple[int, str, str]

@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vouch.report import formatting
-from vouch.report.evidence import series, size
-from vouch.report.papers import charts
-from vouch.report.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
-from vouch.report.papers.reform_tables import (
+from vouch.papers import charts
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
+from vouch.papers.models import series, size
+from vouch.papers.reform_tables import (
     COARSE,
     COGNITION,
     CROSS,
@@ -44,6 +43,7 @@ from vouch.report.papers.reform_tables import (
     shaken_mean,
     statistics,
 )
+from vouch.report import formatting
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 NOUNS = dict(enumerate(OUTPUT_NAMES.values()))

@@ -6,21 +6,20 @@ from typing import Any
 
 import pandas as pd
 
-from vouch.report import palette
 from vouch.report import vegalite as alt
 
-COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.FAINT, palette.INK, palette.MUTED)
+COLOURS = (alt.BLUE, alt.ORANGE, alt.GREEN, alt.FAINT, alt.INK, alt.MUTED)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 MOST = len(COLOURS)
 """More kinds than that cannot be told apart by colour; they are drawn alike."""
 PANEL = 230.0
-# Text on coloured cells, which look the same by day and by night; no colour of the palette.
+# Text on coloured cells, which look the same by day and by night; no colour of the alt.
 ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
 # A continuous scale has no legend: the renderer numbers gradients on through a process.
 VALUE = alt.Color(
     "value:Q",
     scale=alt.Scale(
-        domain=[-1, 0, 1], range=[palette.ORANGE, "#fafafa", palette.BLUE], clamp=True, interpolate="rgb"
+        domain=[-1, 0, 1], range=[alt.ORANGE, "#fafafa", alt.BLUE], clamp=True, interpolate="rgb"
     ),
     legend=None,
 )
@@ -97,7 +96,7 @@ def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
         base = alt.Chart(part).properties(width=PANEL, height=max(40.0, 16.0 * len(rows)))
         layers = []
         if rule is not None:
-            layers.append(base.mark_rule(color=palette.MUTED, strokeDash=[4, 3]).encode(x=alt.datum(rule)))
+            layers.append(base.mark_rule(color=alt.MUTED, strokeDash=[4, 3]).encode(x=alt.datum(rule)))
         points = base.mark_point(filled=True, size=45, opacity=1).encode(
             x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
             y=alt.Y("row:N", sort=rows, axis=_names()),
@@ -128,7 +127,7 @@ def scatter(
         base = alt.Chart(part).encode(x=across, y=up).properties(width=PANEL, height=0.8 * PANEL)
         layers = []
         if fit and part["x"].nunique() > 1:
-            layers.append(base.transform_regression("x", "y").mark_line(color=palette.FAINT, strokeWidth=1.2))
+            layers.append(base.transform_regression("x", "y").mark_line(color=alt.FAINT, strokeWidth=1.2))
         if "line" in part:
             layers.append(base.mark_line(strokeWidth=1.2).encode(color=colour, detail="line:N"))
         points = base.mark_point(filled=True, size=50, opacity=1).encode(
@@ -161,8 +160,8 @@ def boxes(frame: pd.DataFrame, title: str) -> Any:
         x=alt.X("group:N", sort=groups, axis=_names()),
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
     )
-    box = base.mark_boxplot(extent="min-max", size=34, color=palette.FAINT, median={"color": palette.INK})
-    ticks = base.mark_tick(color=palette.BLUE, thickness=1.5, width=14).encode(
+    box = base.mark_boxplot(extent="min-max", size=34, color=alt.FAINT, median={"color": alt.INK})
+    ticks = base.mark_tick(color=alt.BLUE, thickness=1.5, width=14).encode(
         tooltip=_tips(group="Of", value=title)
     )
     return alt.layer(box, ticks).properties(width=90.0 * len(groups), height=PANEL)
@@ -209,8 +208,8 @@ def radar(frame: pd.DataFrame) -> Any:
     ends = pd.DataFrame({"ex": map(math.sin, turns), "ey": map(math.cos, turns)})
     labels = (1.17 * ends).assign(x=1.17 * ends["ex"], y=1.17 * ends["ey"], label=axes)
     spokes = alt.Chart(pd.concat([ends.assign(x=0.0, y=0.0, label=""), labels])).encode(x=across, y=up)
-    rules = spokes.mark_rule(color=palette.RULE).encode(x2="ex:Q", y2="ey:Q")
-    names = spokes.mark_text(fontSize=9, color=palette.MUTED).encode(text="label:N")
+    rules = spokes.mark_rule(color=alt.RULE).encode(x2="ex:Q", y2="ey:Q")
+    names = spokes.mark_text(fontSize=9, color=alt.MUTED).encode(text="label:N")
     tips = _tips(series="Series", axis="Of", value="Value")
 
     def draw(part: pd.DataFrame) -> Any:

@@ -1,4 +1,6 @@
-"""Published numbers beside ours: the tables and figures of the papers, and why some cannot be built."""
+"""The page Papers: tables and figures of the studies, why some are missing, and published numbers beside
+ours.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,10 +9,11 @@ from typing import Literal
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import declared, formatting, papers
+import vouch.papers
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper
+from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.page import FigureSpec, Folded, Page, PageSection, Part, Section, Text
-from vouch.report.papers.entry import Absent, Built, Entry, Lookup, Paper
+from vouch.report.page import FigureSpec, Folded, Page, PageSection, Part, Section, Text, declared
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
 
@@ -58,7 +61,7 @@ def build_papers(evidence: Evidence) -> tuple[Review, ...]:
     Those come first that have most published figures beside ours, then with most shown.
     """
     lookup, here = Lookup(evidence), set(evidence.datasets)
-    known = declared(papers, Paper)
+    known = declared(vouch.papers, Paper)
     reviews = [review(paper, lookup) for paper in known if here & set(paper.datasets)]
     shown = [found for found in reviews if found.shown]
     return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
