@@ -88,7 +88,7 @@ def _column(reference: str) -> int:
 
 
 def _value(cell: ElementTree.Element, shared: list[str]) -> str:
-    """As Excel shows it: TRUE, and 4.1, which it writes as 4.0999999999999996. Else as it stands, ids of digits too."""
+    """As Excel shows it: TRUE, and 4.1 for 4.0999999999999996. Else as it stands, ids of digits too."""
     kind = cell.get("t", "n")
     if kind == "inlineStr":
         return _text(cell)
