@@ -10,8 +10,8 @@ from tests.datasets.bad_sources import FILES, HEAD, LINES, READ, ROWS, TABLES, U
 from tests.datasets.conftest import Project
 from tests.datasets.loaders.test_table import COLUMNS, write
 from tests.datasets.loaders.test_table import ROWS as WHOLE
-from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
+from vouch.datasets.read.images import examine
 from vouch.images.opening import decode
 from vouch.pipeline.errors import UserError
 

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from vouch.images.opening import ROOM, LruCache
-from vouch.images.processed_pictures import ProcessedPictures
+from vouch.images.processed_images import ProcessedImages
 
 
 def test_threads_that_want_the_same_wait_for_one(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_threads_share_a_processed_picture(tiny: Path) -> None:
     other.image_mean = [0.0, 0.0, 0.0]
     shown = Image.effect_noise((30, 20), 50).convert("RGB")
     first, second, third = (
-        ProcessedPictures(one)(shown, return_tensors="pt")["pixel_values"]
+        ProcessedImages(one)(shown, return_tensors="pt")["pixel_values"]
         for one in (processor, copy.deepcopy(processor), other)
     )
     assert first is second

@@ -11,8 +11,8 @@ from PIL import Image
 
 from tests.datasets.bad_sources import chunk, png
 from tests.images.bars import drawn
-from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
+from vouch.datasets.read.images import examine
 from vouch.images import opening
 from vouch.images.copies import look
 from vouch.images.opening import decode, pixel_digest, render

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from vouch.datasets.cleaning.cleaning import Findings
+from vouch.datasets.cleaning.second_pass import Findings
 from vouch.metrics.conformal.selective import WRONG
 from vouch.report.config import Scoring
 from vouch.report.evidence import COMPARED, Evidence

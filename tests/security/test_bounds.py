@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from vouch.datasets.cleaning.first_pass import read_image
 from vouch.datasets.fetch.hub import choose
 from vouch.datasets.fetch.origin import Download, check_name
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.files import Source, Tree
+from vouch.datasets.read.images import read_image
 from vouch.datasets.read.json_rows import _unique, json_object
 from vouch.params.check import check_params
 from vouch.pipeline.errors import LONGEST, UserError

@@ -4,9 +4,10 @@ import pytest
 from PIL import Image
 
 from tests.datasets.bad_sources import png
-from vouch.datasets.cleaning.cleaning import check, clean, default_group, examine, known_options
 from vouch.datasets.cleaning.flags import item_flags
+from vouch.datasets.cleaning.items import check, clean, default_group, known_options
 from vouch.datasets.raw import RawItem, Unusable
+from vouch.datasets.read.images import examine
 
 
 def raw(**changes):

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from vouch.datasets.cleaning.cleaning import digest_of, examine
-from vouch.datasets.cleaning.first_pass import HELD, with_images
 from vouch.datasets.raw import RawItem, Rejected
+from vouch.datasets.read.images import HELD, digest_of, examine, with_images
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import IMAGES, ImageStore, images_path
 

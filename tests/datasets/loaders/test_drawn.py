@@ -14,10 +14,17 @@ from pydantic import ValidationError
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.demo.scenes.dialogues import LATER_TASKS, TURNS
-from vouch.demo.scenes.pairs import PAIR_TASKS, SIDES
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.demo.scenes.questions import CHOICE_TASKS, CORNERS, NUMBERS, OPEN_TASKS
+from vouch.demo.scenes.questions import (
+    CHOICE_TASKS,
+    CORNERS,
+    LATER_TASKS,
+    NUMBERS,
+    OPEN_TASKS,
+    PAIR_TASKS,
+    SIDES,
+    TURNS,
+)
 from vouch.demo.scenes.scene import COLOURS, SHAPES
 from vouch.pipeline.errors import UserError
 

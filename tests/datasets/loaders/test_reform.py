@@ -13,8 +13,9 @@ from PIL import Image
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from tests.prompts.rows import template_of
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.loaders.reform import sets
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.reform import sets, with_boxes
+from vouch.datasets.read.images import with_boxes
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[3]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from vouch.datasets.cleaning.config import Sample
-from vouch.datasets.options.kostumov import key
-from vouch.datasets.options.reform import SCHEMES, Asked, Nouns, choices
+from vouch.datasets.options import BUILT_SCHEMES, Asked, built_choices, key
+from vouch.datasets.read.wordnet import Nouns
 from vouch.pipeline.errors import UserError
 
 ANIMALS = ("cat", "dog", "wolf", "Cat", "trout", "salmon", "rose")
@@ -45,7 +45,9 @@ def wordnet(folder: Path) -> Path:
 def made(scheme: str, rows=ROWS, seed: int = 0, folder: Path = Path()) -> dict[str, tuple[str, ...]]:
     """Options by id; checks what every scheme promises."""
     found = {}
-    for asked, choice in zip(rows, choices(rows, SCHEMES[scheme](rows, seed, folder), seed), strict=True):
+    for asked, choice in zip(
+        rows, built_choices(rows, BUILT_SCHEMES[scheme](rows, seed, folder), seed), strict=True
+    ):
         spelt = [key(option) for option in choice.options]
         assert len(set(spelt)) == len(spelt), "no two options are the same in any spelling"
         assert key(choice.options[choice.answers[0]]) == key(asked.answer)

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from vouch.datasets.options.kostumov import Choice, key, resized
+from vouch.datasets.options import Choice, key, resized
 
 NAMES = ["tree", "boat", "lamp", "sock", "drum", "coin", "fork", "gate"]
 

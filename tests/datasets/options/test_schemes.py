@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from vouch.datasets import options
 from vouch.datasets.cleaning.config import SCHEMES, DatasetEntry, Options
-from vouch.datasets.options import kostumov
-from vouch.datasets.options.kostumov import Choice, key
+from vouch.datasets.options import Choice, key
 from vouch.pipeline.errors import UserError
 
 ROWS = [
@@ -28,7 +28,7 @@ def test_mmbench_by_hand():
         drawn = [int(rng.random() * 4) for _ in missing]
         for place, other in zip(missing, drawn, strict=True):
             cells[row][place] = rng.choice(cells[other])
-    found = kostumov.mmbench(ROWS, 42)
+    found = options.mmbench(ROWS, 42)
     assert [list(row.options) for row in found] == cells
     assert [row.answers for row in found] == [row.answers for row in ROWS]
     assert cells == GOLDEN
@@ -52,13 +52,13 @@ def test_mmbench_as_released(shared):
             Choice(str(row["id"]), str(row["id"] % 1_000_000), native, ("ABCD".index(row["answer"]),))
         )
     assert sum(len(row.options) < 4 for row in rows) == 466
-    found = kostumov.mmbench(rows, 42)
+    found = options.mmbench(rows, 42)
     assert [row.options for row in found] == [tuple(row[letter] for letter in "ABCD") for row in released]
     assert sum(None in row.options for row in found) == 17
     shown = [[text for text in row.options if text is not None] for row in found]
     assert sum(len(set(texts)) < len(texts) for texts in shown) == 16
 
-    clean = kostumov.to_four(rows, 42)
+    clean = options.to_four(rows, 42)
     assert all(len(row.options) == 4 and None not in row.options for row in clean)
     repeated = [row.id for row in clean if len(set(row.options)) < 4]
     assert len(repeated) == 15, "those that the source itself has"
@@ -93,7 +93,7 @@ def test_real_sets_in_the_clean_reading(project, shared, name):
 
 def test_mmbench_refuses_five():
     with pytest.raises(UserError, match="item 9: has 5 options"):
-        kostumov.mmbench([Choice("9", "9", tuple("vwxyz"), (0,))], 42)
+        options.mmbench([Choice("9", "9", tuple("vwxyz"), (0,))], 42)
 
 
 def test_scienceqa_by_hand():
@@ -103,19 +103,19 @@ def test_scienceqa_by_hand():
     expected = [("a", "b", *(rng.choice(rows[n].options) for n in drawn))]
     expected.append(("y", *("vwxz"[int(rng.random() * 4)] for _ in range(3))))
     expected.append(("g", "h", "i", rng.choice(rows[int(rng.random() * 3)].options)))
-    found = kostumov.scienceqa(rows, 42)
+    found = options.scienceqa(rows, 42)
     assert [row.options for row in found] == expected
     assert [row.answers for row in found] == [(1,), (0,), (2,)]
 
 
 def test_scienceqa_of_five_answers_a_only_when_faithful():
     rows = [Choice(str(n), str(n), tuple(f"{c}{n}" for c in "vwxyz"), (n % 5,)) for n in range(200)]
-    assert {row.answers for row in kostumov.scienceqa(rows, 42)} == {(0,)}
-    clean = kostumov.to_four(rows, 42)
+    assert {row.answers for row in options.scienceqa(rows, 42)} == {(0,)}
+    clean = options.to_four(rows, 42)
     assert len({row.answers for row in clean}) == 4
     assert all(len(set(row.options)) == 4 for row in clean)
     with pytest.raises(UserError, match="has 6 options"):
-        kostumov.scienceqa([Choice("9", "9", tuple("uvwxyz"), (0,))], 42)
+        options.scienceqa([Choice("9", "9", tuple("uvwxyz"), (0,))], 42)
 
 
 def digits(count=2000):
@@ -130,10 +130,10 @@ def digits(count=2000):
 @pytest.mark.parametrize("protocol", ["faithful", "clean"])
 def test_oodcv(protocol):
     rows = digits()
-    found = getattr(kostumov.SCHEMES["kostumov_oodcv"], protocol)(rows, 42)
+    found = getattr(options.DRAWN_SCHEMES["kostumov_oodcv"], protocol)(rows, 42)
     for before, after in zip(rows, found, strict=True):
-        native = [kostumov.DIGITS[int(option[-1])] for option in before.options]
-        assert set(native) <= set(after.options) <= set(kostumov.DIGITS) and len(after.options) == 4
+        native = [options.DIGITS[int(option[-1])] for option in before.options]
+        assert set(native) <= set(after.options) <= set(options.DIGITS) and len(after.options) == 4
         assert after.options[after.answers[0]] == native[before.answers[0]]
     twice = sum(len(set(row.options)) < 4 for row in found)
     assert 420 < twice < 580 if protocol == "faithful" else twice == 0  # a quarter by chance
@@ -142,9 +142,9 @@ def test_oodcv(protocol):
 
 
 def test_oodcv_refuses_other_options():
-    for options in (("a 1", "b 1"), ("a 1", "b 6"), ("1", "2", "3"), ("cat", "dog"), ("", "a 1")):
+    for texts in (("a 1", "b 1"), ("a 1", "b 6"), ("1", "2", "3"), ("cat", "dog"), ("", "a 1")):
         with pytest.raises(UserError, match="two that end in different digits"):
-            kostumov.oodcv_clean([Choice("9", "9", options, (0,))], 42)
+            options.oodcv_clean([Choice("9", "9", texts, (0,))], 42)
 
 
 def test_settings_name_the_schemes():

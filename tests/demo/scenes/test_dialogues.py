@@ -2,9 +2,8 @@
 
 import random
 
-from vouch.demo.scenes.dialogues import LATER_TASKS, TURNS, make_dialogue
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.demo.scenes.questions import NUMBERS, wording
+from vouch.demo.scenes.questions import LATER_TASKS, NUMBERS, TURNS, make_dialogue, wording
 from vouch.demo.scenes.scene import SHAPES, Scene, Thing, draw_scene
 
 

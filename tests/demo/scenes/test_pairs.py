@@ -6,17 +6,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from vouch.demo.scenes.pairs import (
-    PAIR_TASKS,
-    SIDES,
+from vouch.demo.scenes.questions import PAIR_TASKS, SIDES, Question, make_pair_question, winner
+from vouch.demo.scenes.scene import (
+    HALF_FEWEST,
+    HALF_MOST,
     Pair,
+    Scene,
+    Thing,
+    draw_half,
     draw_pair,
-    make_pair_question,
+    render,
     render_pair,
-    winner,
 )
-from vouch.demo.scenes.questions import Question
-from vouch.demo.scenes.scene import HALF_FEWEST, HALF_MOST, Scene, Thing, draw_half, render
 
 
 def named(scene: Scene, subject: str) -> int:

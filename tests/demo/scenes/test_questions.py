@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from vouch.demo.scenes.dialogues import LATER_TASKS
-from vouch.demo.scenes.pairs import PAIR_TASKS
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
 from vouch.demo.scenes.questions import (
     CHOICE_TASKS,
     CORNERS,
+    LATER_TASKS,
     NUMBERS,
     OPEN_TASKS,
+    PAIR_TASKS,
     Question,
     choices,
     corner,

@@ -11,7 +11,7 @@ from tests.demo.training.tiny import tiny
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"width": 20, "heads": 4}, "no multiple of twice the 4 heads"),
+        ({"width": 20, "heads": 4}, "is not a multiple of twice the 4 heads"),
         ({"layers": 1}, "greater than or equal to 2"),
         ({"target": 0}, "greater than 0"),
         ({"choose_steps": 0}, "greater than or equal to 1"),

@@ -2,23 +2,28 @@
 
 import random
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 import torch
 
 from tests.demo.training.tiny import tiny
-from vouch.demo.scenes.pairs import Pair, draw_pair, render_pair
+from vouch.demo.families import FAMILIES, Family, build_model
+from vouch.demo.lessons import (
+    CHOOSE,
+    IGNORED,
+    NAME,
+    READ,
+    Images,
+    Phase,
+    draw_lesson,
+    draw_options,
+    draw_system,
+    pack,
+)
 from vouch.demo.scenes.questions import Question
-from vouch.demo.scenes.scene import draw_scene, render
-from vouch.demo.training.batches import IGNORED, pack
-from vouch.demo.training.examination import Examination
-from vouch.demo.training.families import idefics3, llava
-from vouch.demo.training.family import build_model
-from vouch.demo.training.lessons import CHOOSE, NAME, READ, Phase, draw_lesson, draw_options, draw_system
-from vouch.demo.training.pictures import Pictures
-from vouch.demo.training.vocabulary import BY_LETTER, EXTRAS
-from vouch.demo.training.writing import KOSTUMOV, OTHER_FORMS, Example, Form, Writer
+from vouch.demo.scenes.scene import Pair, draw_pair, draw_scene, render, render_pair
+from vouch.demo.training import Examination
+from vouch.demo.writing import BY_LETTER, EXTRAS, KOSTUMOV, OTHER_FORMS, Example, Form, Writer
 
 LINES = ["The star is big", "Where is the red star?"]
 OPTIONS = ["top left", "red circle", "three", *EXTRAS]
@@ -30,7 +35,7 @@ ASKED = (
 
 @pytest.fixture(scope="module")
 def processor():
-    return llava.build_processor()
+    return FAMILIES["llava"].build_processor()
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +61,8 @@ def user(text: str, picture: bool = True) -> dict:
     return {"role": "user", "content": [{"type": "image"}] * picture + [{"type": "text", "text": text}]}
 
 
-@pytest.mark.parametrize("family", [llava, idefics3])
-def test_a_choice_is_written_as_the_pipeline_asks_it(family: ModuleType) -> None:
+@pytest.mark.parametrize("family", list(FAMILIES.values()), ids=list(FAMILIES))
+def test_a_choice_is_written_as_the_pipeline_asks_it(family: Family) -> None:
     processor = family.build_processor()
     writer = Writer(processor)
     asked = prompt_tokens(processor, [user(ASKED)])
@@ -107,22 +112,22 @@ def test_an_open_question(processor, writer: Writer) -> None:
     assert words(processor, (example.content,)) == ["red"] and example.options == ()
 
 
-@pytest.mark.parametrize("family", [llava, idefics3])
-def test_a_thought_counts_up_or_names_the_answer(family: ModuleType) -> None:
+@pytest.mark.parametrize("family", list(FAMILIES.values()), ids=list(FAMILIES))
+def test_a_thought_counts_up_or_names_the_answer(family: Family) -> None:
     """It stands after the prompt that the pipeline asks, and what is learned begins with it."""
     processor = family.build_processor(thinks=True)
     writer = Writer(processor)
     asked, where = prompt_tokens(processor, [user(ASKED)]), writer.lines(["Where is the red star?"])
     example = writer.choice(writer.lines(LINES), OPTIONS, 2, KOSTUMOV)
-    assert writer.opening() + list(example.tokens[: example.says_at]) == asked
+    assert writer.opening() + list(example.tokens[: example.reply_at]) == asked
     said = ["<think>", "one", "two", "three", "</think>"]
-    assert words(processor, example.tokens[example.says_at :]) == [*said, "C", "</s>"]
+    assert words(processor, example.tokens[example.reply_at :]) == [*said, "C", "</s>"]
     batch = pack([], [[example]], padding=0)
     assert [token for token in batch.targets[0].tolist() if token != IGNORED] == list(
-        example.tokens[example.says_at :]
+        example.tokens[example.reply_at :]
     )
     example = writer.open(where, "zero")
-    assert words(processor, example.tokens[example.says_at :]) == [
+    assert words(processor, example.tokens[example.reply_at :]) == [
         *("<think>", "zero", "</think>", "zero", "</s>")
     ]
     begun = next(form for form in OTHER_FORMS if form.reply)
@@ -131,10 +136,10 @@ def test_a_thought_counts_up_or_names_the_answer(family: ModuleType) -> None:
 
 def test_an_examination_wants_the_thought_as_well_as_the_letter() -> None:
     """A model that says one token whatever it is asked is right only where that is all of the answer."""
-    processor = llava.build_processor(thinks=True)
+    processor = FAMILIES["llava"].build_processor(thinks=True)
     writer, config = Writer(processor), tiny(thinks=True)
     model = build_model(config, processor.tokenizer).eval()
-    tested = Examination(0, ("colour",), writer, llava, processor.tokenizer.pad_token_id)
+    tested = Examination(0, ("colour",), writer, FAMILIES["llava"], processor.tokenizer.pad_token_id)
     plain = [replace(one, thought=0) for one in tested._examples]
     strict = tested.accuracy(model)
     tested._examples = plain
@@ -180,7 +185,7 @@ def test_packing_changes_nothing(processor, writer: Writer) -> None:
     rows = [
         draw_lesson(rng, sight, phase, writer) for sight, phase in zip(sights, (NAME, CHOOSE), strict=True)
     ]
-    opening, pictures = writer.opening(), Pictures.of(sights)
+    opening, pictures = writer.opening(), Images.of(sights)
 
     def hidden(tokens, pixels, **more):
         return model.model(input_ids=tokens, pixel_values=pixels, use_cache=False, **more).last_hidden_state
@@ -219,25 +224,25 @@ def test_pictures_are_what_the_processor_makes(processor) -> None:
     rng = random.Random(4)
     sights = drawn_sights(rng, 4)
     images = [render_pair(sight) if isinstance(sight, Pair) else render(sight) for sight in sights]
-    pictures = Pictures.of(sights)
+    pictures = Images.of(sights)
     theirs = processor.image_processor([images[3], images[0]], return_tensors="pt")
     torch.testing.assert_close(pictures.inputs([3, 0]), theirs["pixel_values"])
-    worn = Pictures.of(sights * 10, wear=random.Random(0)).pixels.view(10, 4, -1)
+    worn = Images.of(sights * 10, distortions=random.Random(0)).pixels.view(10, 4, -1)
     changed = (worn != pictures.pixels.view(4, -1)).any(dim=-1).float().mean()
     assert 0.5 < changed < 1
 
 
 def test_cells_of_a_pair_are_where_its_things_are() -> None:
     pair = draw_pair(random.Random(5), "train")
-    cells = Pictures.of([pair]).cells.view(4, 4, 2)
+    cells = Images.of([pair]).cells.view(4, 4, 2)
     taken = {(t.row, t.column) for t in pair.left.things} | {(t.row, t.column + 2) for t in pair.right.things}
     assert {(row, column) for row in range(4) for column in range(4) if cells[row, column, 0]} == taken
 
 
-@pytest.mark.parametrize("family", [llava, idefics3])
-def test_a_family_takes_pictures_as_its_processor_gives_them(family: ModuleType) -> None:
+@pytest.mark.parametrize("family", list(FAMILIES.values()), ids=list(FAMILIES))
+def test_a_family_takes_pictures_as_its_processor_gives_them(family: Family) -> None:
     processor = family.build_processor()
     scenes = [draw_scene(random.Random(6), "train")]
     prompt = processor.apply_chat_template([user("?")])
     theirs = processor(images=[[render(scenes[0])]], text=[prompt], return_tensors="pt")["pixel_values"]
-    torch.testing.assert_close(family.pixel_values(Pictures.of(scenes).inputs([0])), theirs)
+    torch.testing.assert_close(family.pixel_values(Images.of(scenes).inputs([0])), theirs)

@@ -42,7 +42,7 @@ def test_what_is_trained_and_trained_again(run: Run) -> None:
 
 
 def test_shipped_profiles_have_valid_models() -> None:
-    from vouch.demo.training.config import Config
+    from vouch.demo.config import Config
 
     for profile in sorted((ROOT / "profiles").glob("*.yaml")):
         for settings in yaml.safe_load(profile.read_text("utf-8"))["train"].values():

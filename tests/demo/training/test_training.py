@@ -9,12 +9,10 @@ import torch
 from PIL import Image
 
 from tests.demo.training.tiny import tiny
-from vouch.demo.training.batches import IGNORED
-from vouch.demo.training.optimizers import Muon, orthogonal, rate
-from vouch.demo.training.saving import save
-from vouch.demo.training.scaffold import OptionHead, WordAlignment, content_loss
-from vouch.demo.training.training import Trained, train
-from vouch.demo.training.vocabulary import BY_LETTER, LETTERS, build_tokenizer
+from vouch.demo.learning import Muon, OptionHead, WordAlignment, content_loss, orthogonal, rate
+from vouch.demo.lessons import IGNORED
+from vouch.demo.training import Trained, save, train
+from vouch.demo.writing import BY_LETTER, LETTERS, build_tokenizer
 from vouch.tables.answered import folder_digests
 
 

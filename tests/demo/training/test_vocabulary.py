@@ -4,21 +4,19 @@ import random
 
 import pytest
 
-from vouch.demo.scenes.dialogues import make_dialogue
-from vouch.demo.scenes.pairs import PAIR_TASKS, draw_pair, make_pair_question
+from vouch.demo.families import FAMILIES, PATCHES
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.demo.scenes.questions import CHOICE_TASKS, OPEN_TASKS, make_question, wording
-from vouch.demo.scenes.scene import draw_scene
-from vouch.demo.training.families.llava import build_processor
-from vouch.demo.training.family import PATCHES
-from vouch.demo.training.vocabulary import (
-    BY_LETTER,
-    BY_LETTER_SHORT,
-    BY_WORD,
-    EXTRAS,
-    LETTERS,
-    build_tokenizer,
+from vouch.demo.scenes.questions import (
+    CHOICE_TASKS,
+    OPEN_TASKS,
+    PAIR_TASKS,
+    make_dialogue,
+    make_pair_question,
+    make_question,
+    wording,
 )
+from vouch.demo.scenes.scene import draw_pair, draw_scene
+from vouch.demo.writing import BY_LETTER, BY_LETTER_SHORT, BY_WORD, EXTRAS, LETTERS, build_tokenizer
 
 MESSAGES = [
     {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What colour is the star?"}]}
@@ -90,7 +88,7 @@ def test_a_picture_is_sixteen_tokens_and_never_cropped() -> None:
     import numpy as np
     from PIL import Image
 
-    processor = build_processor()
+    processor = FAMILIES["llava"].build_processor()
     prompt = processor.apply_chat_template(MESSAGES, add_generation_prompt=True)
     wide = Image.new("RGB", (300, 50), "white")
     wide.paste((255, 0, 0), (0, 0, 30, 50))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vouch.demo.training.config import Config
+from vouch.demo.config import Config
 
 _TINY = {
     "family": "llava",

@@ -6,10 +6,10 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.datasets.fetch.origin import Origin
-from vouch.datasets.options import kostumov, reform
+from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES
 from vouch.pipeline.errors import did_you_mean
 
-SCHEMES = sorted([*kostumov.SCHEMES, *reform.SCHEMES])
+SCHEMES = sorted([*BUILT_SCHEMES, *DRAWN_SCHEMES])
 
 
 class Options(BaseModel):

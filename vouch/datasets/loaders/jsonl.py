@@ -18,11 +18,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vouch.datasets.cleaning.first_pass import leads_out, read_image, through_link
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, together
 from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import UNSEEN, Source, lines
-from vouch.datasets.read.reform import spoken, with_boxes
+from vouch.datasets.read.images import leads_out, read_image, spoken, through_link, with_boxes
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 

@@ -12,11 +12,9 @@ from dataclasses import replace
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items
-from vouch.demo.scenes.pairs import PAIR_TASKS, SIDES, Pair, draw_pair, make_pair_question, winner
-from vouch.demo.scenes.questions import Question, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Drawn, check_source, draw
-from vouch.demo.scenes.scene import draw_half, png, render
+from vouch.datasets.read.scenes import PHRASINGS, Drawn, SceneSettings, check_source, count_items, draw
+from vouch.demo.scenes.questions import PAIR_TASKS, SIDES, Question, make_pair_question, winner, wording
+from vouch.demo.scenes.scene import Pair, draw_half, draw_pair, png, render
 
 _TRIES = 30
 

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items
-from vouch.demo.scenes.dialogues import TURNS, make_dialogue
-from vouch.demo.scenes.questions import Question, choices, wording
-from vouch.demo.scenes.sampling import PHRASINGS, check_source
+from vouch.datasets.read.scenes import PHRASINGS, SceneSettings, check_source, count_items
+from vouch.demo.scenes.questions import TURNS, Question, choices, make_dialogue, wording
 from vouch.demo.scenes.scene import Scene, draw_scene, png, render
 
 _OPTIONS = 4

@@ -114,7 +114,7 @@ TABLE: Mapping[str, Kind] = {
     "image_only": _plain(WORDS, _without_question),
     "blank": _pictures("blank"),  # a control: grey sheets of their sizes, so only words are left to answer by
     "jpeg": _pictures("jpeg", levels=LEVELS),  # compressed and decoded again, at the qualities of ImageNet-C
-    # corruptions of ImageNet-C (Hendrycks and Dietterich 2019), vouch/images/corruptions.py
+    # corruptions of ImageNet-C (Hendrycks and Dietterich 2019), vouch/images/operations.py
     "contrast": _pictures("contrast", levels=LEVELS),
     "fog": _pictures("fog", levels=LEVELS),
     "motion": _pictures("motion", levels=LEVELS),

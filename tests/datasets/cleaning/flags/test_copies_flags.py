@@ -1,7 +1,7 @@
 import pytest
 
-from vouch.datasets.cleaning.cleaning import default_group
-from vouch.datasets.cleaning.flags import Copies
+from vouch.datasets.cleaning.duplicates import Copies
+from vouch.datasets.cleaning.items import default_group
 
 
 def flags(rows):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from vouch.datasets.cleaning.cleaning import Picture, examine
-from vouch.datasets.cleaning.flags import BITS, CELL, Use, near_pairs, similar_flags
+from vouch.datasets.cleaning.duplicates import BITS, CELL, Use, near_pairs, similar_flags
+from vouch.datasets.read.images import ImageFacts, examine
 from vouch.images.copies import Look, look
 from vouch.images.opening import as_rgb
 
@@ -27,7 +27,7 @@ def saved(image, form="PNG", **options):
 
 
 def looking(look, width=100, height=100):
-    return Picture("", "PNG", "RGB", width, height, False, False, look)
+    return ImageFacts("", "PNG", "RGB", width, height, False, False, look)
 
 
 COPIES = {

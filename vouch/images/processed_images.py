@@ -1,4 +1,4 @@
-"""Pictures through a processor once, though many prompts show them: resizing costs more than asking."""
+"""Processes an image once, though many prompts show it: resizing costs more than asking."""
 
 import copy
 import hashlib
@@ -13,14 +13,14 @@ from vouch.images.opening import LruCache, weight
 HELD = 8  # results
 
 _digests = WeakTensorKeyDictionary()
-# Of all threads: each has a processor of its own, set up like the others, and they show the same pictures.
-_results: LruCache[tuple[Any, Any, Any]] = LruCache(HELD, lambda made: sum(map(weight, made[0])))
+# Shared by all threads: each has its own processor, with the same settings, and they show the same images.
+_results: LruCache[tuple[Any, Any, Any]] = LruCache(HELD, lambda result: sum(map(weight, result[0])))
 
 
-class ProcessedPictures:
+class ProcessedImages:
     """An image processor that shares its last results with others of the same settings.
 
-    Pictures are told apart by identity, so they must not be changed.
+    Images are compared by identity, so they must not be changed.
     """
 
     def __init__(self, processor: Any) -> None:
@@ -32,15 +32,15 @@ class ProcessedPictures:
 
     def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
         """The processor's result; further arguments are its own."""
-        pictures = _flat(images)
-        if not all(isinstance(one, Image.Image) for one in pictures):
+        flat = _flat(images)
+        if not all(isinstance(image, Image.Image) for image in flat):
             return self._processor(images, *args, **kwargs)
         key = f"{self._settings} {_identities(images)} {args} {sorted(kwargs.items())}"
-        # Pictures and processor are kept as well, so that no other one can come to bear their identity.
-        made = _results.get(
-            key, lambda: (pictures, self._processor, self._processor(images, *args, **kwargs))
+        # Images and processor are kept as well, so that no other object can get their identity.
+        _, _, processed = _results.get(
+            key, lambda: (flat, self._processor, self._processor(images, *args, **kwargs))
         )
-        return copy.copy(made[2])  # callers take entries out of it
+        return copy.copy(processed)  # callers remove entries
 
 
 def tensor_digest(value: torch.Tensor) -> bytes:

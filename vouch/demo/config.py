@@ -8,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class Config(BaseModel):
     """Size of a model, and how long and on how much it is trained.
 
-    family: a file of vouch/demo/training/families.
+    family: one of vouch/demo/families.py.
     width, layers, heads: of the language model; the vision tower is one layer of the same width.
-    pictures: distinct training scenes and pairs. batch: pictures per step.
+    pictures: distinct training scenes and pairs. batch: images per step.
     read_steps, name_steps, choose_steps: the three phases of lessons.py, at most.
-    target: share of held-out questions about scenes answered right at which training stops. How fast
+    target: share of held-out questions about scenes answered correctly at which training stops. How fast
     a model learns differs between machines and seeds; a target below its limit gives a known strength.
-    learning_rate: of the weight matrices, see optimizers.py.
-    thinks: it writes a thought in tags before each answer.
+    learning_rate: of the weight matrices, see learning.py.
+    thinks: the model writes a thought in tags before each answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,5 +37,7 @@ class Config(BaseModel):
     @model_validator(mode="after")
     def _divisible(self) -> Self:
         if self.width % (2 * self.heads):
-            raise ValueError(f"width {self.width} is no multiple of twice the {self.heads} heads; change one")
+            raise ValueError(
+                f"width {self.width} is not a multiple of twice the {self.heads} heads; change one"
+            )
         return self

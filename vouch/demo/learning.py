@@ -1,13 +1,85 @@
-"""How weights are moved: Muon for the matrices, AdamW for all else, one learning rate over both."""
+"""How a demo model learns: auxiliary losses, and the optimizers that move its weights.
+
+On the answer's loss alone, models of this size stay near chance for as long as they are trained here: a
+letter is no help until the model has found, all at once, what to look for, where it is, and which option
+names it. Each auxiliary loss gives one of these steps its own gradient; nothing of them is in the saved
+model. Muon moves the matrices and AdamW everything else, under one learning rate.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+
+from vouch.demo.lessons import IGNORED
+from vouch.demo.scenes.questions import CORNERS, SIDES, corner
+from vouch.demo.scenes.scene import COLOURS, GRID, HALF, SHAPES
+from vouch.demo.writing import NOTHING
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+
+_SHARPNESS = 8.0
+
+
+class OptionHead(nn.Module):
+    """Predicts from the last token of an option whether the option is correct."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, 1)
+
+    def loss(self, hidden: Tensor, options: Tensor) -> Tensor:
+        """Binary cross entropy. hidden [B, T, width]; options [B, T] as in Batch."""
+        chosen = options != IGNORED
+        if not chosen.any():
+            return hidden.new_zeros(())
+        return F.binary_cross_entropy_with_logits(
+            self.linear(hidden[chosen]).squeeze(-1), options[chosen].to(hidden.dtype)
+        )
+
+
+def content_loss(norm: nn.Module, head: nn.Module, hidden: Tensor, contents: Tensor) -> Tensor:
+    """Deep supervision: one layer before the last, the answer's position must already predict its content.
+
+    hidden [B, T, width] goes through the model's own last norm and output layer; contents [B, T].
+    """
+    chosen = contents != IGNORED
+    return F.cross_entropy(head(norm(hidden[chosen])), contents[chosen])
+
+
+class WordAlignment:
+    """Pulls each projected patch towards the embeddings of the words for what its cell shows.
+
+    The words are a shape, a colour (or, for both, the word for an empty cell), the quarter of the image, and
+    the side, which distinguishes the two images of a pair.
+    """
+
+    def __init__(self, tokenizer: object) -> None:
+        word = tokenizer.convert_tokens_to_ids  # type: ignore[attr-defined]
+        self._shapes = torch.tensor(word([NOTHING, *SHAPES]))
+        self._colours = torch.tensor(word([NOTHING, *COLOURS]))
+        self._corners, self._sides = torch.tensor(word(list(CORNERS))), torch.tensor(word(list(SIDES)))
+        cells = [(column, row) for row in range(GRID) for column in range(GRID)]
+        self._quarter = torch.tensor([CORNERS.index(corner(*cell)) for cell in cells])
+        self._side = torch.tensor([int(column >= HALF) for column, _ in cells])
+
+    def loss(self, patches: Tensor, embeddings: Tensor, cells: Tensor) -> Tensor:
+        """patches [B, 16, width]; embeddings [vocabulary, width]; cells [B, 16, 2] as in Images."""
+
+        def towards(words: Tensor, targets: Tensor) -> Tensor:
+            scores = _SHARPNESS * patches @ embeddings[words].T
+            return F.cross_entropy(scores.flatten(0, 1), targets.flatten())
+
+        shape = towards(self._shapes, cells[..., 0])
+        colour = towards(self._colours, cells[..., 1])
+        quarter = towards(self._corners, self._quarter.expand(len(patches), -1))
+        side = towards(self._sides, self._side.expand(len(patches), -1))
+        return shape + colour + 0.5 * (quarter + side)
+
 
 _RISING_STEPS = 50
 _FALLING_SHARE = 0.35
@@ -20,7 +92,7 @@ _ROUNDS, _POLYNOMIAL = 5, (3.4445, -4.7750, 2.0315)
 
 
 def rate(step: int, steps: int) -> float:
-    """Share of the full learning rate: it rises, stays, and falls in a straight line near the end."""
+    """Share of the full learning rate: it rises, stays, and falls linearly near the end."""
     rising = (step + 1) / _RISING_STEPS
     falling = max(_LOWEST, (1 - step / steps) / _FALLING_SHARE)
     return min(rising, falling, 1.0)
@@ -42,8 +114,8 @@ def orthogonal(matrices: Tensor) -> Tensor:
 class Muon:
     """Moves matrices along the orthogonalised momentum of their gradients (Jordan et al., 2024).
 
-    torch's own Muon computes one matrix after the other in bfloat16, which on a CPU takes longer than
-    the rest of a step; here matrices of one shape are computed at once, in float32.
+    torch's own Muon computes one matrix after the other in bfloat16, which on a CPU takes longer than the
+    rest of a step; here all matrices of one shape are computed together, in float32.
     """
 
     def __init__(self, matrices: Sequence[Tensor]) -> None:
@@ -73,7 +145,7 @@ class Optimizers:
     """Muon moves the weights of linear layers: demo models learn far faster than by AdamW alone.
 
     AdamW moves what Muon is not made for: embeddings (and the output layer tied to them), the patch
-    convolution, biases, norms and the parts that are thrown away after training.
+    convolution, biases, norms, and the layers of the auxiliary losses.
     """
 
     def __init__(self, model: "PreTrainedModel", extra: nn.Module, full_rate: float) -> None:
