@@ -142,7 +142,7 @@ def test_statuses_are_one_line_and_the_next_run_goes_on(server, status):
         (b"200 OK\r\nContent-Length: \xb2\r\n\r\n", "sent nothing in place of the file"),
         (b"204 No\r\n\r\n", "sent nothing in place of the file"),
         (b"200 OK\r\n\r\n\n<!DOCTYPE html><p>log in", "sent a web page in place of the file"),
-        (b"302 F\r\nLocation: ftp://127.0.0.1:9/x\r\n\r\n", "sends its readers to ftp://.*correct origin"),
+        (b"302 F\r\nLocation: ftp://127.0.0.1:9/x\r\n\r\n", "redirects to ftp://.*correct origin"),
         (b"302 F\r\nLocation: file:///etc/passwd\r\n\r\n", "the server answered 302"),
         (b"302 F\r\nLocation: http://[::1/x\r\n\r\n", "answer cannot be read .*correct origin"),
         (b"302 F\r\nLocation: http://" + b"a" * 300 + b"/\r\n\r\n", "cannot be read"),
@@ -161,7 +161,7 @@ def test_servers_that_send_nonsense(server, answer, words, sha):
 def test_a_server_may_not_lead_out_of_encryption():
     request = Request("https://host/items.tsv")
     assert _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", HTTPMessage(), "https://other/x")
-    with pytest.raises(UserError, match=r"sends its readers to http://other/x, where nothing is fetched"):
+    with pytest.raises(UserError, match=r"redirects to http://other/x, from which nothing is fetched"):
         _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", HTTPMessage(), "http://other/x")
 
 
@@ -197,9 +197,9 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"url": "https://host/a.tsv", "split": "test"}, "belong to hub"),
         ({"url": "https://host/\u00e9.tsv"}, "as %XX"),
         ({"url": "https://host/a b.tsv"}, "as %XX"),
-        ({"url": "https://host:99999/a.tsv"}, "no such address"),
-        ({"url": f"https://{'a' * 300}/a.tsv"}, "no such address"),
-        ({"url": "https://./a.tsv"}, "no such address"),
+        ({"url": "https://host:99999/a.tsv"}, "not a valid address"),
+        ({"url": f"https://{'a' * 300}/a.tsv"}, "not a valid address"),
+        ({"url": "https://./a.tsv"}, "not a valid address"),
         ({"url": f"https://host/{'a' * 300}"}, "longer than 200 bytes"),
         ({"parts": [{"url": "https://host/a", "name": "."}]}, "no file name"),
         ({"parts": [{"url": "https://a/x"}, {"url": "https://b/x"}]}, "the same name"),

@@ -119,7 +119,7 @@ def test_bytes_that_are_not_what_the_hub_says_are_refused_and_removed(hub, name)
     one = origin(split=None, files=[name])
     right = FILES[name]
     Handler.repos["owner/data"].altered[name] = right[:-1] + b"x"
-    with pytest.raises(UserError, match="damaged on its way and is removed, fetch it again"):
+    with pytest.raises(UserError, match="damaged in transfer and has been removed; fetch it again"):
         fetch("toy", one)
     assert not is_here(REMOTE, one)
     Handler.repos["owner/data"].altered.clear()

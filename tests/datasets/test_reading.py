@@ -71,7 +71,7 @@ def test_no_form_has_columns_that_were_not_asked_for(tmp_path):
 def test_a_folder_without_tables(tmp_path):
     (tmp_path / ".hidden.tsv").write_text("n\n1\n")
     (tmp_path / "note.txt").write_text("x")
-    with pytest.raises(UserError, match=r"no file \*\.parquet or \*\.tsv among what it holds \(note\.txt\)"):
+    with pytest.raises(UserError, match=r"no file \*\.parquet or \*\.tsv among its files \(note\.txt\)"):
         list(rows(Source(tmp_path), ["n"]))
     with pytest.raises(UserError, match="is a file; name its folder"):
         list(rows(Source(tmp_path / "note.txt"), ["n"]))
@@ -89,8 +89,8 @@ def test_cells():
         (lambda: one.integer("e"), "is not an integer"),
         (lambda: one.texts("i"), "i holds a int"),
         (lambda: one.texts("g"), "g is a NoneType"),
-        (lambda: row(x="{}").texts("x"), "is no list written as text"),
-        (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is no list written as text"),
+        (lambda: row(x="{}").texts("x"), "is not a list written as text"),
+        (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is not a list written as text"),
         (lambda: one.images("a"), "a is a int, not an image"),
         (lambda: row(x="AB").letter("x", 4), "'AB' is not one of the letters of its 4"),
     ):
@@ -161,7 +161,7 @@ def test_an_image_cell_holds_bytes_or_is_refused(cell):
     "text", ["[{[]: 1}]", "[{'a', []}]", "[" * 5000, "[__import__('os')]", "['a'] * 9**9"]
 )
 def test_lists_that_are_more_than_that(text):
-    with pytest.raises(Unusable, match="is no list written as text"):
+    with pytest.raises(Unusable, match="is not a list written as text"):
         row(options=text).texts("options")
 
 

@@ -154,7 +154,7 @@ def test_more_is_lost_with_every_level(kind: str) -> None:
     again = apply([drawn()], kind, 4, 1)[0]
     assert again.tobytes() == made[3].tobytes()
     for level in (0, 6):
-        with pytest.raises(UserError, match=f"picture severity {level} is none of 1 to 5"):
+        with pytest.raises(UserError, match=f"image severity {level} is not from 1 to 5"):
             apply([drawn()], kind, level, 1)
 
 

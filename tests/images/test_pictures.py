@@ -125,7 +125,7 @@ def test_what_is_checked_is_what_a_model_gets(name: str) -> None:
 )
 def test_values_without_an_agreed_range_are_refused_on_both_sides(data: bytes) -> None:
     """Clipped, they would be a white or a black sheet."""
-    said = r"has 32-bit values of .* to .*, which have no agreed 8-bit form; save it as 8-bit PNG"
+    said = r"has 32-bit values of .* to .*, which have no standard 8-bit form; save it as 8-bit PNG"
     with pytest.raises(Unusable, match=said):
         examine(data)
     with pytest.raises(UserError, match=f"image d+ {said}"):
@@ -216,7 +216,7 @@ def test_two_pictures_side_by_side() -> None:
     assert image.size == (3, 3)
     assert [image.getpixel((x, 1)) for x in range(3)] == [(255, 0, 0), (255, 0, 0), (0, 0, 255)]
     assert joined("r", "l").getpixel((0, 0)) == (0, 0, 255)
-    with pytest.raises(UserError, match="joins pictures of one height, these have 3 and 2 pixels"):
+    with pytest.raises(UserError, match="joins images of one height, these have 3 and 2 pixels"):
         joined("l", "low")
 
 
@@ -278,18 +278,18 @@ NOTHING = encoded(Image.new("RGB", (2, 3)))
         (
             {"steps": [step("blurr")]},
             NOTHING,
-            "picture operation blurr is unknown; did you mean blur",
+            "image operation blurr is unknown; did you mean blur",
         ),
         ({"steps": [step("rotate", 0, 2)]}, NOTHING, "rotate is at revision 1, the prompts were made for 2"),
         ({"steps": [step("merged")]}, NOTHING, "merged joins two images, the recipe has 1; run"),
-        ({"images": ["d", "e"]}, NOTHING, "recipe of 2 images comes to 2 pictures instead of one; run"),
-        ({"images": []}, NOTHING, "recipe of 0 images comes to 0 pictures"),
+        ({"images": ["d", "e"]}, NOTHING, "recipe of 2 images gives 2 images instead of one; run"),
+        ({"images": []}, NOTHING, "recipe of 0 images gives 0 images"),
         ({}, b"no picture", "image dddddddddddd cannot be decoded"),
         ({}, encoded(Image.new("RGB", (64, 64), "red"))[:90], "image dddddddddddd cannot be decoded"),
         (
             {},
             encoded(Image.new("F", (2, 2)), "TIFF"),
-            "image dddddddddddd has pixels of mode F, which have no agreed 8-bit form; save",
+            "image dddddddddddd has the pixel mode F, which has no standard 8-bit form; save",
         ),
     ],
 )

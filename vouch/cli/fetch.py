@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from vouch.cli.printing import check_name, plain
-from vouch.datasets.fetch.download import Found
+from vouch.datasets.fetch.download import Fetched
 from vouch.datasets.fetch.hub import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.models.pins.config import HubSource
@@ -88,7 +88,7 @@ def hub_models(project: Project) -> dict[str, HubSource]:
     return {name: source for name, source in sources.items() if isinstance(source, HubSource)}
 
 
-def describe(origin: Origin, found: Found) -> str:
+def describe(origin: Origin, found: Fetched) -> str:
     """What was fetched, in words, with what pins it where the profile does not."""
     said = f"{origin}: {len(found.files)} files, {found.size:,} bytes"
     if origin.pinned:

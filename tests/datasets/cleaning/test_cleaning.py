@@ -61,7 +61,7 @@ def test_flags_of_the_text(changes, flags):
 
 
 def test_no_category_has_the_name_of_all_items():
-    with pytest.raises(Unusable, match="the category is `all`, the name of all items together"):
+    with pytest.raises(Unusable, match="the category is `all`, which stands for all items together"):
         check(raw(category="all"))
     check(raw(category="All"))
 
@@ -108,7 +108,7 @@ def test_exif(orientation, flags):
         ({"options": ["x", "\udc00"]}, "surrogate"),
         ({"question": "w " * 10**6}, r"2,000,00\d characters, more than 1,000,000; shorten"),
         ({"options": ["x", None, "z"]}, "at least 2"),
-        ({"answers": [0, 99999999999]}, "outside"),
+        ({"answers": [0, 99999999999]}, "is not an index of its options"),
         ({"kind": "text", "options": [], "answers": []}, "reference answer"),
     ],
 )

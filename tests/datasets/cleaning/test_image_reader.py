@@ -41,17 +41,17 @@ def test_the_first_unusable_picture_is_the_one_that_is_named(tmp_path):
     rejected = Rejected("line 2", "b", "why")
     first, second = with_images([entry(1, "good.png", "gone.png", b"", root=tmp_path), rejected], {})
     assert "'gone.png': no such file" in str(first.broken)
-    assert second.entry is rejected and not second.seen and second.broken is None
+    assert second.entry is rejected and not second.examined and second.broken is None
 
 
 def test_known_pictures_are_not_kept_and_equal_ones_are_decoded_once():
     data = png(7)
     known = {digest_of(data): examine(data)}
     (looked,) = with_images([entry(1, data, png(8))], known)
-    assert [data for _, data in looked.seen] == [None, png(8)]
-    assert looked.seen[0][0] is known[digest_of(data)]
+    assert [data for _, data in looked.examined] == [None, png(8)]
+    assert looked.examined[0][0] is known[digest_of(data)]
     both = list(with_images([entry(number, png(9)) for number in range(6)], {}))
-    assert len({id(looked.seen[0][0]) for looked in both}) == 1
+    assert len({id(looked.examined[0][0]) for looked in both}) == 1
 
 
 def test_few_entries_are_drawn_ahead_and_closing_ends_the_threads():

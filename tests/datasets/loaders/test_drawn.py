@@ -158,7 +158,7 @@ def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
 
 def test_another_source_is_refused() -> None:
     module = importlib.import_module("vouch.datasets.loaders.pairs")
-    with pytest.raises(UserError, match="vouch/demo/scenes draws its pictures"):
+    with pytest.raises(UserError, match="this loader needs vouch/demo/scenes"):
         list(module.read(Source(Path("elsewhere")), "pairs", module.Settings(seed=1, items=1)))
 
 

@@ -376,9 +376,9 @@ def test_a_sample_holds_conversations_as_a_whole(project, item):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"turns": ["b"]}, "turn 'b' is no entry of a conversation right before"),
-        ({"turns": ["none"]}, "turn 'none' is no entry"),
-        ({"turns": ["c"]}, "turn 'c' is no entry"),
+        ({"turns": ["b"]}, "turn 'b' is not an earlier entry of its dialogue"),
+        ({"turns": ["none"]}, "turn 'none' is not an earlier entry"),
+        ({"turns": ["c"]}, "turn 'c' is not an earlier entry"),
         ({"turns": "a"}, "turns is not a list of ids"),
         ({"turns": [1.5]}, "turns is not a list of ids"),
         ({"turns": [True]}, "turns is not a list of ids"),
@@ -456,7 +456,7 @@ def test_a_file_of_items_that_no_digest_sees_is_refused(project, item, file):
     (project.source / file).parent.mkdir(exist_ok=True)
     project.lines(item(), name=file)
     with pytest.raises(
-        UserError, match=r"\.dvcignore leaves out .*, so changes would go unseen; give it another"
+        UserError, match=r"\.dvcignore excludes .*, so changes would not be noticed; rename it"
     ):
         project.prepare(file=file)
 
@@ -476,11 +476,11 @@ def test_boxes_are_drawn_on_the_picture_that_a_model_would_get(project, item):
     ("changes", "reason"),
     [
         ({"boxes": [[1, 2, 3]]}, "which is not four numbers of pixels"),
-        ({"boxes": [[9, 2, 3, 4]]}, "whose corners stand the other way round"),
+        ({"boxes": [[9, 2, 3, 4]]}, "whose second corner is left of or above its first"),
         ({"boxes": "1 2 3 4"}, "boxes is not a list of boxes"),
         ({"boxes": []}, "boxes is not a list of boxes"),
         ({"boxes": [[1, 2, 3, 4]], "image": ...}, "there is not one image for them"),
-        ({"boxes": [[1, 2, 3, 4]], "question": "What is <box 2>?"}, "speaks of <box 2>, but has 1 boxes"),
+        ({"boxes": [[1, 2, 3, 4]], "question": "What is <box 2>?"}, "refers to <box 2>, but has 1 boxes"),
         ({"boxes": [[1, 2, 3, 4]], "image": "gone.png"}, "'gone.png': no such file"),
     ],
 )

@@ -77,7 +77,7 @@ def test_where_the_wrong_options_come_from():
 
 
 def test_a_set_with_one_answer_cannot_be_asked():
-    with pytest.raises(UserError, match="item q: there is no other answer to be a wrong option"):
+    with pytest.raises(UserError, match="item q: no other answer can be its wrong option"):
         made("reform_classes", rows=[Asked("q", "g", "", "What?", "cat")])
 
 
@@ -100,9 +100,9 @@ def test_neighbours_in_wordnet(tmp_path):
 
 def test_steps_in_wordnet(tmp_path):
     nouns = Nouns(wordnet(tmp_path / "wordnet"))
-    dog, cat, dane, tinca = (nouns.place(name) for name in ("Dog", "cat, true cat", "Great Dane", "tinca"))
+    dog, cat, dane, tinca = (nouns.noun(name) for name in ("Dog", "cat, true cat", "Great Dane", "tinca"))
     assert dog.away(cat) == cat.away(dog) == 4 and dane.away(cat) == 5
-    assert dog.away(dane) == dane.away(dog) == dog.away(nouns.place("domestic dog")) == 0
+    assert dog.away(dane) == dane.away(dog) == dog.away(nouns.noun("domestic dog")) == 0
     assert not tinca and tinca.away(dog) == 0
 
 
@@ -119,7 +119,7 @@ def test_written_ones(tmp_path):
     assert set(made("reform_written", rows=rows, folder=tmp_path)["a"]) == {"cat", "-5", "'round'", "rat"}
     for text, words in {
         "id,wrong_1\n": "its first line must be id,wrong_1,wrong_2,wrong_3",
-        "id,wrong_1,wrong_2,wrong_3\na,dog,,rat\n": "line 2: must have an id of its own and 3 texts",
+        "id,wrong_1,wrong_2,wrong_3\na,dog,,rat\n": "line 2: needs an id of its own and 3 texts",
         "id,wrong_1,wrong_2,wrong_3\na,x,y,z\na,x,y,z\n": "line 3: must have an id",
         "id,wrong_1,wrong_2,wrong_3\na,dog,The cat,rat\n": "two options are the same, or one is the answer 'cat'",
         "id,wrong_1,wrong_2,wrong_3\nz,x,y,z\n": "no line for 1 questions",

@@ -179,6 +179,6 @@ def test_a_faithful_draw_needs_every_entry(project, item):
     project.image("one.png")
     project.lines(item(), item(id="bad", answer=9))
     project.entry["options"] = {"scheme": "kostumov_mmbench", "protocol": "faithful"}
-    with pytest.raises(UserError, match="1 entries of the source are no items"):
+    with pytest.raises(UserError, match="1 entries of the source were rejected"):
         project.prepare(on_error="skip")
     assert project.written() == []

@@ -1,4 +1,4 @@
-"""shapes_text: questions about rendered pictures of coloured shapes, answered in a word or two.
+"""shapes_text: questions about rendered images of coloured shapes, answered in a word or two.
 
 Five tasks: colour, shape, count, position, and whether an object is there (presence). A number may be
 written as a word or as a digit.
