@@ -109,7 +109,10 @@ BAD = {
     "id stands twice": ({"id": "good"}, "duplicate id, first used at"),
     "answer is outside": ({"answer": 3}, "is not an index of its options"),
     "answer is negative": ({"answer": -1}, "is not an index of its options"),
-    "answer falls to a missing option": ({"options": ["a", "b", None], "answer": 2}, "is not an index of its options"),
+    "answer falls to a missing option": (
+        {"options": ["a", "b", None], "answer": 2},
+        "is not an index of its options",
+    ),
     "one option": ({"options": ["a"], "answer": 0}, "at least 2"),
     "no option": ({"options": [], "answer": 0}, "at least 2"),
     "27 options": ({"options": [f"o{n}" for n in range(27)]}, "more than the 26"),

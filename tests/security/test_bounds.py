@@ -100,9 +100,7 @@ def test_aliases_that_stand_for_billions() -> None:
 
 
 def test_metadata_of_a_card_too_long_to_be_read() -> None:
-    with pytest.raises(
-        UserError, match=r"o/n: README\.md has more than 262,144 characters of metadata"
-    ):
+    with pytest.raises(UserError, match=r"o/n: README\.md has more than 262,144 characters of metadata"):
         choose([], f"---\nconfigs: [{'1, ' * 100_000}]\n---\n", None, "test", "o/n")
 
 
