@@ -77,6 +77,17 @@ class RawItem:
     phrasings: Sequence[str] = ()
 
 
+def known_options(options: Sequence[str | None]) -> list[str]:
+    """The options before the first missing one, as Kostumov et al. (2024) read them.
+
+    Where all are missing, only their number is known: as many blank options.
+    """
+    if all(option is None for option in options):
+        return [""] * len(options)
+    missing = options.index(None) if None in options else len(options)
+    return [option for option in options[:missing] if option is not None]
+
+
 @dataclass(frozen=True)
 class Rejected:
     """An entry of the source that cannot become an item. where: file and line. id: may be empty."""

@@ -4,9 +4,10 @@ import pytest
 from PIL import Image
 
 from tests.datasets.bad_sources import png
+from vouch.datasets.cleaning.duplicates import default_group
+from vouch.datasets.cleaning.first_pass import check, clean
 from vouch.datasets.cleaning.flags import item_flags
-from vouch.datasets.cleaning.items import check, clean, default_group, known_options
-from vouch.datasets.raw import RawItem, Unusable
+from vouch.datasets.raw import RawItem, Unusable, known_options
 from vouch.datasets.read.images import examine
 
 

@@ -32,9 +32,19 @@ from typing import Any
 import numpy as np
 
 from vouch.datasets.cleaning.flags import visible
-from vouch.datasets.cleaning.items import default_group
-from vouch.datasets.read.images import ImageFacts
+from vouch.datasets.read.images import ImageFacts, digest_of
 from vouch.images.copies import CELLS
+
+
+def default_group(name: str, images: Sequence[str]) -> str:
+    """The group of all questions about the same images: 32 hexadecimal digits. An item without images is
+    alone.
+
+    Its wording does not group it: `Is there a dog in the image?` may be asked of many images that the source
+    lacks.
+    name: the item's id. images: digests of their bytes.
+    """
+    return digest_of(json.dumps(sorted(set(images)) or [name]).encode())[:32]
 
 
 def key_of(row: Mapping[str, Any]) -> bytes:

@@ -23,15 +23,28 @@ from types import ModuleType
 from typing import Any
 
 from vouch.datasets.cleaning.config import DatasetEntry, Sample
-from vouch.datasets.cleaning.items import ItemBuffer, check, clean, known_options
-from vouch.datasets.cleaning.second_pass import Findings
+from vouch.datasets.cleaning.duplicates import default_group
+from vouch.datasets.cleaning.second_pass import Findings, ItemBuffer
 from vouch.datasets.fetch.hub import locate
-from vouch.datasets.raw import BrokenImage, Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.raw import (
+    BrokenImage,
+    Expected,
+    LoaderSettings,
+    RawItem,
+    Rejected,
+    Unusable,
+    known_options,
+)
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.images import EntryImages, ImageFacts, with_images
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.tables.table import Writer
+
+MAX_OPTIONS = 26
+MAX_NAME = 1_000  # characters of an id or a category: tables, pages and messages repeat it
+MAX_TEXT = 1_000_000  # characters of an entry; a chat template copies them until memory is full
+ALL = "all"  # in METRICS the category of all items
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,81 @@ class FirstPass:
         """The group of the entry that this one follows, else of the first entry with one of its images."""
         names = (*(f"id {turn}" for turn in raw.turns), *images)
         return next((self._groups[name] for name in names if name in self._groups), None)
+
+
+def check(raw: RawItem) -> None:
+    """Everything that can be refused without the images. Raises Unusable."""
+    if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
+        raise Unusable("the id is empty or has blanks at an end, line breaks or control characters")
+    for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
+        if len(name) > MAX_NAME:
+            raise Unusable(f"the {what} has {len(name):,} characters, more than {MAX_NAME:,}; shorten it")
+    texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
+    given = [text for text in (*texts, *raw.phrasings) if text is not None]
+    if not _encodable("".join(given)):
+        text = next(text for text in given if not _encodable(text))
+        raise Unusable(f"the text {text[:40]!r} contains half a surrogate pair, which UTF-8 cannot encode")
+    if (length := sum(map(len, given))) > MAX_TEXT:
+        raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
+    if not raw.question.strip():
+        raise Unusable("the question is empty")
+    if raw.category == ALL:
+        raise Unusable(f"the category is `{ALL}`, which stands for all items together; rename it")
+    if raw.exchange and len(raw.exchange) != len(raw.images):
+        raise Unusable(f"has {len(raw.images)} images, but {len(raw.exchange)} entries of images to exchange")
+    if raw.kind == "text":
+        if not raw.references:
+            raise Unusable("an open question needs at least one reference answer")
+        if not any(reference.strip() for reference in raw.references):
+            raise Unusable("every reference answer is blank; write one")
+    else:
+        _check_options(known_options(raw.options), raw.answers)
+
+
+def _check_options(options: Sequence[str], answers: Sequence[int]) -> None:
+    if len(options) < 2:
+        raise Unusable(f"a choice needs at least 2 options, has {len(options)} that are not missing")
+    if len(options) > MAX_OPTIONS:
+        raise Unusable(f"has {len(options)} options, more than the {MAX_OPTIONS} letters")
+    if not answers:
+        raise Unusable("has no correct option")
+    for answer in answers:
+        if not 0 <= answer < len(options):
+            raise Unusable(
+                f"answer index {answer!s:.20} is not an index of its options, 0 to {len(options) - 1}"
+            )
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -> dict[str, Any]:
+    """The row of an entry that passed `check`, and of its images; the second pass adds the flags.
+
+    group: for an entry that names none, instead of `default_group`.
+    """
+    images = [image.digest for image in facts]
+    own = group if raw.group is None else raw.group
+    return {
+        "id": raw.id,
+        "group": default_group(raw.id, images) if own is None else own,
+        "question": raw.question,
+        "phrasings": list(raw.phrasings),
+        "hint": raw.hint,
+        "options": known_options(raw.options),
+        "answers": sorted(set(raw.answers)),
+        "references": list(raw.references),
+        "images": images,
+        "category": raw.category,
+        "kind": raw.kind,
+        "turns": list(raw.turns),
+        "source_id": raw.source_id or raw.id,
+    }
 
 
 def sampled(entries: Iterable[RawItem | Rejected], sample: Sample | None) -> Iterator[RawItem | Rejected]:

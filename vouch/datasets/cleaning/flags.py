@@ -15,7 +15,7 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import Any
 
-from vouch.datasets.cleaning.items import known_options
+from vouch.datasets.raw import known_options
 from vouch.datasets.read.images import ImageFacts
 from vouch.tables.asked import IMAGE_MARK
 

@@ -1,7 +1,7 @@
 """The second pass, over all items of a dataset: options drawn from other items, flags, counts of defects."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -12,11 +12,49 @@ import pyarrow.compute as pc
 from vouch.datasets.cleaning.config import Options
 from vouch.datasets.cleaning.duplicates import Copies, Use, similar_flags
 from vouch.datasets.cleaning.flags import item_flags, respelling, visible
-from vouch.datasets.cleaning.items import NATIVE, ItemBuffer
 from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
 from vouch.datasets.read.images import ImageFacts, digest_of
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import EXAMPLES, ITEMS, KNOWN
+
+NATIVE = "native"
+
+
+class ItemBuffer:
+    """Rows of the items table, in arrow's compact form.
+
+    NATIVE holds the options as the source has them, None where one is missing.
+    """
+
+    def __init__(self) -> None:
+        self._schema = ITEMS.schema.append(pa.field(NATIVE, pa.list_(pa.string())))
+        self._chunks: list[pa.Table] = []
+        self._rows: list[Mapping[str, Any]] = []
+        self.count = 0
+
+    def add(self, row: Mapping[str, Any], native: Sequence[str | None]) -> None:
+        """Keeps one row."""
+        self._rows.append({**row, NATIVE: native})
+        self.count += 1
+        if len(self._rows) >= ITEMS.rows_per_group:
+            self._pack()
+
+    def _pack(self) -> None:
+        if self._rows:
+            self._chunks.append(pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._rows = []
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows in order, with their native options."""
+        self._pack()
+        for chunk in self._chunks:
+            yield from chunk.to_pylist()
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows in order, as many at a time as the items table has in a row group."""
+        self._pack()
+        for chunk in self._chunks:
+            yield chunk.select(ITEMS.schema.names)
 
 
 def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, folder: Path) -> ItemBuffer:

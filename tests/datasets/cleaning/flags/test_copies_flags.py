@@ -1,7 +1,6 @@
 import pytest
 
-from vouch.datasets.cleaning.duplicates import Copies
-from vouch.datasets.cleaning.items import default_group
+from vouch.datasets.cleaning.duplicates import Copies, default_group
 
 
 def flags(rows):
