@@ -1,7 +1,7 @@
 """shapes: multiple-choice questions about rendered images of coloured shapes.
 
 Six tasks: colour, shape, count, position, which object is there (exist) and which is not (exist_not).
-See vouch/datasets/read/scenes.py for how pictures and questions are drawn.
+See vouch/datasets/read/scenes.py for how images and questions are drawn.
 """
 
 import random
