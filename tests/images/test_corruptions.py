@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.images.bars import drawn
+from tests.images.test_images import drawn
 from vouch.images import operations
 from vouch.images.opening import pixel_digest
 from vouch.images.operations import apply

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.datasets.loaders.built import IMAGE, cell, coded, parquet, png, schema, tsv
-from tests.datasets.loopback_files import serving_files
+from tests.datasets.test_fetch import serving_files
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.pipeline.errors import UserError

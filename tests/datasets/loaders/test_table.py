@@ -1,4 +1,4 @@
-"""A table with a map of its columns: every form, every way to write an answer and a picture, and what is refused."""
+"""The loader `table`: every form of table, of answer and of image, what is refused, and Easy-VQA."""
 
 import base64
 import csv
@@ -19,9 +19,11 @@ from pydantic import ValidationError
 from tests.bounds import bounded
 from tests.datasets.loaders.built import archive, coded, png
 from tests.models.pins.loopback_hub import Repo, serving
+from tests.models.project import ROOT
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.loaders.table import Settings
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
 
 COLUMNS = {"question": "q", "options": ["A", "B", "C"], "answer": "right", "image": "photo", "id": "no"}
 COLUMNS |= {"category": "kind", "group": "scene", "hint": "note"}
@@ -406,3 +408,40 @@ def test_maps_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
 def test_base64_has_no_dot() -> None:
     """That is how a path is told from a picture."""
     assert b"." not in base64.b64encode(bytes(range(256)) * 9)
+
+
+easy_vqa = pytest.importorskip("easy_vqa", reason="the package easy-vqa is not here: `make test` installs it")
+PROFILE = load(ROOT / "profiles/easy_vqa.yaml")["datasets"]
+
+
+def items(project: Any, name: str) -> list[dict[str, Any]]:
+    """All items of an entry of the profile."""
+    project.source.rmdir()
+    project.source.symlink_to(Path(easy_vqa.__file__).parent / "data/test")
+    entry = PROFILE[name]
+    project.entry = {key: entry[key] for key in ("template", "options") if key in entry}
+    found: list[dict[str, Any]] = project.prepare("table", **entry["settings"])["items"].to_pylist()
+    return found
+
+
+def test_the_closed_list_of_answers(project: Any) -> None:
+    texts, answers, pictures = easy_vqa.get_test_questions()
+    digests = {
+        number: sha256(Path(path).read_bytes()).hexdigest()
+        for number, path in easy_vqa.get_test_image_paths().items()
+    }
+    found = items(project, "easy_vqa")
+    assert [item["question"] for item in found] == texts
+    assert [item["options"][item["answers"][0]] for item in found] == answers
+    assert all(item["options"] == easy_vqa.get_answers() for item in found)
+    assert [item["images"] for item in found] == [[digests[number]] for number in pictures]
+    assert len({item["group"] for item in found}) == len(set(pictures))
+
+
+def test_four_options(project: Any) -> None:
+    _, answers, _ = easy_vqa.get_test_questions()
+    found = items(project, "easy_vqa_four")
+    assert [item["options"][item["answers"][0]] for item in found] == answers
+    for item, answer in zip(found, answers, strict=True):
+        options = set(item["options"])
+        assert options == {"yes", "no"} if answer in ("yes", "no") else len(options) == 4

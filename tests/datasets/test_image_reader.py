@@ -1,4 +1,4 @@
-"""Pictures looked at ahead: order, errors, what is decoded, and how much is held."""
+"""Images read ahead by threads: order, errors, what is decoded, and how much is in memory."""
 
 import io
 import threading

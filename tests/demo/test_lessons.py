@@ -1,4 +1,4 @@
-"""Examples as tokens: what is marked, and that training sees what the pipeline will ask."""
+"""Lessons as tokens and tensors: which positions count, and that training sees what the pipeline will ask."""
 
 import random
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.demo.training.tiny import tiny
+from tests.demo.test_training import tiny
 from vouch.demo.families import FAMILIES, Family, build_model
 from vouch.demo.lessons import (
     CHOOSE,

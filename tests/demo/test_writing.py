@@ -1,4 +1,4 @@
-"""The tokenizer: letters, phrases, unknown words."""
+"""The tokenizer of the demo models: letters, phrases, unknown words."""
 
 import random
 

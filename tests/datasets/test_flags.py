@@ -1,3 +1,5 @@
+"""Flags of texts: respellings, answers in questions, damaged encodings."""
+
 import pytest
 
 from vouch.datasets.cleaning.flags import (

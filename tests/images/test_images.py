@@ -1,4 +1,4 @@
-"""Decoding of every kind of picture to the same 8-bit RGB."""
+"""Every kind of image decoded to the same 8-bit RGB, and recipes of operations on images."""
 
 import io
 import struct
@@ -9,14 +9,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.datasets.bad_sources import chunk, png
-from tests.images.bars import drawn
+from tests.datasets.test_bad_sources import chunk, png
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.images import examine
 from vouch.images import opening
 from vouch.images.copies import look
 from vouch.images.opening import decode, pixel_digest, render
 from vouch.pipeline.errors import UserError
+
+
+def drawn(width: int = 64, height: int = 48) -> Image.Image:
+    """Bars in red, a slope down in green and one across in blue."""
+    down, across = np.mgrid[:height, :width]
+    values = np.stack([across // 8 % 2 * 200, down * 255 // height, across * 255 // width], axis=2)
+    return Image.fromarray(values.astype(np.uint8))
+
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
 

@@ -1,4 +1,4 @@
-"""The table of defects; of real data: tests/datasets/loaders/test_jsonl.py and test_released.py."""
+"""The table of defects; for real data see tests/datasets/loaders/test_jsonl.py and test_released.py."""
 
 import io
 

@@ -1,9 +1,11 @@
+"""Checks of one entry and the facts and flags of its images."""
+
 import io
 
 import pytest
 from PIL import Image
 
-from tests.datasets.bad_sources import png
+from tests.datasets.test_bad_sources import png
 from vouch.datasets.cleaning.duplicates import default_group
 from vouch.datasets.cleaning.first_pass import check, clean
 from vouch.datasets.cleaning.flags import item_flags

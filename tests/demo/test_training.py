@@ -1,19 +1,66 @@
-"""Training: the same bytes twice, a falling loss, a model that loads and answers anything."""
+"""Training: refused configurations, the same bytes twice, a falling loss, a model that loads and answers."""
 
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+import yaml
+from dvc.repo import Repo
 from PIL import Image
+from pydantic import ValidationError
 
-from tests.demo.training.tiny import tiny
+from stages.train import main
+from vouch.demo.config import Config
 from vouch.demo.learning import Muon, OptionHead, WordAlignment, content_loss, orthogonal, rate
 from vouch.demo.lessons import IGNORED
 from vouch.demo.training import Trained, save, train
 from vouch.demo.writing import BY_LETTER, LETTERS, build_tokenizer
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.run import Run
 from vouch.tables.answered import folder_digests
+
+_TINY = {
+    "family": "llava",
+    "seed": 0,
+    "width": 16,
+    "layers": 2,
+    "heads": 2,
+    "pictures": 12,
+    "batch": 4,
+    "read_steps": 2,
+    "name_steps": 2,
+    "choose_steps": 2,
+    "target": 1.0,
+    "learning_rate": 0.01,
+}
+
+
+def tiny(**changes: Any) -> Config:
+    """The configuration with some values changed."""
+    return Config.model_validate({**_TINY, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 20, "heads": 4}, "is not a multiple of twice the 4 heads"),
+        ({"layers": 1}, "greater than or equal to 2"),
+        ({"target": 0}, "greater than 0"),
+        ({"choose_steps": 0}, "greater than or equal to 1"),
+        ({"family": "qwen"}, "'llava' or 'idefics3'"),
+        ({"depth": 3}, "Extra inputs are not permitted"),
+    ],
+)
+def test_bad_values_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        tiny(**changes)
+
+
+def test_a_good_one_passes() -> None:
+    assert tiny(width=24, heads=3).width == 24
 
 
 def trained(**changes: object) -> Trained:
@@ -179,3 +226,52 @@ def test_alignment_is_least_where_patches_are_their_words() -> None:
     good = alignment.loss(patches, embeddings, cells)
     turned = alignment.loss(patches.flip(1), embeddings, cells)
     assert good < 0.02 < 1 < turned
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The first model of the small profile, in a project folder of its own."""
+    for name in ("dvc.yaml", "models.lock"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / "params.yaml").write_bytes((ROOT / "profiles/small.yaml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    dag = read_dag()
+    return Run(dag, dag.by_command("python -m stages.train tiny_a"), ["tiny_a"])
+
+
+def test_what_is_trained_and_trained_again(run: Run) -> None:
+    main(run)
+    folder = Path("data/trained/tiny_a")
+    assert {"model.safetensors", "config.json", "tokenizer.json", "processor_config.json"} <= set(
+        folder_digests(folder)
+    )
+    from transformers import AutoModelForImageTextToText
+
+    assert AutoModelForImageTextToText.from_pretrained(folder).num_parameters() > 0
+    assert run.notes["steps"] == 3 and 0 <= run.notes["dev_accuracy"] <= 1
+    assert 0 <= run.notes["dev_pair_accuracy"] <= 1
+    first = folder_digests(folder)
+    (folder / "left_over.txt").write_text("from an earlier run")
+    main(run)
+    assert folder_digests(folder) == first
+
+
+def test_shipped_profiles_have_valid_models() -> None:
+    from vouch.demo.config import Config
+
+    for profile in sorted((ROOT / "profiles").glob("*.yaml")):
+        for settings in yaml.safe_load(profile.read_text("utf-8"))["train"].values():
+            Config.model_validate(settings)
+
+
+def test_dvc_lock_knows_the_training_code_as_it_is() -> None:
+    """Red after an edit of vouch/demo: train again, or `dvc commit -f train` where the scenes and steps are the same."""
+    trained = [stage for stage in Repo(str(ROOT)).index.stages if stage.addressing.startswith("train@")]
+    assert len(trained) >= 4
+    changed = {
+        stage.addressing: status for stage in trained for dep in stage.deps if (status := dep.status())
+    }
+    assert not changed, changed
