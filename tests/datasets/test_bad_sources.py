@@ -32,7 +32,7 @@ SIDE = 40
 def encoded(
     mode: str = "RGB", form: str = "PNG", size: tuple[int, int] = (SIDE, SIDE), **options: object
 ) -> bytes:
-    """A picture whose pixels differ."""
+    """An image whose pixels differ."""
     noise = Image.effect_noise(size, 60)
     file = io.BytesIO()
     noise.convert(mode).save(file, form, **options)
@@ -147,7 +147,7 @@ UNUSABLE: dict[str, bytes] = {
     "a zip": b"PK\3\4" + bytes(99),
     "zeros": bytes(9999),
 }  # fmt: skip
-# Odd, and pictures all the same.
+# Odd, and images all the same.
 USABLE: dict[str, bytes] = {
     "png of a broken sum at its end": PNG[:-1] + b"\0",
     "png of two orientations": with_chunk(b"eXIf", b"II*\0" + bytes(9)),
@@ -206,7 +206,7 @@ def folder(name: str) -> Edit:
 
 
 def item_of(name: str) -> Edit:
-    """A further line, whose picture is there."""
+    """A further line, whose image is there."""
 
     def edit(source: Path) -> None:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def item_of(name: str) -> Edit:
     return edit
 
 
-# Of a folder with items.jsonl and one.png: what is done to it, and what is said
+# Of a folder with items.jsonl and one.png: what is done to it, and what is expected
 FILES: dict[str, tuple[Edit, str]] = {
     "pipe for the items": (pipe("items.jsonl"), r"items\.jsonl: no such file"),
     "socket for a picture": (lambda at: [(at / "one.png").unlink(), a_socket("one.png")(at)], "no such file"),
@@ -235,7 +235,7 @@ FILES: dict[str, tuple[Edit, str]] = {
     "items of noise": (lambda at: (at / "items.jsonl").write_bytes(bytes(range(256)) * 99), "line 1.*not JSON"),
     "items of another code": (lambda at: (at / "items.jsonl").write_text("{}", "utf-16"), "line 1.*not UTF-8"),
 }  # fmt: skip
-# The same in the readers of tables and archives: a file's name, what is written there, and what is said
+# The same in the readers of tables and archives: a file's name, what is written there, and what is expected
 TABLES: dict[str, tuple[str, str, Edit, str]] = {
     "pipe among tables": ("mmmu", "x.parquet", pipe("x.parquet"), "named pipe"),
     "socket among tables": ("mmbench", "x.tsv", a_socket("x.tsv"), "a socket"),
@@ -317,7 +317,7 @@ READ = {
 }  # fmt: skip
 
 HEAD, ROW = b"no,q,A,B,C,right,photo,kind,scene,note\n", b"1,q?,x,y,z,A,,k,s,\n"
-# Of the loader `table`: a file, what stands behind its two rows (or, with HEAD, in their place), and what is said
+# Of the loader `table`: a file, what stands behind its two rows (or, with HEAD, in their place), and what is expected
 ROWS: dict[str, tuple[str, bytes, str]] = {
     "line without end": ("t.csv", b"2," + b"x" * 70_000_000, "row 3: does not have one cell for each column"),
     "object without end": ("t.jsonl", b'{"q": "' + b"x" * 70_000_000, "line 3: longer than 67,108,864"),
@@ -338,7 +338,7 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-def test_a_picture_that_cannot_be_shown(name: str) -> None:
+def test_an_image_that_cannot_be_shown(name: str) -> None:
     """Refused where a dataset is read, so that no model is asked it."""
     with bounded(), pytest.raises(Unusable) as caught:
         examine(UNUSABLE[name])
@@ -346,7 +346,7 @@ def test_a_picture_that_cannot_be_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", USABLE)
-def test_an_odd_picture_is_shown(name: str) -> None:
+def test_an_odd_image_is_shown(name: str) -> None:
     with bounded():
         found, shown = examine(USABLE[name]), decode(USABLE[name])
     assert shown.mode == "RGB" and shown.height == found.shown_height
@@ -361,21 +361,21 @@ def refusal(project: Project, loader: str, **settings: Any) -> str:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_folder_of_items(name: str, project: Project) -> None:
-    edit, said = FILES[name]
+    edit, expected = FILES[name]
     project.image("one.png")
     project.lines(*(item(id=f"q{number}") for number in range(3)))
     edit(project.source)
     message = refusal(project, "jsonl")
-    assert re.search(said, message), message
+    assert re.search(expected, message), message
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_and_archives(name: str, project: Project) -> None:
-    loader, path, edit, said = TABLES[name]
+    loader, path, edit, expected = TABLES[name]
     (project.source / path).parent.mkdir(exist_ok=True)
     edit(project.source)
     message = refusal(project, loader, expect=None, **({"set": "flowers102"} if loader == "reform" else {}))
-    assert re.search(said, message), message
+    assert re.search(expected, message), message
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -391,12 +391,12 @@ def test_a_line_of_items(name: str, project: Project) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_of_a_table(name: str, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
-    file, data, said = ROWS[name]
+    file, data, expected = ROWS[name]
     path = project.source / file
     for shade in (0, 1):
         project.image(f"pics/{shade}.png", shade=shade)
     write(path, TABLE_ROWS)
     path.write_bytes(data if HEAD[:-1] in data or b"n\0o" in data else path.read_bytes() + data)
     message = refusal(project, "table", columns=COLUMNS)
-    assert re.search(said, message), message
+    assert re.search(expected, message), message
     assert capfd.readouterr().err == ""

@@ -49,7 +49,7 @@ def test_copies_may_be_filled_up_with_different_distractors():
     }
 
 
-def test_another_picture_question_hint_or_answer_is_another_item():
+def test_another_image_question_hint_or_answer_is_another_item():
     first = row(["x", "y"], 0)
     others = [
         row(["y", "x"], 1, images=("q",)),
@@ -77,7 +77,7 @@ def test_copies_in_two_groups():
     }
 
 
-def test_without_pictures_only_a_group_of_the_source_counts():
+def test_without_images_only_a_group_of_the_source_counts():
     pair = [row(["x", "y"], 0, images=()), row(["y", "x"], 1, images=())]
     assert flags(pair) == {0: {"circular_copy"}, 1: {"circular_copy"}}
     group = default_group("q", ())
@@ -156,7 +156,7 @@ def test_jpegs_of_any_size_look_as_all_of_their_pixels_do(size):
     assert np.abs(cells[0] - cells[1]).max() <= 2 and (whole.hash ^ reduced.hash).bit_count() <= 2
 
 
-def test_different_pictures_are_not():
+def test_different_images_are_not():
     image = photo(1)
     ground = Image.new("RGB", (160, 120), "white")
     others = [
@@ -211,7 +211,7 @@ def test_many_that_share_a_hash_do_not_hide_a_copy():
     )
 
 
-def test_few_pictures():
+def test_few_images():
     assert near_pairs([]).shape == (0, 2)
     assert near_pairs([saved(photo(1))]).shape == (0, 2)
 
@@ -249,7 +249,7 @@ def test_looks_are_golden():
     assert grey.hash == 0 and grey.blank
 
 
-def test_turned_and_transparent_pictures_are_seen_as_models_see_them():
+def test_turned_and_transparent_images_are_seen_as_models_see_them():
     exif = Image.Exif()
     exif[0x0112] = 3
     upright, rotated = saved(photo(5)), saved(photo(5).rotate(180), "PNG", exif=exif)
@@ -263,8 +263,8 @@ def test_turned_and_transparent_pictures_are_seen_as_models_see_them():
     assert deep.mode.startswith("I") and look(as_rgb(deep)) == look(as_rgb(photo(6).convert("L")))
 
 
-def test_copies_of_real_pictures(shared):
-    """Recompressed and scaled copies of photographs, diagrams and figures; no picture is taken for another."""
+def test_copies_of_real_images(shared):
+    """Recompressed and scaled copies of photographs, diagrams and figures; no image is taken for another."""
     paths = [
         path
         for name in ("ai2d_mini", "ccbench_samples", "mmbench_samples", "puzzlevqa", "scienceqa_test")

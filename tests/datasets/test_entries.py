@@ -75,7 +75,7 @@ def saved(image, form="PNG", **options):
     return examine(data.getvalue())
 
 
-def test_flags_of_the_pictures():
+def test_flags_of_the_images():
     rgb, grey = saved(noise()), saved(noise("L"))
     assert flags_of(raw(), [rgb]) == []
     assert flags_of(raw(), [rgb, grey]) == ["non_rgb", "several_images"]
@@ -140,7 +140,7 @@ def test_where_all_options_are_missing_their_number_is_known():
     assert known_options([None, "x"]) == known_options([]) == []
 
 
-def test_default_group_is_the_pictures_or_the_item_itself():
+def test_default_group_is_the_images_or_the_item_itself():
     assert default_group("q1", ["a", "b"]) == default_group("q2", ["b", "a", "b"])
     assert len({default_group(*given) for given in (("1", "a"), ("1", "b"), ("2", "a"), ("1", ""))}) == 3
     assert default_group('q", "a', []) != default_group("q", ["a"])

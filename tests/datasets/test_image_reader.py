@@ -24,7 +24,7 @@ def entry(number: int, *images: bytes | str, root: Path | None = None) -> RawIte
     return RawItem(str(number), f"line {number}", "What?", images=images, root=root)
 
 
-def test_entries_without_a_picture_are_never_handed_to_threads(monkeypatch):
+def test_entries_without_an_image_are_never_handed_to_threads(monkeypatch):
     """Handing one over takes longer than to reject it."""
     handed: list[object] = []
     submit = ThreadPoolExecutor.submit
@@ -36,7 +36,7 @@ def test_entries_without_a_picture_are_never_handed_to_threads(monkeypatch):
     assert handed == [entries[2]]
 
 
-def test_the_first_unusable_picture_is_the_one_that_is_named(tmp_path):
+def test_the_first_unusable_image_is_the_one_that_is_named(tmp_path):
     (tmp_path / "good.png").write_bytes(png(3))
     rejected = Rejected("line 2", "b", "why")
     first, second = with_images([entry(1, "good.png", "gone.png", b"", root=tmp_path), rejected], {})
@@ -44,7 +44,7 @@ def test_the_first_unusable_picture_is_the_one_that_is_named(tmp_path):
     assert second.entry is rejected and not second.examined and second.broken is None
 
 
-def test_known_pictures_are_not_kept_and_equal_ones_are_decoded_once():
+def test_known_images_are_not_kept_and_equal_ones_are_decoded_once():
     data = png(7)
     known = {digest_of(data): examine(data)}
     (looked,) = with_images([entry(1, data, png(8))], known)
@@ -64,7 +64,7 @@ def test_few_entries_are_drawn_ahead_and_closing_ends_the_threads():
 
 
 def test_the_first_bad_line_is_the_one_that_is_told_whatever_is_found_sooner(project, item):
-    """Line 2 is a large picture that is cut off, lines 3 to 6 are found broken long before it."""
+    """Line 2 is a large image that is cut off, lines 3 to 6 are found broken long before it."""
     noise = Image.effect_noise((1500, 1500), 60).convert("RGB")
     noise.save(project.source / "whole.png")
     data = (project.source / "whole.png").read_bytes()
@@ -78,7 +78,7 @@ def test_the_first_bad_line_is_the_one_that_is_told_whatever_is_found_sooner(pro
 
 
 def test_images_stand_in_the_order_of_their_first_use(project, item):
-    """As one thread would write them: a large picture comes before the small ones after it."""
+    """As one thread would write them: a large image comes before the small ones after it."""
     sizes = [1200, 5, 5, 900, 5, 5, 5]
     for number, side in enumerate(sizes):
         project.image(f"{number}.png", size=(side, side), shade=number)
@@ -89,7 +89,7 @@ def test_images_stand_in_the_order_of_their_first_use(project, item):
     assert written == [(project.source / f"{number}.png").read_bytes() for number in range(len(sizes))]
 
 
-def test_heavy_pictures_have_small_row_groups_and_few_are_held(tmp_path, monkeypatch):
+def test_heavy_images_have_small_row_groups_and_few_are_held(tmp_path, monkeypatch):
     path, blobs = images_path("heavy"), [bytes([n]) * 1000 for n in range(20)]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("vouch.tables.table.MOST_BYTES", 3000)

@@ -218,7 +218,7 @@ def test_mmbench_as_released(shared):
     ["ai2d_mini", "ccbench_samples", "mathvision_test", "mmbench_samples", "puzzlevqa", "scienceqa_test"],
 )
 def test_real_sets_in_the_clean_reading(project, shared, name):
-    """Four options each; the source's own order, answers and pictures, byte by byte, are still there."""
+    """Four options each; the source's own order, answers and images, byte by byte, are still there."""
     folder = shared(f"realdata/{name}")
     lines = [json.loads(line) for line in (folder / "items.jsonl").open(encoding="utf-8")]
     project.entry["options"] = {"scheme": "kostumov_mmbench", "protocol": "clean"}
@@ -304,7 +304,7 @@ def test_settings_name_the_schemes():
 
 def test_the_stage_applies_a_scheme(project, item):
     for n in range(9):
-        project.image(f"{n}.png", shade=n)  # of one picture all would be one group, which shares no options
+        project.image(f"{n}.png", shade=n)  # of one image all would be one group, which shares no options
     asked = [
         {"id": f"q{n}", "question": f"Which {n}?", "options": [f"a{n}", f"b{n}"], "image": f"{n}.png"}
         for n in range(9)

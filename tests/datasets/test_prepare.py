@@ -224,7 +224,7 @@ def test_memory_stays_flat(project, item):
         head = project.image("head.bmp", form="BMP", shade=number)
         (project.source / f"{number}.bmp").write_bytes(head + b"\0" * size)
     project.lines(item(image="0.bmp"))
-    main(project.run())  # what is imported only then is no picture's
+    main(project.run())  # what is imported only then is no image's
     project.lines(*(item(id=f"q{n}", image=f"{n}.bmp") for n in range(count)))
     tracemalloc.start()
     main(project.run())
@@ -233,8 +233,8 @@ def test_memory_stays_flat(project, item):
     assert peak < 60 * size
 
 
-def test_options_without_texts_and_questions_without_pictures(project):
-    """As released answers leave SEED and POPE: letters alone, and few questions about many pictures."""
+def test_options_without_texts_and_questions_without_images(project):
+    """As released answers leave SEED and POPE: letters alone, and few questions about many images."""
     seed = [
         {"id": f"s{n}", "question": "Where?", "options": blank, "answer": "ABCD"[n]}
         for n, blank in enumerate([[""] * 4, [None] * 4, [" "] * 4, ["", "a", "b", "c"]])

@@ -31,7 +31,7 @@ def row(**values):
 
 @pytest.mark.parametrize("group", [10, 200])
 def test_memory_stays_flat(tmp_path, group):
-    """Of 200 pictures of 200 kB no more than a few pages and a batch are alive."""
+    """Of 200 images of 200 kB no more than a few pages and a batch are alive."""
     number, size = 200, 200_000
     schema = pa.schema([("n", pa.int64()), ("image", IMAGE)])
     with pq.ParquetWriter(tmp_path / "big.parquet", schema, write_batch_size=10) as writer:

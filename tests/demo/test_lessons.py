@@ -74,13 +74,13 @@ def test_a_choice_is_written_as_the_pipeline_asks_it(family: Family) -> None:
 def test_a_system_message_and_earlier_turns_are_written_as_the_pipeline_asks_them(processor, writer) -> None:
     system = draw_system(random.Random(0), writer)
     text = " ".join(words(processor, tuple(system))).replace("<unk>", "word")
-    said = {"role": "assistant", "content": [{"type": "text", "text": "red star"}]}
+    reply = {"role": "assistant", "content": [{"type": "text", "text": "red star"}]}
     asked = prompt_tokens(
         processor,
         [
             {"role": "system", "content": [{"type": "text", "text": text}]},
             user("What can you see?"),
-            said,
+            reply,
             user("And where is it?", picture=False),
         ],
     )
@@ -120,8 +120,8 @@ def test_a_thought_counts_up_or_names_the_answer(family: Family) -> None:
     asked, where = prompt_tokens(processor, [user(ASKED)]), writer.lines(["Where is the red star?"])
     example = writer.choice(writer.lines(LINES), OPTIONS, 2, KOSTUMOV)
     assert writer.opening() + list(example.tokens[: example.reply_at]) == asked
-    said = ["<think>", "one", "two", "three", "</think>"]
-    assert words(processor, example.tokens[example.reply_at :]) == [*said, "C", "</s>"]
+    reply = ["<think>", "one", "two", "three", "</think>"]
+    assert words(processor, example.tokens[example.reply_at :]) == [*reply, "C", "</s>"]
     batch = pack([], [[example]], padding=0)
     assert [token for token in batch.targets[0].tolist() if token != IGNORED] == list(
         example.tokens[example.reply_at :]
@@ -220,7 +220,7 @@ def test_targets_of_a_batch() -> None:
     assert batch.options[0].tolist() == [i, i, 1, 0, i, i, 1, 0, i, i]
 
 
-def test_pictures_are_what_the_processor_makes(processor) -> None:
+def test_images_are_what_the_processor_makes(processor) -> None:
     rng = random.Random(4)
     sights = drawn_sights(rng, 4)
     images = [render_pair(sight) if isinstance(sight, Pair) else render(sight) for sight in sights]
@@ -240,7 +240,7 @@ def test_cells_of_a_pair_are_where_its_things_are() -> None:
 
 
 @pytest.mark.parametrize("family", list(FAMILIES.values()), ids=list(FAMILIES))
-def test_a_family_takes_pictures_as_its_processor_gives_them(family: Family) -> None:
+def test_a_family_takes_images_as_its_processor_gives_them(family: Family) -> None:
     processor = family.build_processor()
     scenes = [draw_scene(random.Random(6), "train")]
     prompt = processor.apply_chat_template([user("?")])

@@ -306,7 +306,7 @@ def test_exactly_one_side_answers(task: str) -> None:
     assert len({question.subject for _, question in made}) > 8
 
 
-def test_both_pictures_or_none_answer_nothing() -> None:
+def test_both_images_or_none_answer_nothing() -> None:
     star, circle = (Thing(shape, "red", 0, 0, 8.0, 8.0, 6.0) for shape in ("star", "circle"))
     pair = Pair(*(Scene((thing,), (255, 255, 255), 2) for thing in (star, circle)))
     assert winner("more", "objects", pair) is None and winner("has", "red object", pair) is None
@@ -331,7 +331,7 @@ def test_halves_are_of_the_space_and_share_no_layout_with_others() -> None:
             assert {thing.column for thing in half.things} <= {0, 1}
 
 
-def test_the_picture_of_a_pair_is_its_pictures_side_by_side() -> None:
+def test_the_image_of_a_pair_is_its_images_side_by_side() -> None:
     pair = draw_pair(random.Random(1), "train")
     whole = np.asarray(render_pair(pair))
     assert whole.shape == (64, 64, 3)

@@ -36,7 +36,7 @@ def test_chat_template(tokenizer) -> None:
     assert text == "USER: <image>\nWhat colour is the star?\nASSISTANT: red</s>"
 
 
-def test_the_picture_comes_first_wherever_it_stands(tokenizer) -> None:
+def test_the_image_comes_first_wherever_it_stands(tokenizer) -> None:
     turned = [{"role": "user", "content": MESSAGES[0]["content"][::-1]}]
     same = [tokenizer.apply_chat_template(m, tokenize=False) for m in (MESSAGES, turned)]
     assert same[0] == same[1]
@@ -84,7 +84,7 @@ def test_any_text_becomes_tokens(tokenizer) -> None:
     assert tokenizer.encode("") == tokenizer.encode(" . ") == []
 
 
-def test_a_picture_is_sixteen_tokens_and_never_cropped() -> None:
+def test_an_image_is_sixteen_tokens_and_never_cropped() -> None:
     import numpy as np
     from PIL import Image
 

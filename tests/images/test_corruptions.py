@@ -102,7 +102,7 @@ def test_fewer_pixels_are_means_of_blocks(level: int) -> None:
     half = operations.pixelate(drawn(), level)
     small = int(64 * operations.PIXELS[level]) * int(48 * operations.PIXELS[level])
     assert len(half.getcolors(64 * 48) or ()) <= small
-    large = operations.pixelate(drawn(896, 672), level)  # as many pixels as a picture of 224 would keep
+    large = operations.pixelate(drawn(896, 672), level)  # as many pixels as an image of 224 would keep
     assert len(large.getcolors(896 * 672) or ()) <= (300 * operations.PIXELS[level]) * 225
 
 
@@ -129,7 +129,7 @@ def plasma(bits: np.random.SFC64, decay: float) -> np.ndarray:
     return (heights - heights.min()) / (heights.max() - heights.min())
 
 
-def test_fog_is_a_plasma_fractal_over_a_darkened_picture() -> None:
+def test_fog_is_a_plasma_fractal_over_a_darkened_image() -> None:
     thickness, decay = operations.FOG[2]
     np.testing.assert_allclose(
         operations.plasma(np.random.SFC64(5), decay), plasma(np.random.SFC64(5), decay)

@@ -132,10 +132,10 @@ def test_what_is_checked_is_what_a_model_gets(name: str) -> None:
 )
 def test_values_without_an_agreed_range_are_refused_on_both_sides(data: bytes) -> None:
     """Clipped, they would be a white or a black sheet."""
-    said = r"has 32-bit values of .* to .*, which have no standard 8-bit form; save it as 8-bit PNG"
-    with pytest.raises(Unusable, match=said):
+    message = r"has 32-bit values of .* to .*, which have no standard 8-bit form; save it as 8-bit PNG"
+    with pytest.raises(Unusable, match=message):
         examine(data)
-    with pytest.raises(UserError, match=f"image d+ {said}"):
+    with pytest.raises(UserError, match=f"image d+ {message}"):
         render(recipe(), lambda digest: data)
 
 
@@ -212,7 +212,7 @@ def test_recipe_of_the_original() -> None:
     assert render(recipe(), lambda digest: data).getpixel((0, 0)) == (255, 0, 0)
 
 
-def test_two_pictures_side_by_side() -> None:
+def test_two_images_side_by_side() -> None:
     sources = {"l": Image.new("RGB", (2, 3), "red"), "r": Image.new("RGB", (1, 3), "blue")}
     sources |= {"low": Image.new("RGB", (1, 2), "blue")}
 
@@ -232,7 +232,7 @@ def merged(left: Image.Image, right: Image.Image, *before: dict[str, Any]) -> Im
     return render(recipe(images=["l", "r"], steps=[*before, step("merged")]), sources.__getitem__)
 
 
-def test_merged_pictures_have_their_average_height_and_a_line_between_them() -> None:
+def test_merged_images_have_their_average_height_and_a_line_between_them() -> None:
     whole = merged(Image.new("RGB", (20, 10), "red"), Image.new("RGB", (30, 31), "blue"))
     assert whole.size == (40 + 10 + 19, 20), "20 x 2 and 30 x 20/31, and the line"
     row = [whole.getpixel((x, 7)) for x in range(whole.width)]
@@ -241,7 +241,7 @@ def test_merged_pictures_have_their_average_height_and_a_line_between_them() -> 
     assert all(whole.getpixel((45, y)) == white for y in range(20))
 
 
-def test_merged_pictures_keep_their_bytes_at_their_revision() -> None:
+def test_merged_images_keep_their_bytes_at_their_revision() -> None:
     assert pixel_digest([merged(drawn(), drawn(30, 31))])[:16] == "d716c62019645428"
     same = np.asarray(merged(drawn(), drawn()))
     assert np.array_equal(same[:, :64], np.asarray(drawn())), "of one height nothing is scaled"
@@ -250,7 +250,7 @@ def test_merged_pictures_keep_their_bytes_at_their_revision() -> None:
 
 @pytest.mark.parametrize("join", ["side_by_side", "merged"])
 @pytest.mark.parametrize("before", [("rotate", 0), ("blur", 5), ("brighten", 2), ("blank", 0)])
-def test_steps_before_a_joining_one_work_on_each_picture(join: str, before: tuple[str, int]) -> None:
+def test_steps_before_a_joining_one_work_on_each_image(join: str, before: tuple[str, int]) -> None:
     """What is done before joining leaves left and right in their places and does not reach across."""
     sources = {"l": encoded(drawn()), "r": encoded(Image.new("RGB", (64, 48), "red"))}
     alone = [
@@ -306,12 +306,12 @@ def test_recipes_that_cannot_be_rendered(changes: dict[str, Any], data: bytes, m
 
 
 def shown(operation: str, severity: int = 0) -> Image.Image:
-    """The picture after an operation."""
+    """The image after an operation."""
     data = encoded(drawn())
     return render(recipe(steps=[step(operation, severity)]), lambda digest: data)
 
 
-def test_a_picture_is_turned_clockwise() -> None:
+def test_an_image_is_turned_clockwise() -> None:
     before, after = drawn(), shown("rotate")
     assert after.size == (48, 64)
     assert after.getpixel((47, 0)) == before.getpixel((0, 0)), "the top left corner goes to the top right"
@@ -328,7 +328,7 @@ def test_nothing_is_left_on_a_blank_sheet() -> None:
     assert sheet.size == (64, 48) and sheet.getcolors() == [(64 * 48, (128, 128, 128))]
 
 
-def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_pictures_alike() -> None:
+def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_images_alike() -> None:
     def lost(side: int, severity: int) -> float:
         half = Image.new("L", (side, side), 0)
         half.paste(255, (0, 0, side // 2, side))
@@ -355,7 +355,7 @@ def test_compression_takes_more_with_every_level() -> None:
 
 
 @pytest.mark.skipif(not REALDATA.is_dir(), reason="the reference photographs are not there")
-def test_real_pictures_decode() -> None:
+def test_real_images_decode() -> None:
     files = sorted(path for path in REALDATA.rglob("*") if path.suffix in (".png", ".jpg"))
     assert len(files) > 20
     for path in files:
@@ -363,7 +363,7 @@ def test_real_pictures_decode() -> None:
         assert image.mode == "RGB" and min(image.size) > 0
 
 
-def test_want_of_memory_is_no_damaged_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_want_of_memory_is_no_damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(self: Image.Image) -> None:
         raise MemoryError
 
@@ -384,7 +384,7 @@ def test_what_is_said_of_damage_is_the_same_in_every_run() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_bombs_and_formats_that_run_programs_are_no_pictures() -> None:
+def test_bombs_and_formats_that_run_programs_are_no_images() -> None:
     with pytest.raises(ValueError, match="more than 89,478,485 pixels"):
         decode(encoded(Image.new("1", (10_000, 9_000))))
     with pytest.raises(OSError, match="cannot identify"):

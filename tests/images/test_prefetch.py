@@ -120,7 +120,7 @@ def test_an_error_is_not_kept() -> None:
     assert recent.get("key", lambda: 1) == 1
 
 
-def test_threads_share_a_processed_picture(tiny: Path) -> None:
+def test_threads_share_a_processed_image(tiny: Path) -> None:
     from transformers import AutoImageProcessor
 
     processor = AutoImageProcessor.from_pretrained(tiny, backend="pil")

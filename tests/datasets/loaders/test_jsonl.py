@@ -145,7 +145,7 @@ def test_settings_are_checked(settings):
         Settings.model_validate(settings)
 
 
-# items, pictures, empty hints, and the defects that are known of it, beside those that a template brings
+# items, images, empty hints, and the defects that are known of it, beside those that a template brings
 REAL = {
     "ai2d_mini": (10, 10, 10, {}),
     "ccbench_samples": (12, 12, 12, {}),
@@ -159,7 +159,7 @@ REAL = {
     "puzzlevqa": (104, 102, 104, {"circular_copy": 4, "non_rgb": 4}),
     "scienceqa_test": (272, 253, 81, {"answer_in_question": 1, "near_duplicate_image": 47}),
 }
-# of mathvision_test by what the template does with marks and options, in questions that mark one picture or more
+# of mathvision_test by what the template does with marks and options, in questions that mark one image or more
 TEMPLATE = {
     ("plain", None): {"mark_dropped": 354, "mark_in_words": 9},
     ("plain", "interleaved"): {"mark_in_words": 89},
@@ -211,7 +211,7 @@ def defects_of(tables):
     return {row["defect"]: row["items"] for row in tables["defects"].to_pylist() if row["items"]}
 
 
-def test_groups_by_picture_a_group_of_the_line_wins(project, item):
+def test_groups_by_image_a_group_of_the_line_wins(project, item):
     for shade, name in enumerate(("one.png", "two.png", "three.png")):
         project.image(name, shade=shade)
     project.image("copy.png", shade=0)
@@ -331,7 +331,7 @@ def test_open_questions(project, item):
 
 
 def talk(project, item, *lines, **settings):
-    """The items of lines that share one picture."""
+    """The items of lines that share one image."""
     project.image("one.png")
     project.lines(*(item(**line) for line in lines))
     return project.prepare(**settings)
@@ -399,7 +399,7 @@ def test_the_groups_of_a_conversation_must_be_the_same(project, item):
         talk(project, item, *lines, group="talk")
 
 
-def test_pictures_to_exchange(project, item):
+def test_images_to_exchange(project, item):
     digests = [hashlib.sha256(project.image(f"{n}.png", shade=n)).hexdigest() for n in range(3)]
     images = {"image": ..., "images": ["0.png", "1.png"]}
     project.lines(item(**images, exchange=["2.png", None]), item(id="b", **images, exchange=None))
@@ -461,7 +461,7 @@ def test_a_file_of_items_that_no_digest_sees_is_refused(project, item, file):
         project.prepare(file=file)
 
 
-def test_boxes_are_drawn_on_the_picture_that_a_model_would_get(project, item):
+def test_boxes_are_drawn_on_the_image_that_a_model_would_get(project, item):
     """Its 16 bits, what is clear in it and its rotation are as without boxes."""
     values = np.full((40, 60), 257 * 77, dtype=np.uint16)
     values[0] = 5

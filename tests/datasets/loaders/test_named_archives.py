@@ -1,4 +1,4 @@
-"""Published sets of JSON files and pictures, in archives and in folders: never unpacked."""
+"""Published sets of JSON files and images, in archives and in folders: never unpacked."""
 
 import json
 import zipfile

@@ -23,7 +23,7 @@ DATA = "huggingface_data"
 
 
 def picture(shade: int = 0, size: tuple[int, int] = (30, 20)) -> str:
-    """A picture as the files hold it."""
+    """An image as the files hold it."""
     data = io.BytesIO()
     Image.new("RGB", size, (shade, shade, shade)).save(data, "PNG")
     return base64.b64encode(data.getvalue()).decode()
@@ -285,7 +285,7 @@ def test_where_a_box_is() -> None:
             with_boxes(data, [box], 3, "corners")
 
 
-def test_no_box_is_drawn_into_what_is_no_picture_of_ours() -> None:
+def test_no_box_is_drawn_into_what_is_no_image_of_ours() -> None:
     """Pillow would run Ghostscript on PostScript."""
     with pytest.raises(Unusable, match="not an image in any of the formats"):
         with_boxes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", [[1, 2, 3, 4]], 2, "corners")

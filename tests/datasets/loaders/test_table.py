@@ -59,7 +59,7 @@ def prepare(project: Any, **settings: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.json", "t.parquet", "t.arrow"])
 def test_every_form_gives_the_same_items(project: Any, name: str) -> None:
-    """`007`, `NA` and `None` stay texts; an empty last option is none; pictures lie beside the table."""
+    """`007`, `NA` and `None` stay texts; an empty last option is none; images lie beside the table."""
     for shade in (0, 1):
         project.image(f"pics/{shade}.png", shade=shade)
     write(project.source / name, ROWS)
@@ -117,7 +117,7 @@ def test_lists_open_questions_and_a_closed_list_of_answers(project: Any) -> None
     assert (item["options"], item["answers"], item["id"]) == (["yes", "no"], [1], "0")
 
 
-def test_pictures_in_cells(project: Any) -> None:
+def test_images_in_cells(project: Any) -> None:
     """Those of the hub's image feature stay as they are encoded, as do those in base64."""
     digest = sha256(png(5)).hexdigest()
     features = Features({"q": Value("string"), "said": Value("string"), "photo": Image()})
@@ -130,8 +130,8 @@ def test_pictures_in_cells(project: Any) -> None:
     assert prepare(project, columns=columns | {"image": ["photo", "more"]})[0]["images"] == [digest]
 
 
-def test_pictures_beside_the_table_and_in_its_archive(project: Any) -> None:
-    """As an imagefolder of the hub has them: a table in the folder of its pictures."""
+def test_images_beside_the_table_and_in_its_archive(project: Any) -> None:
+    """As an imagefolder of the hub has them: a table in the folder of its images."""
     digest = sha256(png(5)).hexdigest()
     (project.source / "train").mkdir()
     (project.source / "train/5.png").write_bytes(png(5))
@@ -278,7 +278,7 @@ def test_names_of_columns_show_their_blanks(project: Any, head: str, shown: str)
         prepare(project, columns=OPEN)
 
 
-def test_rows_that_are_lists_and_pictures_that_are_numbers(project: Any) -> None:
+def test_rows_that_are_lists_and_images_that_are_numbers(project: Any) -> None:
     project.image("pics/17.png")
     (project.source / "t.json").write_text('[["What?", "5", 17], ["Who?", "6", null]]')
     columns = {"question": "0", "references": "1", "image": "2"}
@@ -292,7 +292,7 @@ def test_rows_that_are_lists_and_pictures_that_are_numbers(project: Any) -> None
 @pytest.mark.parametrize(
     "path", ["../secret.png", "/etc/host.png", "link.png", "none.png", "pics/../../secret.png"]
 )
-def test_pictures_that_lead_out(project: Any, path: str) -> None:
+def test_images_that_lead_out(project: Any, path: str) -> None:
     (project.root / "secret.png").write_bytes(png())
     (project.source / "link.png").symlink_to(project.root / "secret.png")
     write(project.source / "t.csv", [{"q": "What?", "said": "5", "photo": path}])
@@ -372,7 +372,7 @@ def test_a_line_without_end_takes_no_memory(project: Any) -> None:
 
 
 def test_a_repository_of_the_hub(project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its table and its archive of pictures, at one commit."""
+    """Its table and its archive of images, at one commit."""
     write(tmp_path / "t.csv", [{"q": "What?", "said": "5", "photo": "pics/5.png"}])
     archive(tmp_path / "pics.zip", {"pics/5.png": png(5)})
     files = {
@@ -406,7 +406,7 @@ def test_maps_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
 
 
 def test_base64_has_no_dot() -> None:
-    """That is how a path is told from a picture."""
+    """That is how a path is told from an image."""
     assert b"." not in base64.b64encode(bytes(range(256)) * 9)
 
 
