@@ -21,9 +21,9 @@ from vouch.models.requests.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import Digests, present, write_receipt
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.variation import Item
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH

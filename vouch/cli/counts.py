@@ -26,9 +26,9 @@ from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.prompts.build.combination import Variation, load_variation
-from vouch.prompts.build.template import Template, read_template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import Variation, load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import Template, read_template
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,

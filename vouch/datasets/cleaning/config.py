@@ -56,7 +56,7 @@ class DatasetEntry(BaseModel):
 
     loader: a file of vouch/datasets/loaders. source: file or folder; vouch/datasets/fetch for what is fetched
     from `origin`. settings: the loader's own. sample: take only a part. options: null keeps those of the
-    source. For `vary` (vouch/prompts/build/variation.py says more): template, a file of
+    source. For `vary` (vouch/prompts/config.py says more): template, a file of
     vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's; rows. For
     `browse`: images, whether item pages may show the dataset's images.
     """
