@@ -12,7 +12,7 @@ from tests.checkouts.checkout import ROOT
 from tests.cli.conftest import Vouch, lay_out
 from tests.cli.test_lock import FIRST, files
 from tests.datasets.loaders.built import png
-from tests.datasets.loopback_files import listening
+from tests.datasets.test_fetch import listening
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.params.check import check_params
 from vouch.pipeline.yaml12 import load

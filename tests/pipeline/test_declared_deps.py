@@ -56,7 +56,7 @@ def only_docstring(file: Path) -> bool:
 PLUGINS = (
     *(
         "vouch/datasets/loaders",
-        "vouch/datasets/options",
+        "vouch/datasets/options.py",
         "vouch/demo",
         "vouch/metrics",
         "vouch/models/encoders",
