@@ -15,7 +15,10 @@ from vouch.datasets.raw import Unusable
 from vouch.images.opening import decode
 from vouch.pipeline.errors import UserError
 
+DAMAGED = pytest.mark.filterwarnings("ignore::UserWarning:PIL.TiffImagePlugin")  # Pillow warns of damaged TIFF and EXIF
 
+
+@DAMAGED
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_a_picture_that_cannot_be_shown(name: str) -> None:
     """Refused where a dataset is read, so that no model is asked it."""
@@ -24,6 +27,7 @@ def test_a_picture_that_cannot_be_shown(name: str) -> None:
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
 
 
+@DAMAGED
 @pytest.mark.parametrize("name", USABLE)
 def test_an_odd_picture_is_shown(name: str) -> None:
     with bounded():
