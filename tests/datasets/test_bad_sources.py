@@ -15,7 +15,9 @@ from vouch.datasets.raw import Unusable
 from vouch.images.opening import decode
 from vouch.pipeline.errors import UserError
 
-DAMAGED = pytest.mark.filterwarnings("ignore::UserWarning:PIL.TiffImagePlugin")  # Pillow warns of damaged TIFF and EXIF
+DAMAGED = pytest.mark.filterwarnings(
+    "ignore::UserWarning:PIL.TiffImagePlugin"
+)  # Pillow warns of damaged TIFF and EXIF
 
 
 @DAMAGED
