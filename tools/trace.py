@@ -113,7 +113,7 @@ def counted() -> Iterator[Calls]:
         yield calls
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def _own(file: str) -> str | None:
