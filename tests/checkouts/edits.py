@@ -143,7 +143,7 @@ EDITS = [
         SCORED | END,
         JUDGE,
     ),
-    Edit("a comment in the judge's words", _append("vouch/prompts/judge/choice.yaml"), whole=JUDGE),
+    Edit("a comment in the judge's words", _append("vouch/judge/choice.yaml"), whole=JUDGE),
     REVISION,
     # params.yaml
     Edit("alpha", _set("score.alpha", 0.2), SCORED | {"compare", "report"}, SCORED | END, JUDGE),
@@ -164,4 +164,17 @@ EDITS = [
         {"prepare@right", "vary@right"},  # prepare counts the placeholders that the template loses
         OF_RIGHT,
     ),
+    Edit(  # the report shows the labels that stand there
+        "a comment beside a variation",
+        _append("vouch/prompts/variations/basic.py"),
+        VARY | {"report"},
+        VARY | EXTRACT | SCORE | TEXTS | END,
+    ),
+    Edit(  # prepare renders nothing
+        "a comment in the rendering of prompts",
+        _append("vouch/prompts/build.py"),
+        VARY,
+        VARY | EXTRACT | SCORE | TEXTS | END,
+    ),
+    Edit("a comment about the judge", _append("vouch/judge/prompts.py"), whole=JUDGE),
 ]

@@ -63,7 +63,7 @@ PLUGINS = (
         "vouch/models/encoders",
     ),
     *("vouch/prompts/rewrites", "vouch/prompts/variations"),
-    *("vouch/report",),
+    *("vouch/papers", "vouch/report"),
 )
 
 
