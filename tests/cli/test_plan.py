@@ -19,7 +19,7 @@ from vouch.models.pins.config import LockEntry, Prices
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, present, write_receipt
+from vouch.pipeline.state import Digests, as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
@@ -201,7 +201,7 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
         PROMPTS.write(prompts_path(name), [prompt(f"q{n}/original", "what") for n in range(5)])
     digests = Digests()
     for stage in dag.stages.values():
-        write_receipt(stage, present(stage, digests))
+        write_receipt(stage, as_read(stage, present(stage, digests), digests))
     out = vouch("plan")
     assert "0 cells (model x dataset) to extract: 0 prompts" in out
     assert "0 stages are not up to date\n" in out and "more run" not in out
