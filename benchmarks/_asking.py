@@ -14,8 +14,8 @@ import torch
 from PIL import Image
 
 from benchmarks._llava import AFTER, Shape, sentence
-from vouch.models.requests.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
+from vouch.models.packs import PACK_PROMPTS
 from vouch.tables.asked import LETTERS
 
 PICTURE = (640, 480)

@@ -18,10 +18,9 @@ from PIL import Image
 
 from benchmarks._figure import figure
 from tests.models.tiny import save_llava, sentence
-from vouch.models.decoder.row_engine import SharedPrefix, shared_prefix
-from vouch.models.loading.loading import load_model
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Pack, Question
+from vouch.models.config import Config
+from vouch.models.decoder.engine import SharedPrefix, load_model, shared_prefix
+from vouch.models.engine import Pack, Question
 from vouch.tables.asked import LETTERS
 
 SIDE, MARKS = 64, "ABCDEF"

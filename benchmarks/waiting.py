@@ -20,10 +20,10 @@ from typing import Any
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Questions, Session
-from vouch.models.requests.engine import Answered, Engine, Pack
-from vouch.models.requests.packs import KeyedPack
+from vouch.models.config import Config
+from vouch.models.engine import Answered, Engine, Pack
+from vouch.models.packs import KeyedPack
+from vouch.models.requests import DatasetRequests, Questions, Session
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import ImageStore, images_path, prompts_path

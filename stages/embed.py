@@ -14,8 +14,7 @@ Schema-only where the encoder has nothing to say. Two stages, so that a new mode
 from pathlib import Path
 
 from vouch.models.encoders.config import Pictures, Texts
-from vouch.models.encoders.similarity import similarities
-from vouch.models.encoders.vectors import encoder_of, picture_rows, question_rows
+from vouch.models.encoders.vectors import encoder_of, picture_rows, question_rows, similarities
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables.answered import read_pin

@@ -15,16 +15,8 @@ from typing import Any
 import numpy as np
 
 from vouch.images import opening
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import (
-    Decoding,
-    Engine,
-    LetterAnswer,
-    Pack,
-    Question,
-    TextAnswer,
-    engine_file,
-)
+from vouch.models.config import Config
+from vouch.models.engine import Decoding, Engine, LetterAnswer, Pack, Question, TextAnswer, engine_kind
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LOW_MASS, pin_path, read_pin
 from vouch.tables.asked import LETTERS, ORIGINAL, PROMPTS, TEXT, ImageStore, images_path, prompts_path
@@ -94,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     pin = read_pin(pin_path(options.model))
     config = Config.model_validate(load(Path("params.yaml"))["extract"])
-    engine = engine_file(pin.engine).load(pin, config)
+    engine = engine_kind(pin.engine).load(pin, config)
     asked = list(questions(options.dataset, options.prompts))
     print(HEAD, end="")
     for prefix in dict.fromkeys(["", *([pin.answer_prefix] if pin.answer_prefix else []), *options.prefix]):

@@ -19,7 +19,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as 
 from tests.models.chat.templates import TEMPLATES
 from tests.models.families.table import FAMILIES
 from vouch.models.chat.chat import ChatTemplate, dropped, messages
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 
 PAGE = Path("docs/models.md")
 HEAD = "| architecture | class | mode | several pictures | system text | torchvision | entries |\n"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tests.checkouts.checkout import Checkout
 from tests.checkouts.small import END, EXTRACT, JUDGE, MODELS, SCORE, TEXTS
+from vouch.models.engine import ENGINES
 
 RIGHT = {name for name in EXTRACT if name.endswith("-right")}
 PIN = {f"pin@{model}" for model in MODELS}  # each watches the whole of models.lock
@@ -22,7 +23,7 @@ VARY = {"vary@left", "vary@right"}
 OF_RIGHT = {*MADE, *RIGHT, "judge@right", "score@right", "browse@right", "compare", "report", *TEXTS}
 """All that rests on the dataset: nothing of the other one is scored or written again."""
 REWRITE = {"rewrite@left", "rewrite@right"}  # may be a model, and watch all of vouch/models
-ENGINE = "vouch/models/engines/transformers.py"
+ENGINE = "vouch/models/engine.py"
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def _set(key: str, value: object) -> Callable[[Checkout], None]:
 
 
 def _raise_revision(checkout: Checkout) -> None:
-    lines = (checkout.path / ENGINE).read_text("utf-8").splitlines()
-    checkout.edit(ENGINE, next(line for line in lines if line.startswith("REVISION")), "REVISION = 999")
+    entry = '"transformers": EngineKind("vouch.models.decoder.engine", '
+    checkout.edit(ENGINE, f"{entry}{ENGINES['transformers'].revision},", f"{entry}999,")
 
 
 # The engine's name and revision are a column of the letters, which the report tells; the scores do not change.

@@ -15,9 +15,9 @@ from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_ho
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.comparison.resampling import finds
-from vouch.models.pins.config import LockEntry, Prices
-from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.config import Config, Sampling
+from vouch.models.lock_entry import LockEntry, Prices
+from vouch.models.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import Digests, present, write_receipt
 from vouch.pipeline.yaml12 import load

@@ -13,24 +13,15 @@ from PIL import Image
 from pytest import approx
 
 from tests.models.tiny import sentence
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import (
-    Answered,
-    Decoding,
-    Engine,
-    LetterAnswer,
-    Pack,
-    Question,
-    Refusal,
-    TextAnswer,
-)
+from vouch.models.config import Config
+from vouch.models.engine import Answered, Decoding, Engine, LetterAnswer, Pack, Question, Refusal, TextAnswer
 
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
 
 
 @cache
 def _kept(folder: Path, dtype: str, template: str | None) -> Any:
-    from vouch.models.loading.loading import load_model
+    from vouch.models.decoder.engine import load_model
 
     return load_model(folder, dtype, template, CONFIG)
 
@@ -43,9 +34,9 @@ def shared(
     own: a model that the test may change.
     """
     from vouch.models.decoder.decoding import ends
+    from vouch.models.decoder.engine import SharedPrefix
     from vouch.models.decoder.passes import Forward
     from vouch.models.decoder.preparing import Preparer
-    from vouch.models.decoder.row_engine import SharedPrefix
 
     loaded = (_kept.__wrapped__ if own else _kept)(folder, dtype, template)
     ready = Preparer.of(loaded, template)

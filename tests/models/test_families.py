@@ -12,7 +12,7 @@ from tests.refusals import refused
 from vouch.models.decoder.passes import Forward
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Mode
-from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
+from vouch.models.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation

@@ -14,8 +14,8 @@ from PIL import Image
 
 from tests.models.engines import answered, shared
 from tests.models.tiny import save_llava
-from vouch.models.engines import transformers as engine
-from vouch.models.requests.engine import (
+from vouch.models.engine import (
+    ENGINES,
     Answered,
     Decoding,
     LetterAnswer,
@@ -98,7 +98,7 @@ def numbers(one: Answered) -> list[float]:
 
 def test_answers_of_this_revision(fixed: Path) -> None:
     loaded = shared(fixed)
-    assert engine.REVISION == REVISION
+    assert ENGINES["transformers"].revision == REVISION
     for output, golden in (("letters", LETTERS), ("likelihood", LIKELIHOOD)):
         found = {id: numbers(one) for id, one in answered(loaded, output, packs(output)).items()}
         assert found.keys() == golden.keys()

@@ -25,8 +25,8 @@ from tests.models.project import picture as png
 from tests.models.raw_server import http, raw
 from tests.models.tiny import sentence
 from tests.refusals import refused
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import (
+from vouch.models.config import Config
+from vouch.models.engine import (
     Answered,
     Decoding,
     LetterAnswer,
@@ -35,7 +35,7 @@ from vouch.models.requests.engine import (
     Question,
     Refusal,
     TextAnswer,
-    engine_file,
+    engine_kind,
 )
 from vouch.models.server.client import MAX_BODY, error_message, retry_after
 from vouch.models.server.completions import (
@@ -648,7 +648,7 @@ def test_load_takes_the_key_of_the_model_before_the_common_one_and_sends_it_nowh
 ) -> None:
     source = Source(kind="server", url=server.url, name=NAME)
     pin = Pin(model="my_model", engine="openai", source=source, files={})
-    file = engine_file("openai")
+    file = engine_kind("openai")
 
     def sent() -> str:
         loaded = file.load(pin, CONFIG)

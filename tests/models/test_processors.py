@@ -14,9 +14,9 @@ from PIL import Image
 from tests.models.chat.templates import TEMPLATES
 from tests.models.families.family import CONFIG, fresh
 from tests.models.families.table import FAMILIES, QUERIES
-from vouch.models.decoder.row_engine import shared_prefix
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.engine import LetterAnswer, Pack, Question
+from vouch.models.decoder.engine import shared_prefix
+from vouch.models.decoder.preparing import LoadedModel
+from vouch.models.engine import LetterAnswer, Pack, Question
 from vouch.tables.asked import LETTERS
 
 SIDE = {"height": 56, "width": 56}

@@ -18,9 +18,9 @@ from vouch.datasets.fetch.hub import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options.reform import SCHEMES
 from vouch.datasets.read.files import Source
-from vouch.models.pins.config import LockEntry
-from vouch.models.requests.config import Config
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.config import Config
+from vouch.models.lock_entry import LockEntry
+from vouch.models.packs import PACK_PROMPTS
 from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError

@@ -201,7 +201,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
 
 
 def _is_model(source: Path) -> bool:
-    from vouch.models.pins.pinning import is_model  # only here: it takes as long to load as all the rest
+    from vouch.models.pins import is_model  # only here: it takes as long to load as all the rest
 
     return is_model(source)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.models.engine import ENGINES
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
 
@@ -102,5 +103,5 @@ def _profile() -> dict[str, Any]:
 
 def _models() -> dict[str, Any]:
     whole = Models.model_json_schema()
-    whole["$defs"]["LockEntry"]["properties"]["engine"]["enum"] = plugins("vouch/models/engines")
+    whole["$defs"]["LockEntry"]["properties"]["engine"]["enum"] = sorted(ENGINES)
     return whole

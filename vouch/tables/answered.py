@@ -1,7 +1,7 @@
 """pin: which weights exactly a model is, and how its answers are read. One JSON file a model.
 
 model       slug
-engine      file in vouch/models/engines, or `released` for answers that others released
+engine      name in ENGINES of vouch/models/engine.py, or `released` for answers that others released
 source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
             "revision", or "url" and "name"}
 template    text of the chat template that stands in for the model's own, null for its own

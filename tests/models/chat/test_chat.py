@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from vouch.models.chat.chat import dropped, messages
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 
 
 def asked(text: str, pictures: int = 0, **changes: Any) -> Question:

@@ -9,7 +9,7 @@ import pytest
 from tests.models.chat.templates import FAMILIES, IMAGE, OURS, TOKENS
 from tests.prompts.rows import item_rows, template_of
 from vouch.models.chat.chat import ChatTemplate, dropped, messages
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import TEMPLATES

@@ -23,7 +23,7 @@ from tests.models.engines import (
     written,
 )
 from vouch.models.decoder.decoding import sampled, texts
-from vouch.models.requests.engine import Decoding, Question, TextAnswer
+from vouch.models.engine import Decoding, Question, TextAnswer
 
 GREEDY = Decoding()
 SAMPLES = tuple(Decoding(t, n, 100 + 10 * n + round(10 * t)) for t in (0.7, 2.0) for n in (1, 2))

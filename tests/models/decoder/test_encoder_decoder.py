@@ -22,7 +22,7 @@ from tests.models.engines import (
     text_of,
 )
 from tests.models.tiny import pieces, save_blip
-from vouch.models.requests.engine import Decoding, LikelihoodAnswer, Question
+from vouch.models.engine import Decoding, LikelihoodAnswer, Question
 from vouch.tables.answered import Pin, Source
 
 TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
@@ -123,9 +123,9 @@ def test_the_qformer_of_instructblip_reads_the_text(tmp_path: Path) -> None:
 def test_the_engine_suits_the_model(
     blip: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from vouch.models.decoder import engine
     from vouch.models.decoder.encoder_decoder import EncoderDecoder
-    from vouch.models.decoder.row_engine import SharedPrefix
-    from vouch.models.engines import transformers as engine
+    from vouch.models.decoder.engine import SharedPrefix
 
     monkeypatch.chdir(tmp_path)  # a mode that was found is kept there
     for folder, template, kind in ((blip, TEMPLATE, EncoderDecoder), (tiny, None, SharedPrefix)):

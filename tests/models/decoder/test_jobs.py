@@ -9,7 +9,7 @@ from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder import rows as jobs_file
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Job, Mode, jobs
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 BUCKET = 8

@@ -12,7 +12,7 @@ from tests.models.engines import picture, question
 from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
 from tests.refusals import refused
 from vouch.models.decoder.preparing import Needs, Preparer
-from vouch.models.requests.engine import Decoding, Question
+from vouch.models.engine import Decoding, Question
 from vouch.pipeline.errors import UserError
 
 # Templates as they come: an answer behind the colon, or behind a colon and a space.

@@ -14,7 +14,7 @@ import pytest
 from tests.models.chat.templates import FAMILIES, OURS
 from tests.models.tiny import llava_processor
 from vouch.models.decoder.preparing import Needs, Preparer
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[3]

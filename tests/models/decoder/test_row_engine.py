@@ -17,7 +17,7 @@ from tests.models.tiny import save_blip
 from tests.refusals import refused
 from vouch.models.decoder.row_engine import in_batches
 from vouch.models.decoder.rows import padded_length
-from vouch.models.requests.engine import Refusal
+from vouch.models.engine import Refusal
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from tests.models.engines import CONFIG
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import FAMILIES, WORDS
 from tests.refusals import refused
+from vouch.models.decoder import self_check
+from vouch.models.decoder.engine import load_model, shared_prefix
 from vouch.models.decoder.passes import Forward, PassResult, State
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.row_engine import shared_prefix
 from vouch.models.decoder.rows import Job, Mode, Trie
 from vouch.models.decoder.self_check import (
     FLOAT32,
@@ -25,12 +26,11 @@ from vouch.models.decoder.self_check import (
     Differences,
     Tolerances,
     choose_mode,
+    in_float32,
     keep_mode,
     known_mode,
     mode_path,
 )
-from vouch.models.loading import loading
-from vouch.models.loading.loading import in_float32, load_model
 
 BUCKET = 8
 
@@ -209,7 +209,7 @@ def test_weights_are_restored_after_an_error() -> None:
     ("kind", "mode"), [(Forward, "trie"), (PositionsWrongByOne, "plain"), (SiblingsSeen, "batch")]
 )
 def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "SPARE", 2**60)
+    monkeypatch.setattr(self_check, "_SPARE", 2**60)
     one = fresh("llava")
     one.model.to(torch.bfloat16)
     chosen, report = checked(one, kind)

@@ -25,8 +25,8 @@ from tests.models.engines import (
     written,
 )
 from tests.models.tiny import CHAT, save_llava, save_llava_next
-from vouch.models.decoder import row_engine as shared_prefix_file
-from vouch.models.requests.engine import Answered, Decoding, LikelihoodAnswer, Pack, Question, Refusal
+from vouch.models.decoder import engine as shared_prefix_file
+from vouch.models.engine import Answered, Decoding, LikelihoodAnswer, Pack, Question, Refusal
 
 # Every remainder of length and bucket, so that some prompts would fill their row to the last place.
 LENGTHS = range(1, 22)

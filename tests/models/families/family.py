@@ -12,12 +12,12 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 
 from tests.models.families.table import EOS, FAMILIES, IMAGE, ROWS, TEXT, TOWER, WORDS, Kind, Tensors
 from vouch.models.chat.chat import LetterIds
+from vouch.models.config import Config
+from vouch.models.decoder.engine import SharedPrefix
 from vouch.models.decoder.passes import TOKEN_KINDS, Forward
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.row_engine import SharedPrefix
 from vouch.models.decoder.rows import Mode
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Decoding, Pack, Question
+from vouch.models.engine import Answered, Decoding, Pack, Question
 
 CONFIG = Config(batch=3, bucket=8, threads=1, device="cpu", workers=1)
 LETTERS = LetterIds("", (41, 42, 43, 44), (51, 52, 53, 54), (61,))

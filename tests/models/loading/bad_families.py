@@ -24,8 +24,8 @@ from tests.models.loading.bad_folders import (
 )
 from tests.models.tiny import save_blip, save_llava_next
 from tests.prompts.rewrites.test_transformers import save as save_writer
-from vouch.models.engines import transformers
-from vouch.models.requests.engine import Decoding, Pack
+from vouch.models.decoder import engine
+from vouch.models.engine import Decoding, Pack
 from vouch.prompts.asking.engines import transformers as rewriting
 from vouch.prompts.rewrites.config import Config as Rewriting
 from vouch.prompts.rewrites.instruction import Task
@@ -51,7 +51,7 @@ def save_idefics3(folder: Path) -> Path:
 
 
 def answers(pin: Pin) -> int:
-    return len(list(transformers.load(pin, CONFIG).answer(ASKED)))
+    return len(list(engine.load(pin, CONFIG).answer(ASKED)))
 
 
 def vectors(pin: Pin) -> int:

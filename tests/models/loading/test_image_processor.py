@@ -14,8 +14,9 @@ from PIL import Image
 
 from tests.models.engines import CONFIG
 from tests.refusals import refused
-from vouch.models.loading.loading import image_processor, load_model, with_settings
-from vouch.models.pins.config import LockEntry
+from vouch.models.decoder.engine import load_model, with_settings
+from vouch.models.loading import image_processor
+from vouch.models.lock_entry import LockEntry
 from vouch.params.project import Models
 from vouch.pipeline.yaml12 import load
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.models.project import prompt
-from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.packs import PACK_PROMPTS, KeyedPack, Keys, groups
+from vouch.models.config import Config, Sampling
+from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, groups
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1)

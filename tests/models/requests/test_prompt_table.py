@@ -7,7 +7,7 @@ import pytest
 from tests.models.project import picture, prompt, recipe
 from tests.refusals import refused
 from vouch.images.opening import render
-from vouch.models.requests.packs import Pending, fill
+from vouch.models.packs import Pending, fill
 
 NOISE = picture(0)
 

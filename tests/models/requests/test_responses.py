@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
 from tests.refusals import refused
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
-from vouch.models.requests.responses import restore
+from vouch.models.config import Config
+from vouch.models.requests import DatasetRequests, Session, answer
+from vouch.models.responses import restore
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 

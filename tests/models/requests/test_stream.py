@@ -9,11 +9,11 @@ import pytest
 
 from tests.models.project import picture, prompt, recipe
 from tests.refusals import refused
-from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.dataset_requests import Questions
-from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
-from vouch.models.requests.packs import KeyedPack, Keys, groups
-from vouch.models.requests.work_cache import WorkCache, remembered, to_remember
+from vouch.models.config import Config, Sampling
+from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.packs import KeyedPack, Keys, groups
+from vouch.models.requests import Questions
+from vouch.models.work_cache import WorkCache, remembered, to_remember
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))

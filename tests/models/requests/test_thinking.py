@@ -25,11 +25,11 @@ from tests.models.engines import (
 from tests.models.project import MODEL, Project, quiz
 from tests.refusals import refused
 from vouch.models.chat.chat import with_variables
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.requests.engine import Decoding, Question, TextAnswer
-from vouch.models.requests.responses import restore
-from vouch.models.requests.thinking import Thinking
+from vouch.models.config import Config
+from vouch.models.engine import Decoding, Question, TextAnswer
+from vouch.models.requests import DatasetRequests, Session
+from vouch.models.responses import restore
+from vouch.models.thinking import Thinking
 from vouch.tables.answered import Reasoning, pin_path, read_pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 

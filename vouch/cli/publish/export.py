@@ -14,14 +14,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from scipy.special import log_softmax
 
 from vouch.cli.printing import check_name, file_argument, plain
-from vouch.models.released.files import file_forms
-from vouch.models.released.forms import Record
+from vouch.models.released.samples import HARNESSES, Record
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
@@ -33,16 +31,11 @@ Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
 """What was scored, and a log-likelihood in nats for each; or nothing and a text."""
 
 
-def logs() -> dict[str, ModuleType]:
-    """The forms that can be written."""
-    return {name: form for name, form in file_forms().items() if hasattr(form, "sample")}
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch publish export`."""
     parser.add_argument("model", help="a model of params.yaml")
     parser.add_argument("dataset", help="a dataset of params.yaml")
-    parser.add_argument("--form", choices=list(logs()), required=True, help="whose log of samples to write")
+    parser.add_argument("--form", choices=list(HARNESSES), required=True, help="whose log to write")
     parser.add_argument("--out", type=file_argument, required=True, metavar="FILE", help="where to")
     parser.add_argument("--output", choices=OUTPUTS, help="which answers, where the model has several kinds")
     parser.add_argument("--variation", default=ORIGINAL, help="default: original")
@@ -58,9 +51,9 @@ def run(options: argparse.Namespace) -> int:
     output, found = _answers(options, prompts)
     answers = {prompt: answer for prompt, answer in found.items() if answer}
     items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
-    form = logs()[options.form]
+    harness = HARNESSES[options.form]
     records = _records(prompts, items, answers)
-    _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
+    _write(options.out, (json.dumps(harness.sample(record), ensure_ascii=False) for record in records))
     print(f"export: {len(answers)} samples of {output} in {plain(options.out)}")
     if len(found) > len(answers):
         print(f"export: left out {len(found) - len(answers)} prompts without an answer")

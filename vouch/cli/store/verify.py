@@ -20,8 +20,8 @@ from pathlib import Path
 
 from vouch.cli.printing import as_json, json_option, plain
 from vouch.cli.store.warm import distrust
-from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.requests.responses import draw, recompute
+from vouch.models.requests import DatasetRequests, Session
+from vouch.models.responses import draw, recompute
 from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.dvc_store import Store, cache, remote

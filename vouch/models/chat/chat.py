@@ -24,7 +24,7 @@ from itertools import takewhile
 from typing import Any
 
 from vouch.models.chat.rendering import render
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError, reason
 
 SPELLINGS = ("", " ")

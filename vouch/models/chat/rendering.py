@@ -1,21 +1,31 @@
-"""Chat templates rendered within bounds, by a process of its own: vouch/models/chat/template_worker.py.
+"""Chat templates rendered within bounds, by a process of its own.
 
-The process knows no secrets: of the environment it gets what Python needs to start.
+A template comes with a model. It runs in the sandbox that transformers gives it, which keeps it from files
+and from Python, but not from endless loops or endless texts. So a second process renders it, with limits:
+SECONDS of processor time for one rendering, after which the system ends the process, and MEMORY bytes. The
+process knows no secrets: of the environment it gets what Python needs to start.
+
+`render` asks the process. The process runs `main` of this file by its path, so the file imports nothing but
+the standard library at its top. It first says that it is ready; then a line of JSON comes in (template,
+messages, answer, variables, seconds) and one goes out: text, or error and what it says.
 """
 
 import atexit
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from vouch.models.chat import template_worker
-
 SECONDS = 10.0  # of processor time for one rendering, which takes less than a hundredth
-_KNOWN = (
+MEMORY = 1 << 30  # bytes beyond what the process has when it begins
+LONGEST = 8 << 20  # characters of a rendered text
+_PAGES = "/proc/self/statm"
+_ENVIRONMENT = (
     "PATH",
     "PYTHONPATH",
     "PYTHONHOME",
@@ -48,9 +58,9 @@ class _Worker:
     def start(self) -> "subprocess.Popen[str]":
         """Begins the process where there is none."""
         if self._process is None:
-            environment = {name: os.environ[name] for name in _KNOWN if name in os.environ}
+            environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
             self._process = subprocess.Popen(
-                [sys.executable, "-P", template_worker.__file__],
+                [sys.executable, "-P", __file__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -75,7 +85,7 @@ class _Worker:
             if not self._ready:
                 self.close()
                 raise OSError(
-                    f"the process that renders chat templates does not start; {template_worker.__file__} run "
+                    f"the process that renders chat templates does not start; {__file__} run "
                     "by Python says why"
                 )
             if not line.endswith("\n"):
@@ -126,3 +136,50 @@ def render(
     if said["error"] == "MemoryError":
         raise MemoryError(said["says"] or "its chat template takes too much memory")
     raise Failed(said["says"])
+
+
+def main() -> None:
+    """Answers until its input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    _bound_memory()
+    answers.write("ready\n")
+    answers.flush()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
+        said = _answer(render_jinja_template, asked)
+        answers.write(json.dumps(said) + "\n")
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        answers.flush()
+
+
+def _bound_memory() -> None:
+    if os.path.exists(_PAGES):  # Linux; elsewhere nothing tells how much there is to begin with
+        with open(_PAGES, encoding="ascii") as pages:
+            most = int(pages.read().split()[0]) * resource.getpagesize() + MEMORY
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def _answer(render: Any, asked: dict[str, Any]) -> dict[str, str]:
+    try:
+        texts, _ = render(
+            conversations=[asked["messages"]],
+            chat_template=asked["template"],
+            add_generation_prompt=not asked["answer"],
+            **asked["variables"],
+        )
+        text = str(texts[0])
+        if len(text) > LONGEST:
+            return {"error": "MemoryError", "says": f"it writes {len(text):,} characters"}
+    except BaseException as error:  # a template can raise whatever it likes
+        return {"error": type(error).__name__, "says": str(error)[:1000]}
+    return {"text": text}
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,7 @@ import torch
 from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder.passes import Forward, PassResult, fresh
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.requests.engine import (
+from vouch.models.engine import (
     Decoding,
     LetterAnswer,
     LikelihoodAnswer,

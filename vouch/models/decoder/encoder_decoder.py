@@ -11,14 +11,13 @@ from typing import Any
 import torch
 from transformers import EncoderDecoderCache
 
+from vouch.models.config import Config
 from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
 from vouch.models.decoder.passes import Inputs, fresh
-from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.preparing import LoadedModel, Prepared, Preparer
 from vouch.models.decoder.row_engine import RowEngine
 from vouch.models.decoder.rows import padded_length
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered
+from vouch.models.engine import Answered
 from vouch.tables.asked import LIKELIHOOD, TEXT
 
 
@@ -64,9 +63,10 @@ class EncoderDecoder(RowEngine[Row]):
         self._model, self._vocabulary = loaded.model, preparer.vocabulary
 
     def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
+        needs = self._preparer.needs
         for one in prepared:
             ids = torch.tensor([one.ids])
-            pictures = {name: value for name, value in one.shown.items() if not name.startswith("qformer")}
+            pictures = {name: value for name, value in one.shown.items() if not needs.of_reader(name)}
             asked = {name: value for name, value in one.shown.items() if name not in pictures and pictures}
             texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **asked}
             lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
@@ -75,7 +75,8 @@ class EncoderDecoder(RowEngine[Row]):
 
     def _length(self, name: str, tokens: int) -> int:
         padded = padded_length(tokens, self._config.bucket)
-        most = self._preparer.needs.qformer_context if name.startswith("qformer") else None
+        needs = self._preparer.needs
+        most = needs.reader_context if needs.of_reader(name) else None
         return padded if most is None else min(padded, most)
 
     def _computed(self, rows: Sequence[Row], real: int) -> list[Answered]:

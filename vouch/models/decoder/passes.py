@@ -17,6 +17,7 @@ from transformers import DynamicCache
 
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Job, Unsupported, layer_kinds, trie_masks
+from vouch.models.families import family_of
 from vouch.pipeline.errors import UserError
 
 # Continuing a cache puts new tensors in their place and never writes in them, so rows may share memory.
@@ -86,7 +87,7 @@ class Inputs:
 
     def __init__(self, model: Any, device: str) -> None:
         self._model, self._device = model, device
-        self._config = model.config.get_text_config()
+        self._config, self._family = model.config.get_text_config(), family_of(model.config)
 
     def _tensor(self, value: torch.Tensor) -> torch.Tensor:
         """A tensor where the model is, numbers with a fraction as the model has them."""
@@ -94,16 +95,7 @@ class Inputs:
 
     def shown(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
         """The pictures of all rows, by name of the argument."""
-        given = {name: [row[name] for row in rows] for name in rows[0]}
-        if "image_token_pooling" in given:
-            # Numbers of patches among all of a pass; -1 stands for none.
-            count = rows[0]["pixel_values"].shape[:2].numel()
-            given["image_token_pooling"] = [
-                torch.where(value < 0, value, value + row * count)
-                for row, value in enumerate(given["image_token_pooling"])
-            ]
-        axes = {"pixel_values": -1} if "target_sizes" in given else {}  # the patches of all in one row
-        return {name: self._tensor(torch.cat(values, axes.get(name, 0))) for name, values in given.items()}
+        return {name: self._tensor(value) for name, value in self._family.joined(rows).items()}
 
     def beside(
         self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
@@ -121,9 +113,7 @@ class Inputs:
                 value = row.by_token[name]
                 following = value[:, :0] if last else value[:, past : past + length]
                 beyond = value[:, -1:].expand(-1, length - following.shape[1], *value.shape[2:])
-                if name == "token_type_ids" and self._model.config.model_type == "paligemma":
-                    beyond = torch.ones_like(beyond)  # an answer, which its prompt must not see
-                parts.append(torch.cat([following, beyond], dim=1))
+                parts.append(torch.cat([following, self._family.beyond(name, beyond)], dim=1))
             beside[name] = self._tensor(torch.cat(parts))
         return beside
 

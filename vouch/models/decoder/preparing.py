@@ -25,11 +25,20 @@ from vouch.models.chat.chat import (
     letter_ids,
     messages,
 )
-from vouch.models.chat.template_worker import LONGEST
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.engine import Question
+from vouch.models.chat.rendering import LONGEST
+from vouch.models.engine import Question
+from vouch.models.families import family_of
 from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in evaluation mode with its processor. device: where inputs go."""
+
+    model: Any
+    processor: Any
+    device: str
 
 
 @dataclass(frozen=True)
@@ -74,30 +83,42 @@ class Prepared:
 class Needs:
     """What a model asks of its inputs.
 
-    context: most tokens it reads, None if unlimited. image_token: stands where a picture's features go.
-    indicators: tokens around it that stand for more than themselves beside a picture (Ovis 2).
-    separate_decoder: it has a decoder of its own for what it says. qformer_context: most tokens of the text
-    that a Q-Former reads, None where it reads none.
+    context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
+    tokens around an image that belong to it. separate_decoder: the model writes answers with a decoder of
+    their own. reader, reader_context: beginning of the names of the inputs of a second reader of the text,
+    and most tokens that it takes; see vouch/models/families.py.
     """
 
     context: int | None = None
     image_token: int | None = None
     indicators: tuple[int, ...] = ()
     separate_decoder: bool = False
-    qformer_context: int | None = None
+    reader: str = ""
+    reader_context: int | None = None
 
     @classmethod
     def of(cls, config: Any) -> "Needs":
         """Those of a model, by its configuration."""
-        text = config.get_text_config()
+        text, family = config.get_text_config(), family_of(config)
         named = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
         return cls(
             context=getattr(text, "max_position_embeddings", None) or None,
             image_token=next((token for token in named if token is not None), None),
-            indicators=tuple(getattr(config, "visual_indicator_token_ids", ())),
+            indicators=family.indicators(config),
             separate_decoder=bool(text.is_encoder_decoder),
-            qformer_context=getattr(getattr(config, "qformer_config", None), "max_position_embeddings", None),
+            reader=family.reader,
+            reader_context=family.reader_context(config),
         )
+
+    def of_reader(self, name: str) -> bool:
+        """Whether an input is one of the second reader's."""
+        return bool(self.reader) and name.startswith(self.reader)
+
+    def by_token(self, name: str, value: torch.Tensor, tokens: int) -> bool:
+        """Whether an input has a value for each of so many tokens."""
+        # The second reader has tokens of its own; their number can be the prompt's by chance.
+        other = name.startswith(("pixel", "image")) or self.of_reader(name)
+        return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
 _ENDS = 256  # of prompts whose letters' tokens are kept: with most chat templates all prompts end alike
@@ -181,7 +202,9 @@ class Preparer:
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
         tokens, text = self._as_written(rendered, inputs)
-        by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
+        by_token = {
+            name: value for name, value in inputs.items() if self.needs.by_token(name, value, len(tokens))
+        }
         shown = {name: value for name, value in inputs.items() if name not in by_token}
         if len(question.pictures) > 1 and not self._sees_all:
             raise UserError(
@@ -246,7 +269,7 @@ class Preparer:
     def _check_length(self, one: Prepared) -> None:
         question, tokens, context = one.question, len(one.ids), self.needs.context
         answer = max([1, question.max_tokens if question.decodings else 0, *map(len, one.options)])
-        most, given = self.needs.qformer_context, one.shown.get("qformer_input_ids")
+        most, given = self.needs.reader_context, one.shown.get(f"{self.needs.reader}_input_ids")
         if context is not None and tokens + answer > context:
             problem = f"{tokens} tokens and an answer of {answer} exceed the {context} that the model"
         elif most is not None and given is not None and given.shape[1] >= most:  # one place is for padding
@@ -302,7 +325,7 @@ class Preparer:
             )
         if not self.needs.separate_decoder and length < len(ids):
             for name, value in list(inputs.items()):
-                inputs[name] = value[:, :length] if _by_token(name, value, len(ids)) else value
+                inputs[name] = value[:, :length] if self.needs.by_token(name, value, len(ids)) else value
             ids = ids[:length]
         return ids, self._end(text, own)
 
@@ -395,8 +418,3 @@ def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
     """What a model wants beside each of so many tokens: the last ones are text, all alike."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)
-
-
-def _by_token(name: str, value: torch.Tensor, tokens: int) -> bool:
-    # A Q-Former reads tokens of its own; their number can be the prompt's by chance.
-    return not name.startswith(("pixel", "image", "qformer")) and value.ndim >= 2 and value.shape[1] == tokens

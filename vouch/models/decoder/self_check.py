@@ -9,23 +9,24 @@ than rounding explains is not used. The choice depends on the model, never on da
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 import torch
 from PIL import Image
+from psutil import virtual_memory
 
 from vouch.models.decoder.decoding import Continued
 from vouch.models.decoder.passes import Forward, State
 from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.rows import MODES, Job, Mode, Unsupported, jobs
-from vouch.models.loading.loading import in_float32
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.out_of_memory import out_of_memory
@@ -135,6 +136,49 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
             if not out_of_memory(error):
                 raise
     raise UserError(f"no memory left on {forward.device} for a few short prompts; choose another device")
+
+
+_SPARE = 2  # so many times the memory that float32 weights take must be free
+
+
+@contextmanager
+def in_float32(model: Any) -> Iterator[bool]:
+    """Raises all weights to float32 in place, afterwards every tensor is what it was, bit for bit.
+
+    Gives False, and changes nothing, where memory does not allow it.
+    """
+    tensors = chain(model.parameters(), model.buffers())
+    coarse = [one for one in tensors if one.is_floating_point() and one.element_size() < 4]
+    before = [one.dtype for one in coarse]
+    raised = _fits(coarse)
+    try:
+        try:
+            for one in coarse if raised else ():
+                one.data = one.data.float()
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            raised = False
+            _to(coarse, before)
+        yield raised
+    finally:
+        _to(coarse, before)
+
+
+def _to(tensors: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]) -> None:
+    for one, dtype in zip(tensors, dtypes, strict=True):
+        one.data = one.data.to(dtype)
+
+
+def _fits(tensors: Sequence[torch.Tensor]) -> bool:
+    more = Counter[torch.device]()
+    for one in tensors:
+        more[one.device] += one.numel() * (4 - one.element_size())
+    return not any(one.is_meta for one in tensors) and all(
+        _SPARE * size
+        <= (torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else virtual_memory().available)
+        for device, size in more.items()
+    )
 
 
 class _Check:

@@ -17,10 +17,17 @@ import transformers
 from PIL import Image
 
 from vouch.models.encoders.config import Pictures, Texts
-from vouch.models.encoders.similarity import Encoded, encoded
-from vouch.models.encoders.vectors import Encoder, Vectors
-from vouch.models.loading.boundary import check_tokenizer, foreign, opening
-from vouch.models.loading.loading import LOCAL, image_processor, load_weights, pinned_folder, prepare_device
+from vouch.models.encoders.vectors import Encoded, Encoder, Vectors, encoded
+from vouch.models.loading import (
+    LOCAL,
+    foreign,
+    image_processor,
+    load_weights,
+    opening,
+    pinned_folder,
+    prepare_device,
+)
+from vouch.models.tokenizer_check import check_tokenizer
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, read_json
 
@@ -180,5 +187,6 @@ def _loaded(pin: Pin, config: Pictures | Texts) -> tuple[Path, str, Any]:
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)
     with opening(folder, WHAT, ADVICE):
-        model = load_weights(transformers.AutoModel, folder, pin.dtype, device, unread=UNREAD)
-        return folder, device, model.to(device)
+        auto = transformers.AutoModel
+        model, device = load_weights(auto, folder, pin.dtype, config.device, device, unread=UNREAD)
+    return folder, device, model

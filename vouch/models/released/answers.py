@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from vouch.models.released.files import INDEX, Answers, answer_files, form_of, relative
-from vouch.models.released.forms import Rows
-from vouch.models.released.samples import Sample, read_samples
+from vouch.models.released.logits import Rows, parse_parquet, parse_pickle
+from vouch.models.released.samples import HARNESSES, Sample, read_samples
+from vouch.models.released.tables import table_samples
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import RESPONSES, Pin, file_digest
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
@@ -211,7 +212,9 @@ def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]
         yield own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT
 
 
-_OF = {"key": "logs of samples and tables", "filter": "logs of samples", "text": "tables"}
+_CALLED = {"samples": "logs of samples", "table": "tables"}
+_SETTINGS = {"key": ("samples", "table"), "filter": ("samples",), "text": ("table",)}
+"""Settings of answers.yaml, and what the files hold that they are for."""
 
 
 def write_released(pin: Pin, dataset: str) -> int:
@@ -244,26 +247,26 @@ def _answers(
     answers: Answers, data: bytes, dataset: str, model: str
 ) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
     """The letters table, and rows of the others by output."""
-    where, form = str(answers.path), form_of(answers.path, answers.form)
+    where, (name, form) = str(answers.path), form_of(answers.path, answers.form)
     prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
     empty = RESPONSES[LETTERS].table.schema.empty_table()
-    log, texts = hasattr(form, "responses"), hasattr(form, "samples")
-    given = {"key": log or texts, "filter": log, "text": texts}
-    for name, fits in given.items():
-        if getattr(answers, name) and not fits:
-            raise UserError(f"{where}: {name} is for {_OF[name]} only; leave it out of {INDEX}")
-    if log or texts:
-        items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
-        if log:
-            samples = read_samples(data, where, form, answers.key, answers.filter)
-        else:
-            samples = form.samples(data, where, model, answers.key, answers.text)
-        keyed = texts or answers.key is not None
-        pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
-        if any(sample.choices for sample in samples):
-            return empty, {LIKELIHOOD: likelihood_rows(pairs)}
-        return empty, {TEXT: text_rows(pairs)}
-    return letters(form.parse(data, where), prompts, empty.schema, where, dataset), {}
+    for setting, kinds in _SETTINGS.items():
+        if getattr(answers, setting) and form.holds not in kinds:
+            known = " and ".join(_CALLED[kind] for kind in kinds)
+            raise UserError(f"{where}: {setting} is for {known} only; leave it out of {INDEX}")
+    if form.holds == "logits":
+        parse = parse_parquet if name == "parquet" else parse_pickle
+        return letters(parse(data, where), prompts, empty.schema, where, dataset), {}
+    items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
+    if form.holds == "samples":
+        samples = read_samples(data, where, HARNESSES[name], answers.key, answers.filter)
+    else:
+        samples = table_samples(data, where, model, answers.key, answers.text)
+    keyed = form.holds == "table" or answers.key is not None
+    pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
+    if any(sample.choices for sample in samples):
+        return empty, {LIKELIHOOD: likelihood_rows(pairs)}
+    return empty, {TEXT: text_rows(pairs)}
 
 
 def _read(path: Path, digest: str | None, model: str) -> bytes:

@@ -10,16 +10,13 @@ Three layouts, the first that is there:
 Names of others count by their slug: `Yi-VL-6B` is yi_vl_6b.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from vouch.models.released import forms
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
@@ -30,10 +27,28 @@ INDEX = "answers.yaml"
 MAX_BYTES = 256 * 2**20
 
 
+@dataclass(frozen=True)
+class Form:
+    """What a file of released answers holds, and the endings of its name that say so."""
+
+    holds: Literal["logits", "samples", "table"]
+    suffixes: tuple[str, ...]
+
+
+FORMS = {
+    "lm_eval": Form("samples", (".jsonl", ".gz")),
+    "lmms_eval": Form("samples", (".jsonl", ".gz")),
+    "parquet": Form("logits", (".parquet",)),
+    "pickle": Form("logits", (".pkl", ".pickle")),
+    "table": Form("table", (".csv", ".tsv", ".xlsx")),
+}
+"""By name; read by the file of vouch/models/released that is named after what it holds."""
+
+
 class Answers(BaseModel):
     """One file of answers. file: its path, in answers.yaml from that folder on.
 
-    form: a file of vouch/models/released/forms where the suffix does not tell it. Of logs of samples, key:
+    form: a file of vouch/models/released/logits where the suffix does not tell it. Of logs of samples, key:
     the field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several
     filters. Of tables, key and text: the columns of ids and answers, `id` and `text` by default.
     """
@@ -108,14 +123,13 @@ def relative(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path != folder else path.name
 
 
-def form_of(path: Path, name: str | None = None) -> ModuleType:
-    """The file form of that name, or the one that the suffix stands for. Raises UserError."""
-    modules = file_forms()
+def form_of(path: Path, name: str | None = None) -> tuple[str, Form]:
+    """The form of that name, or the one that the suffix stands for, by name. Raises UserError."""
     if name is not None:
-        if name not in modules:
-            raise UserError(f"{path}: unknown form {name:.60}; {did_you_mean(name, list(modules))}")
-        return modules[name]
-    fitting = [form for form, module in modules.items() if path.suffix in module.SUFFIXES]
+        if name not in FORMS:
+            raise UserError(f"{path}: unknown form {name:.60}; {did_you_mean(name, list(FORMS))}")
+        return name, FORMS[name]
+    fitting = [form for form, known in FORMS.items() if path.suffix in known.suffixes]
     if len(fitting) > 1:
         raise UserError(
             f"{path}: {' and '.join(fitting)} write such files; say which in {INDEX} beside it, e.g. "
@@ -124,17 +138,11 @@ def form_of(path: Path, name: str | None = None) -> ModuleType:
     if not fitting:
         suffix = path.suffix or "nothing"
         raise UserError(f"{path}: files ending in {suffix} are not read; valid: {', '.join(_suffixes())}")
-    return modules[fitting[0]]
-
-
-def file_forms() -> dict[str, ModuleType]:
-    """Every file form by its name."""
-    names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
-    return {name: importlib.import_module(f"{forms.__name__}.{name}") for name in names}
+    return fitting[0], FORMS[fitting[0]]
 
 
 def _suffixes() -> list[str]:
-    return sorted({suffix for module in file_forms().values() for suffix in module.SUFFIXES})
+    return sorted({suffix for form in FORMS.values() for suffix in form.suffixes})
 
 
 def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:

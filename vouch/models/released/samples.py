@@ -1,23 +1,24 @@
-"""Logs of samples in memory: what lm-evaluation-harness and lmms-eval write with --log_samples.
+"""Logs of samples, as lm-evaluation-harness and lmms-eval write them with --log_samples.
 
-One JSON object a line; early versions wrote a list of them (lm-evaluation-harness to 0.4.2), or one object
-that has it under `logs` (lmms-eval 0.1). A sample is read and judged by itself, and only names and answers of
-it are kept. Samples, the unpacked file and the number of samples are bounded, so a hostile file can at worst
-be refused.
+A log has one JSON object a line, or is gzip of that; early versions wrote a list of objects
+(lm-evaluation-harness to 0.4.2), or one object with that list under `logs` (lmms-eval 0.1). Each sample is
+read and checked by itself, and only its name and its answers are kept. The sizes of a sample, of the unpacked
+file and of the log are bounded, so a hostile file is refused at worst. HARNESSES says what the two do
+differently, in reading and in writing (`vouch publish export`).
 """
 
 import gzip
+import hashlib
 import io
 import json
 import math
 import re
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
-from vouch.models.released.forms import MAX_ROWS, id_text
+from vouch.models.released.logits import MAX_ROWS, id_text
 from vouch.pipeline.errors import UserError
 
 MAX_LINE = 16 * 2**20
@@ -53,7 +54,7 @@ class Sample:
 
 
 def read_samples(
-    data: bytes, where: str, form: ModuleType, key: str | None, chosen: str | None
+    data: bytes, where: str, harness: "Harness", key: str | None, chosen: str | None
 ) -> list[Sample]:
     """The samples of a log: all that have an answer have choices, or all have texts.
 
@@ -74,7 +75,7 @@ def read_samples(
             continue
         if first.setdefault(doc_id, line) != line:
             raise UserError(f"{place}: stands already in {first[doc_id]}; {_one_of(filters)}")
-        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, place, form, key)
+        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, place, harness, key)
         samples.append(sample)
         if sample.choices or sample.text is not None:
             kinds.add(bool(sample.choices))
@@ -257,10 +258,10 @@ def _doc_id(values: Mapping[str, Any], place: str) -> int:
 
 
 def _sample(
-    values: Mapping[str, Any], line: str, doc_id: int, place: str, form: ModuleType, key: str | None
+    values: Mapping[str, Any], line: str, doc_id: int, place: str, harness: "Harness", key: str | None
 ) -> Sample:
     name = str(doc_id) if key is None else id_text(_field(values, key, place), f"{place}: {key}")
-    given = form.responses(values)
+    given = harness.responses(values)
     if given is None and not any(name in values for name in ("resps", "filtered_resps")):
         raise UserError(f"{place}: has no responses; write the log with --log_samples")
     answers = [_only(request, place) for request in (given if isinstance(given, list) else [given])]
@@ -338,3 +339,105 @@ def sound(text: str, place: str) -> str:
     except UnicodeEncodeError:
         raise UserError(f"{place}: its text holds half a surrogate pair; correct the line") from None
     return text
+
+
+@dataclass(frozen=True)
+class Record:
+    """doc: what is known of the question. context: the prompt's text.
+
+    Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
+    `continuations` is empty and `answers` holds the one generated text.
+    """
+
+    doc_id: int
+    doc: Mapping[str, Any]
+    target: str
+    context: str
+    continuations: tuple[str, ...]
+    answers: tuple[float | str, ...]
+    metrics: Mapping[str, float]
+
+    @property
+    def requests(self) -> list[tuple[Any, ...]]:
+        """The arguments of each request: context and continuation, or context and how to generate."""
+        if not self.continuations:
+            return [(self.context, {"do_sample": False, "temperature": 0, "until": []})]
+        return [(self.context, continuation) for continuation in self.continuations]
+
+    @property
+    def responses(self) -> list[Any]:
+        """Each request's first response: [log-likelihood, is greedy] in texts, or the text itself.
+
+        Greedy is unknown and reads False.
+        """
+        return [answer if isinstance(answer, str) else [repr(answer), "False"] for answer in self.answers]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of the doc as JSON, of the context and of the target, as both harnesses write them."""
+        doc = json.dumps(self.doc, indent=2, ensure_ascii=False)
+        texts = {"doc_hash": doc, "prompt_hash": self.context, "target_hash": self.target}
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A program that writes logs of samples.
+
+    responses: of a line's object, the responses to every request, before any filter.
+    sample: the object of one line for a Record.
+    """
+
+    responses: Callable[[Mapping[str, Any]], Any]
+    sample: Callable[[Record], dict[str, Any]]
+
+
+def _lm_eval_responses(sample: Mapping[str, Any]) -> Any:
+    """The responses to every request, before any filter."""
+    return sample.get("resps")
+
+
+def _lm_eval_sample(record: Record) -> dict[str, Any]:
+    """The object of one line."""
+    arguments = {
+        f"gen_args_{number}": {f"arg_{place}": value for place, value in enumerate(request)}
+        for number, request in enumerate(record.requests)
+    }
+    return {
+        "doc_id": record.doc_id,
+        "doc": dict(record.doc),
+        "target": record.target,
+        "arguments": arguments,
+        "resps": [[response] for response in record.responses],
+        "filtered_resps": record.responses,
+        "filter": "none",
+        "metrics": list(record.metrics),
+        **record.hashes,
+        **record.metrics,
+    }
+
+
+def _lmms_eval_responses(sample: Mapping[str, Any]) -> Any:
+    """The responses to every request."""
+    return sample["resps"] if "resps" in sample else sample.get("filtered_resps")
+
+
+def _lmms_eval_sample(record: Record) -> dict[str, Any]:
+    """The object of one line."""
+    return {
+        "doc_id": record.doc_id,
+        "doc": dict(record.doc),
+        "target": record.target,
+        "resps": [[response] for response in record.responses],
+        "filtered_resps": record.responses,
+        **record.hashes,
+        **record.metrics,
+        **({"score": record.metrics["acc"]} if "acc" in record.metrics else {}),
+        "input": record.context,
+    }
+
+
+HARNESSES = {
+    "lm_eval": Harness(_lm_eval_responses, _lm_eval_sample),
+    "lmms_eval": Harness(_lmms_eval_responses, _lmms_eval_sample),
+}

@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from vouch.models.requests.dataset_requests import DatasetRequests, rounds
-from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
+from vouch.models.engine import Answered, Engine, Pack, Refusal
+from vouch.models.requests import DatasetRequests, rounds
 from vouch.models.server.client import MAX_BODY, error_message
 from vouch.models.server.completions import (
     BadAnswer,

@@ -29,7 +29,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
+from vouch.models.engine import LetterAnswer, Refusal, TextAnswer
 from vouch.tables.answered import Reasoning
 from vouch.tables.thoughts import Parts, apart
 

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import io
 import math
+import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,9 +18,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vouch.models.chat import chat
-from vouch.models.requests.engine import (
+from vouch.models.config import Config
+from vouch.models.engine import (
     Answered,
     Decoding,
+    Engine,
     LetterAnswer,
     LikelihoodAnswer,
     Pack,
@@ -31,9 +34,9 @@ from vouch.models.requests.engine import (
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
-from vouch.models.server.settings import OPENAI, Settings
+from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import Reasoning
+from vouch.tables.answered import Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 if TYPE_CHECKING:
@@ -246,8 +249,18 @@ NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another 
 THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
 
 
+def load(pin: Pin, config: Config) -> Engine:
+    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    if not pin.source.url or not pin.source.name:
+        raise UserError(
+            f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
+        )
+    settings = read_settings(pin.model, pin.source.url, os.environ)
+    return ServerEngine(pin.source.url, pin.source.name, settings, pin.reasoning, pin.template_kwargs)
+
+
 class ServerEngine:
-    """A server as an Engine (vouch/models/requests/engine.py)."""
+    """A server as an Engine (vouch/models/engine.py)."""
 
     device = "server"
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from vouch.images import opening
 from vouch.images.opening import LruCache, prefetch
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_file
-from vouch.models.requests.packs import KeyedPack, Keys, Member, PromptTable, groups
-from vouch.models.requests.work_cache import ROOT, WorkCache, remembered, to_remember
+from vouch.models.config import Config
+from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
+from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
+from vouch.models.work_cache import ROOT, WorkCache, remembered, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
 from vouch.tables.answered import RESPONSES, Pin
@@ -195,10 +195,10 @@ class Session:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
         self._pin = pin
-        self._engine_file = engine_file(pin.engine)
-        revisions = [self._engine_file.REVISION, opening.REVISION]
+        self._kind = engine_kind(pin.engine)
+        revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
-        self._settings = {name: getattr(config, name) for name in self._engine_file.SETTINGS}
+        self._settings = {name: getattr(config, name) for name in self._kind.settings}
         on_cpu = config.device in ("auto", "cpu")  # what asks again must be able to do better
         self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
         """Devices whose answers are not used: a CPU that chose its own kernels."""
@@ -209,7 +209,7 @@ class Session:
         """The loaded model. Raises UserError."""
         if self.config.reproducible == "off":
             free_torch()
-        return self._engine_file.load(self._pin, self.config)
+        return self._kind.load(self._pin, self.config)
 
     def keys(self, dataset: str) -> Keys:
         """Of its answers to a dataset."""

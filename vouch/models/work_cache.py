@@ -30,7 +30,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.models.requests.engine import Answered, Decoding
+from vouch.models.engine import Answered, Decoding
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.locks import locked

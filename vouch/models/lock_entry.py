@@ -140,7 +140,7 @@ class LockEntry(_Entry):
     """Where a model comes from and how it is read.
 
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
-    engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, where
+    engine: one of ENGINES in vouch/models/engine.py. template: file in vouch/models/chat/templates, where
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
     those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
     whose letter is read, for a model that says something else first, where the prompt gives no beginning.

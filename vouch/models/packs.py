@@ -21,8 +21,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Decoding
+from vouch.models.config import Config
+from vouch.models.engine import Decoding
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
 
 Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it

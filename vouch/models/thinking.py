@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal, TextAnswer
+from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, TextAnswer
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import TEXT
 

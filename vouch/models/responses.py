@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.models.requests.dataset_requests import WINDOW, DatasetRequests, Questions
-from vouch.models.requests.engine import Refusal
-from vouch.models.requests.packs import Member
-from vouch.models.requests.work_cache import answers_of, refused, remembered, rows_of, to_remember
+from vouch.models.engine import Refusal
+from vouch.models.packs import Member
+from vouch.models.requests import WINDOW, DatasetRequests, Questions
+from vouch.models.work_cache import answers_of, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on
 from vouch.tables.answered import RESPONSES, schema
