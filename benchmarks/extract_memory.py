@@ -41,7 +41,7 @@ def questions(rng: random.Random, count: int, words: int) -> list[Question]:
     """`count` questions about one new picture."""
     picture = Image.frombytes("RGB", (SIDE, SIDE), rng.randbytes(3 * SIDE * SIDE))
     return [
-        Question(str(rng.random()), None, sentence(rng, words), marks=MARKS, pictures=(picture,))
+        Question(str(rng.random()), None, sentence(rng, words), labels=MARKS, images=(picture,))
         for _ in range(count)
     ]
 

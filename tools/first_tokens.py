@@ -40,7 +40,7 @@ def first_tokens(engine: Engine, asked: Sequence[tuple[Question, Sequence[int]]]
     correct = {one.id: answers for one, answers in asked}
     told = {one.question: one.answer for one in engine.answer(Pack(LETTERS, [one]) for one in begun)}
     read = {name: one for name, one in told.items() if isinstance(one, LetterAnswer)}
-    spoken = [replace(one, marks=(), max_tokens=1, decodings=(Decoding(),)) for one in begun]
+    spoken = [replace(one, labels=(), max_tokens=1, decodings=(Decoding(),)) for one in begun]
     texts = [one.answer for one in engine.answer(Pack(TEXT, [one]) for one in spoken)]
     return Found(
         [one.letter_mass or 0.0 for one in read.values()],
@@ -73,7 +73,7 @@ def questions(dataset: str, count: int) -> Iterator[tuple[Question, Sequence[int
     for _, row in zip(range(count), fitting, strict=False):
         shown = tuple(opening.render(recipe, images.read) for recipe in row["pictures"])
         given = {"system": row["system"], "text": row["text"], "response": row["response"]}
-        yield Question(row["id"], **given, marks=tuple(row["marks"]), pictures=shown), row["answers"]
+        yield Question(row["id"], **given, labels=tuple(row["marks"]), images=shown), row["answers"]
 
 
 def main() -> None:

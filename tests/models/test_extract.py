@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tests.models.project import DATASET, MODEL, Project, letters_table, picture, prompt, quiz
+from tests.models.project import DATASET, MODEL, Project, image, letters_table, prompt, quiz
 from tests.refusals import refused
 from vouch.images import opening
 from vouch.models.config import Config
@@ -189,7 +189,7 @@ def test_what_is_sampled_is_limited_to_cells_and_variations(project: Project) ->
 
 
 def test_a_pack_half_known_gives_the_same_bits(project: Project) -> None:
-    prompts, images = quiz(30, pictures=1, outputs=(LETTERS, LIKELIHOOD))
+    prompts, images = quiz(30, images=1, outputs=(LETTERS, LIKELIHOOD))
     for number, row in enumerate(prompts):
         row |= {"item": "q", "id": f"q/original/{number}"}
     project.ask(prompts, images)
@@ -260,7 +260,7 @@ def test_bad_inputs_are_one_line(project: Project) -> None:
 
 
 def test_nothing_to_ask(project: Project) -> None:
-    project.ask([prompt("p/original", "what", [picture(1)], outputs=())], [picture(1)])
+    project.ask([prompt("p/original", "what", [image(1)], outputs=())], [image(1)])
     assert counts(project.extract()) == (0, 0)
     assert [project.rows(output) for output in OUTPUTS] == [[], [], []]
 

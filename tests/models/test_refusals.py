@@ -15,7 +15,7 @@ from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
-BROKEN = b"not a picture"
+BROKEN = b"not an image"
 
 
 class Busy:

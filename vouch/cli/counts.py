@@ -323,7 +323,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.picture_tokens(*PICTURE))
+    read = requests * (TEXT_TOKENS + prices.image_tokens(*PICTURE))
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 

@@ -39,7 +39,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Question:
-    """One prompt, its placeholders filled and its pictures rendered. id: of the prompt; it changes no answer.
+    """One prompt, its placeholders filled and its images rendered. id: of the prompt; it changes no answer.
 
     turns: earlier (question, answer) pairs. thought: what the model said before its answer, the end of the
     thought included. response: how the answer begins. marks: letters to read. options: texts to score.
@@ -53,9 +53,9 @@ class Question:
     turns: Sequence[tuple[str, str]] = ()
     thought: str = ""
     response: str | None = None
-    marks: Sequence[str] = ()
+    labels: Sequence[str] = ()
     options: Sequence[str] = ()
-    pictures: Sequence["Image"] = ()
+    images: Sequence["Image"] = ()
     max_tokens: int = 0
     decodings: Sequence[Decoding] = ()
     stop: str = ""

@@ -37,11 +37,15 @@ def pinned_folder(pin: Pin) -> Path:
     """The model's folder, every file compared with its pin. Raises UserError where one differs, or
     where a file beside them would be loaded."""
     folder = _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
-    found = folder_digests(folder)
-    for name in sorted({*found, *pin.files}):
-        if found.get(name) != pin.files.get(name):
+    digests = folder_digests(folder)
+    for name in sorted({*digests, *pin.files}):
+        if digests.get(name) != pin.files.get(name):
             problem = (
-                "missing" if name not in found else "not as pinned" if name in pin.files else "not in the pin"
+                "missing"
+                if name not in digests
+                else "not as pinned"
+                if name in pin.files
+                else "not in the pin"
             )
             raise UserError(
                 f"{folder / name}: {problem}; restore the folder, or pin what it holds now with "
@@ -136,7 +140,7 @@ def load_weights(
 
 
 def image_processor(folder: Path, settings: Mapping[str, Any]) -> Any:
-    """The image processor of a model folder. Where torchvision is installed it would resize pictures
+    """The image processor of a model folder. Where torchvision is installed it would resize images
     differently: Pillow does it everywhere, but for the few classes that have no Pillow variant.
 
     settings: `processor` of models.lock, by transformers' own names, over what the folder says. Raises
@@ -186,10 +190,10 @@ def foreign(folder: Path, what: str, advice: str) -> Iterator[None]:
     except BaseException as error:
         if not raised_for_us(error):
             raise
-        raise UserError(f"{folder}: {_said(error, what, advice)}") from error
+        raise UserError(f"{folder}: {_explained(error, what, advice)}") from error
 
 
-def _said(error: BaseException, what: str, advice: str) -> str:
+def _explained(error: BaseException, what: str, advice: str) -> str:
     why = reason(error)
     if out_of_memory(error) or without_threads(error):
         return (
@@ -220,7 +224,7 @@ def _without_torchvision(why: str) -> str | None:
 def opening(folder: Path, what: str, advice: str) -> Iterator[None]:
     """`foreign` for loading a model and its first pass: a folder gets the memory that its weights explain.
 
-    A setting may ask for any width, picture or default; MemoryError is better than a machine that swaps.
+    A setting may ask for any width, image or default; MemoryError is better than a machine that swaps.
     """
     weights = sum(path.stat().st_size for path in folder.glob(f"*{WEIGHT_SUFFIX}") if path.is_file())
     with foreign(folder, what, advice), _bounded(A_BYTE * weights + SPARE):

@@ -144,7 +144,7 @@ class Keys:
         contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
         pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
         if output != TEXT:
-            members = [Member(prompt, (_digest([pack, place]),)) for place, prompt in enumerate(prompts)]
+            members = [Member(prompt, (_digest([pack, index]),)) for index, prompt in enumerate(prompts)]
             return KeyedPack(output, tuple(members))
         decodings = tuple(self._decodings(pack, prompts[0]["variation"]))
         keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)

@@ -71,10 +71,10 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         info = api.model_info(repo, revision=revision, files_metadata=True)
         commit = str(info.sha)
         head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
-        found = {file.rfilename: file for file in info.siblings or ()}
-        names = sorted(name for name in found if is_loaded(name))
-        _check_names(repo, list(found), names)
-        known = {name: str(found[name].lfs.sha256) for name in names if found[name].lfs}
+        listed = {file.rfilename: file for file in info.siblings or ()}
+        names = sorted(name for name in listed if is_loaded(name))
+        _check_names(repo, list(listed), names)
+        known = {name: str(listed[name].lfs.sha256) for name in names if listed[name].lfs}
         read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
         local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
         config = read_json(local["config.json"])
@@ -114,12 +114,12 @@ def check_model_type(config: Mapping[str, Any], where: str) -> None:
 
         raise UserError(
             f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
-            "for pictures and text, or for text; take a converted version of the model (often named -hf)"
+            "for images and text, or for text; take a converted version of the model (often named -hf)"
         )
 
 
-def _check_names(repo: str, found: list[str], names: list[str]) -> None:
-    pickled = [name for name in found if name.endswith(PICKLED)]
+def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
+    pickled = [name for name in listed if name.endswith(PICKLED)]
     check_weights([*names, *pickled], repo, "take a repository with")
     if "config.json" not in names:
         raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
@@ -274,8 +274,8 @@ def check_weights(names: Sequence[str], where: str, advice: str) -> None:
 
 
 def has_class(config: Mapping[str, Any]) -> bool:
-    """Whether transformers has a class of its own for a config.json: one that answers questions on pictures,
-    that writes text (a rewriter of questions), or that encodes texts, or pictures and texts."""
+    """Whether transformers has a class of its own for a config.json: one that answers questions on images,
+    that writes text (a rewriter of questions), or that encodes texts, or images and texts."""
     from transformers.models.auto import modeling_auto as known
 
     return any(
@@ -367,12 +367,12 @@ def _shapes(path: Path) -> list[list[int]]:
         raise UserError(f"{path}: damaged or cut short ({error!s:.100}); fetch the model anew") from None
 
 
-def check_arrived(found: Mapping[str, str], folder: Path) -> None:
+def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
     """Raises UserError where a file of a hub's commit is not what the hub announced.
 
     The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
     """
-    for name, digest in found.items():
+    for name, digest in digests.items():
         announced = (folder / name).resolve().name
         if len(announced) == len(digest) and announced != digest:
             raise UserError(
@@ -385,7 +385,7 @@ def check_claims(path: Path, tensors: int, longest: int) -> None:
     """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
     of them has: a library would build all of it before it looks. longest: side of the weights.
 
-    Nor may a list be so long that going through it for every picture takes minutes.
+    Nor may a list be so long that going through it for every image takes minutes.
     """
     for key, value in _entries(read_json(path)):
         if isinstance(value, list) and len(value) > ENTRIES:
@@ -405,15 +405,15 @@ def check_claims(path: Path, tensors: int, longest: int) -> None:
                 )
 
 
-def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder: Path) -> None:
+def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folder: Path) -> None:
     """Raises UserError where a file has not the digest that models.lock gives for it."""
     for name, digest in expected.items():
-        if name not in found:
+        if name not in digests:
             raise UserError(
                 f"{folder}: has no {name}, for which models.lock gives a digest; correct one of them"
             )
-        if found[name] != digest:
+        if digests[name] != digest:
             raise UserError(
-                f"{folder / name}: SHA-256 is {found[name]}, models.lock says {digest}; "
+                f"{folder / name}: SHA-256 is {digests[name]}, models.lock says {digest}; "
                 "fetch the file anew, or correct models.lock if the change is wanted"
             )

@@ -1,4 +1,4 @@
-"""Sends packs with rendered pictures to an engine, and finds the key of each answer.
+"""Sends packs with rendered images to an engine, and finds the key of each answer.
 
 The requests of one dataset to one model, answered through the work cache.
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-AHEAD = 16  # packs whose pictures are rendered before they are used
-HELD = 8  # pictures kept for the packs that follow, which often show the same
-_NO_MEMORY = Refusal("no memory left to decode its pictures", transient=True)
+AHEAD = 16  # packs whose images are rendered before they are used
+HELD = 8  # images kept for the packs that follow, which often show the same
+_NO_MEMORY = Refusal("no memory left to decode its images", transient=True)
 _NOTHING_CAME = Refusal("the engine gave no answer", transient=True)
 
 
@@ -47,7 +47,7 @@ _Slots = dict[Decoding | None, Slot]  # of one question, by decoding
 class Questions:
     """Requests what is not known yet from an engine.
 
-    caches: keys of known answers, by output. read: encoded bytes of a picture's digest. decoded_bytes: what
+    caches: keys of known answers, by output. read: encoded bytes of an image's digest. decoded_bytes: what
     its pixels will take in memory.
     """
 
@@ -62,7 +62,7 @@ class Questions:
         self._decoded_bytes = decoded_bytes
         self._waiting: dict[str, _Slots] = {}
         self._asked: set[bytes] = set()
-        self._refused: list[tuple[Answered, list[Slot]]] = []  # of pictures that cannot be shown
+        self._refused: list[tuple[Answered, list[Slot]]] = []  # of images that cannot be shown
         self._rendered: LruCache[Image] = LruCache(HELD, opening.weight)
         self._digests: LruCache[str] = LruCache(HELD)
 
@@ -96,7 +96,7 @@ class Questions:
     def _unknown(
         self, wanted: Iterable[KeyedPack]
     ) -> Iterator[tuple[KeyedPack, set[bytes], dict[str, bytes]]]:
-        """Packs with unknown answers, the keys of these, and the bytes of the pictures by digest."""
+        """Packs with unknown answers, the keys of these, and the bytes of the images by digest."""
         for pack in wanted:
             cache = self._caches[pack.output]
             keys = {key for member in pack.members for key in member.keys}
@@ -112,7 +112,7 @@ class Questions:
     ) -> tuple[Pack, dict[str, _Slots], list[tuple[Answered, list[Slot]]]]:
         """The pack ready for an engine, the slots of each question, and what cannot be shown.
 
-        Renders pictures; runs in a worker thread.
+        Renders images; runs in a worker thread.
         """
         pack, unknown, images = work
         questions: list[Question] = []
@@ -125,7 +125,7 @@ class Questions:
                 if key in unknown
             }
             try:
-                shown, pixels = self._pictures(member.prompt["pictures"] or (), images)
+                shown, pixels = self._render_images(member.prompt["pictures"] or (), images)
             except (opening.Undecodable, MemoryError) as error:
                 refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
                 answered = Answered(member.prompt["id"], refusal)
@@ -140,27 +140,29 @@ class Questions:
             questions.append(question)
         return Pack(pack.output, questions), slots, refused
 
-    def _pictures(self, recipes: Sequence[Any], images: Mapping[str, bytes]) -> tuple[list["Image"], str]:
-        """Pictures and the digest of their pixels, each made once for the packs that show it."""
+    def _render_images(
+        self, recipes: Sequence[Any], images: Mapping[str, bytes]
+    ) -> tuple[list["Image"], str]:
+        """Images and the digest of their pixels, each made once for the packs that show it."""
         names = tuple(map(str, recipes))
 
-        def rendered(place: int) -> "Image":
-            return opening.render(recipes[place], images.__getitem__)
+        def rendered(index: int) -> "Image":
+            return opening.render(recipes[index], images.__getitem__)
 
-        shown = [self._rendered.get(name, partial(rendered, place)) for place, name in enumerate(names)]
+        shown = [self._rendered.get(name, partial(rendered, index)) for index, name in enumerate(names)]
         return shown, self._digests.get(names, lambda: opening.pixel_digest(shown))
 
     def _slots(self, answered: Answered) -> list[Slot]:
         slots = self._waiting.get(answered.question, {})
         if isinstance(answered.answer, Refusal) and answered.decoding is None:
-            found = list(slots.values())
+            answered_slots = list(slots.values())
             slots.clear()
         else:
             slot = slots.pop(answered.decoding, None)
-            found = [slot] if slot else []
+            answered_slots = [slot] if slot else []
         if not slots:
             self._waiting.pop(answered.question, None)
-        return found
+        return answered_slots
 
 
 def _question(
@@ -173,9 +175,9 @@ def _question(
         text=prompt["text"],
         turns=tuple((turn["question"], turn["answer"]) for turn in prompt["turns"] or ()),
         response=prompt["response"],
-        marks=tuple(prompt["marks"]) if output == LETTERS else (),
+        labels=tuple(prompt["marks"]) if output == LETTERS else (),
         options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
-        pictures=tuple(shown),
+        images=tuple(shown),
         max_tokens=prompt["max_tokens"],
         decodings=decodings,
         known=known,
@@ -249,9 +251,9 @@ class DatasetRequests:
         window: list[tuple[str, Member]] = []
         size = 0
         for group in self._groups():
-            found = [(pack.output, member) for pack in group for member in pack.members]
-            window += sorted(found, key=lambda one: int(one[1].prompt["row"]))
-            size += sum(max(1, len(member.keys)) for _, member in found)
+            members = [(pack.output, member) for pack in group for member in pack.members]
+            window += sorted(members, key=lambda one: int(one[1].prompt["row"]))
+            size += sum(max(1, len(member.keys)) for _, member in members)
             if size >= WINDOW:
                 yield window
                 window, size = [], 0
@@ -348,13 +350,13 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
                 "it again to ask for them, all others are kept"
             )
         asked, count, damaged = asked + one.kept, one.wanted, damaged | one.damaged
-    found: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
+    measures: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
     if asked:
         engine = dataset.model.engine
-        found["engine"] = {"device": computed_on(engine.device), **engine.notes}
+        measures["engine"] = {"device": computed_on(engine.device), **engine.notes}
     if damaged:
-        found["damaged_shards"] = sorted(damaged)
-    return found
+        measures["damaged_shards"] = sorted(damaged)
+    return measures
 
 
 def _ask(

@@ -69,10 +69,10 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
     for window in dataset.windows():
         for output in OUTPUTS:
             members = [member for what, member in window if what == output]
-            found = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
+            answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
             for member in members:
                 if member.problem is None:
-                    yield output, member, [next(found) for _ in member.keys]
+                    yield output, member, [next(answers) for _ in member.keys]
                 else:
                     yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
 

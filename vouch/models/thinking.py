@@ -51,9 +51,9 @@ class Thinking:
             again = [one for pack in window for one in self._after(pack, thoughts, refused, asked)]
             yield from refused
             for one in self._engine.answer(again):
-                told = asked[one.question]
-                answer = replace(one.answer, reasoning=told.thought)
-                yield replace(one, question=told.question, decoding=told.decoding, answer=answer)
+                request = asked[one.question]
+                answer = replace(one.answer, reasoning=request.thought)
+                yield replace(one, question=request.question, decoding=request.decoding, answer=answer)
             self.notes.update(self._engine.notes, reasoning=self._counts)
 
     def _thoughts(self, packs: Iterable[Pack]) -> _Thoughts:
@@ -66,22 +66,22 @@ class Thinking:
         }
         by_name = {f"thought {number} of {one.id}": key for number, (key, one) in enumerate(wanted.items())}
         asked = (Pack(TEXT, [self._thought(name, wanted[key], key[1])]) for name, key in by_name.items())
-        found: dict[tuple[Hashable, Decoding], TextAnswer | Refusal] = {}
+        thoughts: dict[tuple[Hashable, Decoding], TextAnswer | Refusal] = {}
         for one in self._engine.answer(asked):
             assert isinstance(one.answer, TextAnswer | Refusal)
-            found[by_name[one.question]] = one.answer
-        for thought in found.values():
+            thoughts[by_name[one.question]] = one.answer
+        for thought in thoughts.values():
             if isinstance(thought, TextAnswer):
                 ended = "thoughts" if thought.stopped else "over_budget" if thought.eos is None else "none"
                 self._counts[ended] += 1
-        return found
+        return thoughts
 
     def _thought(self, name: str, question: Question, decoding: Decoding) -> Question:
         return replace(
             question,
             id=name,
             response=None,
-            marks=(),
+            labels=(),
             options=(),
             max_tokens=self._reasoning.tokens,
             decodings=(decoding,),
@@ -109,9 +109,9 @@ class Thinking:
                         )
                     )
                     continue
-                name, (kept, said) = f"{question.id}, {len(asked)}", self._closed(thought)
+                name, (kept, begun) = f"{question.id}, {len(asked)}", self._closed(thought)
                 asked[name] = _Asked(question.id, decoding, kept)
-                again = replace(question, id=name, thought=said)
+                again = replace(question, id=name, thought=begun)
                 if decoding is None:
                     whole.append(again)
                 else:
@@ -132,6 +132,6 @@ _NOTHING = Refusal("the engine gave no thought", transient=True)
 
 
 def _content(question: Question) -> Hashable:
-    """What a thought follows from; pictures by identity, which the packs of an item share."""
-    shown = tuple(map(id, question.pictures))
+    """What a thought follows from; images by identity, which the packs of an item share."""
+    shown = tuple(map(id, question.images))
     return question.system, question.text, tuple(question.turns), shown

@@ -45,23 +45,23 @@ def _try_tokenizer(path: Path) -> None:
     )
     length = len(TEXT)
     try:
-        found = json.loads(tried.stdout)
+        report = json.loads(tried.stdout)
     except ValueError:
         raise UserError(
             f"{path}: needs more than {SECONDS} s or {MEMORY >> 30} GB for a "
             f"text of {length:,} characters; correct tokenizer.json"
         ) from None
-    if "panic" in found:
-        raise UserError(f"{path}: fails at a plain text ({found['panic']}); correct tokenizer.json")
-    if found.get("growth", 0) > GROWTH:
-        raise UserError(f"{path}: replaces a character by {found['growth']:,}; correct tokenizer.json")
+    if "panic" in report:
+        raise UserError(f"{path}: fails at a plain text ({report['panic']}); correct tokenizer.json")
+    if report.get("growth", 0) > GROWTH:
+        raise UserError(f"{path}: replaces a character by {report['growth']:,}; correct tokenizer.json")
     for kind in ("characters", "tokens"):
-        if found.get(kind, 0) > GROWTH * length:
+        if report.get(kind, 0) > GROWTH * length:
             raise UserError(
-                f"{path}: makes {found[kind]:,} {kind} of a text of {length:,}; correct tokenizer.json"
+                f"{path}: makes {report[kind]:,} {kind} of a text of {length:,}; correct tokenizer.json"
             )
-    if found.get("largest", 0) >= LARGEST_ID:
-        raise UserError(f"{path}: has a token with the id {found['largest']:,}; correct tokenizer.json")
+    if report.get("largest", 0) >= LARGEST_ID:
+        raise UserError(f"{path}: has a token with the id {report['largest']:,}; correct tokenizer.json")
 
 
 def _growth(steps: Any) -> int:
@@ -80,19 +80,19 @@ def _main(path: str) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     from tokenizers import Tokenizer
 
-    found: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     try:
         whole = json.loads(Path(path).read_text("utf-8"))
-        found = {"growth": max(_growth(whole.get(part)) for part in ("normalizer", "decoder"))}
+        report = {"growth": max(_growth(whole.get(part)) for part in ("normalizer", "decoder"))}
         del whole
-        if found["growth"] > GROWTH:
-            print(json.dumps(found))
+        if report["growth"] > GROWTH:
+            print(json.dumps(report))
             return
         tokenizer = Tokenizer.from_file(path)
         tokenizer.no_padding()  # as transformers does, which has its own
         tokenizer.no_truncation()
         characters = len(tokenizer.normalizer.normalize_str(TEXT)) if tokenizer.normalizer else len(TEXT)
-        found = {
+        report = {
             "characters": characters,
             "tokens": len(tokenizer.encode(TEXT).ids),
             "largest": max(tokenizer.get_vocab().values(), default=0),
@@ -100,8 +100,8 @@ def _main(path: str) -> None:
     except Exception:  # whoever loads it gets the same, and says so
         pass
     except BaseException as error:  # a panic in Rust, which writes many lines
-        found = {"panic": str(error)[:200]}
-    print(json.dumps(found))
+        report = {"panic": str(error)[:200]}
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 A content-addressed cache of answers, outside every stage output.
 
 A key (see keys.py) covers all that can change an answer: the words and marks of the prompt and of
-those asked in one go with it, its pictures' recipes and source digests, the model's pin (which covers
-the dtype), the settings of the forward pass, the engine's and the pictures' REVISION. It covers no
+those asked in one go with it, its images' recipes and source digests, the model's pin (which covers
+the dtype), the settings of the forward pass, the engine's and the images' REVISION. It covers no
 name of a dataset or prompt, so a prompt that another dataset shares is asked once; and never the code,
 so a comment repeats no work. The kernels of a CPU stand in the answer's `device` instead: when a key is
-looked up nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Pictures enter by
+looked up nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Images enter by
 the digest of their encoded bytes: a run whose answers are all known decodes none.
 
 Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard
@@ -156,8 +156,8 @@ class WorkCache:
         self._index.clear()
         self.damaged.clear()
         columns = ["key", "device"] if self._refused else ["key"]
-        found = self._folder.parent.glob("*/*.parquet")
-        for path in sorted(found, key=lambda path: (path.parent != self._folder, path)):
+        paths = self._folder.parent.glob("*/*.parquet")
+        for path in sorted(paths, key=lambda path: (path.parent != self._folder, path)):
             table = self._read(path, columns)
             if table is None:
                 self.damaged.append(path.name)
@@ -195,17 +195,17 @@ class WorkCache:
         """
         wanted: dict[Path, list[tuple[int, int]]] = {}
         answers: list[dict[str, Any]] = [{} for _ in keys]
-        for place, key in enumerate(keys):
+        for index, key in enumerate(keys):
             if key in self._pending:
-                answers[place] = {name: self._pending[key].get(name) for name in self._schema.names[1:]}
+                answers[index] = {name: self._pending[key].get(name) for name in self._schema.names[1:]}
             else:
                 path, row = self._index[key]
-                wanted.setdefault(path, []).append((place, row))
-        for path, places in sorted(wanted.items()):
+                wanted.setdefault(path, []).append((index, row))
+        for path, wanted_rows in sorted(wanted.items()):
             table = self._shard(path)
-            rows = table.take(pa.array([row for _, row in places])).drop_columns(["key"]).to_pylist()
-            for (place, _), answer in zip(places, rows, strict=True):
-                answers[place] = answer
+            rows = table.take(pa.array([row for _, row in wanted_rows])).drop_columns(["key"]).to_pylist()
+            for (index, _), answer in zip(wanted_rows, rows, strict=True):
+                answers[index] = answer
         return answers
 
     def _whole(self, path: Path) -> pa.Table:
@@ -241,8 +241,8 @@ class WorkCache:
         A second run says that it waits, and gives up with a UserError after `patience` seconds. The
         claim of a killed run ends with its process.
         """
-        said = f"{self._folder}: another run is asking this model; waiting for it"
-        tell = partial(print, said, file=sys.stderr)
+        line = f"{self._folder}: another run is asking this model; waiting for it"
+        tell = partial(print, line, file=sys.stderr)
         with locked(self._folder / ".lock", patience, str(self._folder), "asking this model", tell):
             for leftover in self._folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)

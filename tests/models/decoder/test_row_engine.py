@@ -61,13 +61,13 @@ TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
 
 @dataclass(frozen=True)
 class Kind:
-    """make: an engine, by config. pictures: most that it shows in a question."""
+    """make: an engine, by config. images: most that it shows in a question."""
 
     make: Callable[..., Any]
-    pictures: int
+    images: int
 
     def packs(self, output: str) -> Any:
-        return packs_of(output, self.pictures)
+        return packs_of(output, self.images)
 
 
 @pytest.fixture(scope="module", params=["llava", "blip_2", "instructblip"])

@@ -21,7 +21,7 @@ from vouch.tables.answered import Pin
 TEMPLATE = (Path(__file__).parents[3] / "vouch/models/chat/templates/question_answer.jinja").read_text()
 ASKED = [
     Pack("letters", [question(1, 4), question(2, 9)]),
-    Pack("likelihood", [question(3, 3, marks=(), options=("a cat", "blue"))]),
+    Pack("likelihood", [question(3, 3, labels=(), options=("a cat", "blue"))]),
 ]
 
 

@@ -170,7 +170,7 @@ def test_processor_that_needs_torchvision(tmp_path: Path) -> None:
         load_model(tmp_path, "float32", None, CONFIG)
 
 
-def test_pictures_are_read_with_pillow(tiny: Path) -> None:
+def test_images_are_read_with_pillow(tiny: Path) -> None:
     from transformers import CLIPImageProcessorPil
 
     assert type(load_model(tiny, "float32", None, CONFIG).processor.image_processor) is CLIPImageProcessorPil

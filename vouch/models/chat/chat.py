@@ -36,7 +36,7 @@ Encode = Callable[[Sequence[str]], list[list[int]]]
 
 @dataclass(frozen=True)
 class LetterIds:
-    """read: one token per mark, in `spelling`. other: the same marks in the other spelling, if it has them.
+    """read: one token per label, in `spelling`. other: the same labels in the other spelling, if it has them.
 
     dropped, added: at the end of the prompt so many tokens go, and these come, before the letter is read.
     bracket: tokens of an opening bracket in either spelling.
@@ -51,26 +51,26 @@ class LetterIds:
 
 
 def letter_ids(
-    encode: Encode, prompt: str, natural: str, marks: Sequence[str], unknown: int | None
+    encode: Encode, prompt: str, natural: str, labels: Sequence[str], unknown: int | None
 ) -> LetterIds:
-    """The tokens of some marks after a prompt, `natural` between them.
+    """The tokens of some labels after a prompt, `natural` between them.
 
-    encode: tokens of texts. unknown: the token of what the vocabulary lacks. Raises UserError where marks
+    encode: tokens of texts. unknown: the token of what the vocabulary lacks. Raises UserError where labels
     are not one token each.
     """
     other = SPELLINGS[natural == SPELLINGS[0]]
-    texts = [natural + mark for mark in marks] + [other + mark for mark in marks]
+    texts = [natural + label for label in labels] + [other + label for label in labels]
     texts += [spelling + BRACKET for spelling in SPELLINGS]
     known, *whole = encode([prompt, *(prompt + text for text in texts)])
-    count = len(marks)
+    count = len(labels)
     before = common_start(tokens[:-1] for tokens in whole[:count])
     read = [tokens[len(before) :] for tokens in whole[:count]]
-    for mark, tokens in zip(marks, read, strict=True):
+    for label, tokens in zip(labels, read, strict=True):
         if len(tokens) != 1 or read.count(tokens) > 1 or unknown in (*before[len(known) :], *tokens):
-            found = "has none of its own" if len(tokens) == 1 else f"takes {len(tokens)}"
+            why = "has none of its own" if len(tokens) == 1 else f"takes {len(tokens)}"
             raise UserError(
-                f"the model's tokenizer has no distinct single token for each of {', '.join(marks):.100} in "
-                f"one place after {prompt[-_SHOWN:]!r} ({mark} {found} there); ask this model with another "
+                f"the model's tokenizer has no distinct single token for each of {', '.join(labels):.100} in "
+                f"one place after {prompt[-_SHOWN:]!r} ({label} {why} there); ask this model with another "
                 "template or answer_prefix"
             )
     kept = len(common_start([known, before]))
@@ -98,7 +98,7 @@ def common_start(texts: Iterable[Sequence[int]]) -> list[int]:
     return [tokens[0] for tokens in alike]
 
 
-_MARK = re.compile(r"<image (\d+)>")
+_PLACEHOLDER = re.compile(r"<image (\d+)>")
 
 # Templates that print today's date take it from this variable or ask a function for it, in whose place the
 # macro stands: an answer must not depend on the day.
@@ -143,34 +143,34 @@ def _written(processor: Any, text: str | None) -> str:
 
 
 def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:
-    """Messages, and the 0-based order in which pictures appear in them.
+    """Messages, and the 0-based order in which images appear in them.
 
-    Pictures stand where `<image 1>`, `<image 2>`, ... are, or all before the first turn where there is
-    no such mark. Raises ValueError where the marks do not name each picture once.
+    Images stand where `<image 1>`, `<image 2>`, ... are, or all before the first turn where there is
+    no such placeholder. Raises ValueError where the placeholders do not name each image once.
     """
     asked = [text for text, _ in question.turns] + [question.text]
-    order = [int(number) - 1 for text in asked for number in _MARK.findall(text)]
-    count = len(question.pictures)
+    order = [int(number) - 1 for text in asked for number in _PLACEHOLDER.findall(text)]
+    count = len(question.images)
     if order and sorted(order) != list(range(count)):
-        raise ValueError(f"marks of pictures {[index + 1 for index in order]}, but {count} pictures")
+        raise ValueError(f"image placeholders {[index + 1 for index in order]}, but {count} images")
     contents = [_content(text) for text in asked]
     if not order:
         contents[0] = [{"type": "image"}] * count + contents[0]
     result: list[dict[str, Any]] = []
     if question.system is not None:
         result.append({"role": "system", "content": [{"type": "text", "text": question.system}]})
-    for place, content in enumerate(contents):
+    for index, content in enumerate(contents):
         result.append({"role": "user", "content": content})
-        if place < len(question.turns):
-            said = {"type": "text", "text": question.turns[place][1]}
-            result.append({"role": "assistant", "content": [said]})
+        if index < len(question.turns):
+            reply = {"type": "text", "text": question.turns[index][1]}
+            result.append({"role": "assistant", "content": [reply]})
     return result, order or list(range(count))
 
 
 def _content(text: str) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = []
-    for place, piece in enumerate(_MARK.split(text)):  # text, number, text, number, ..., text
-        if place % 2:
+    for index, piece in enumerate(_PLACEHOLDER.split(text)):  # text, number, text, number, ..., text
+        if index % 2:
             content.append({"type": "image"})
         elif piece.strip():
             content.append({"type": "text", "text": piece})
@@ -189,13 +189,13 @@ def dropped(question: Question, rendered: str) -> str | None:
 
 
 def _lost(text: str, rendered: str) -> bool:
-    return any(piece.strip() not in rendered for piece in _MARK.split(text)[::2])
+    return any(piece.strip() not in rendered for piece in _PLACEHOLDER.split(text)[::2])
 
 
 _PROBE = Question("probe", None, "Which?")
 
 # For each role, a conversation that ends with the user and holds what that role says.
-_SAID = {
+_SPOKEN = {
     "user": _PROBE,
     "system": Question("probe", "Be brief.", "Which?"),
     "assistant": Question("probe", None, "Which?", turns=[("Where?", "Here.")]),
@@ -203,13 +203,13 @@ _SAID = {
 _PRINTED = re.compile(r"""['"]type['"]: ['"]text['"]""")  # a list of parts printed as it is, not read
 
 
-def as_strings(said: list[dict[str, Any]], roles: Container[str]) -> list[dict[str, Any]]:
-    """Messages whose text of these roles is a string. One that shows pictures stays a list of parts."""
+def as_strings(conversation: list[dict[str, Any]], roles: Container[str]) -> list[dict[str, Any]]:
+    """Messages whose text of these roles is a string. One that shows images stays a list of parts."""
     return [
         {**one, "content": "".join(part["text"] for part in one["content"])}
         if one["role"] in roles and all(part["type"] == "text" for part in one["content"])
         else one
-        for one in said
+        for one in conversation
     ]
 
 
@@ -251,28 +251,28 @@ class ChatTemplate:
         named = {name: value for name, value in TEMPLATE_VARIABLES.items() if name in written}
         self._variables = {**processor.tokenizer.special_tokens_map, **named}
 
-    def render(self, said: list[dict[str, Any]], answer: bool = False) -> str:
+    def render(self, conversation: list[dict[str, Any]], answer: bool = False) -> str:
         """Messages up to where the model answers, or with `answer` those of a finished conversation."""
-        return render(self._text, as_strings(said, self._strings), self._variables, answer)
+        return render(self._text, as_strings(conversation, self._strings), self._variables, answer)
 
     @cached_property
     def _strings(self) -> frozenset[str]:
         """Roles whose text the template takes as a string alone, not as a list of parts: both are tried."""
-        found = frozenset[str]()
-        for role, question in _SAID.items():
-            if not self._takes(question, found) and self._takes(question, found | {role}):
-                found |= {role}
-        return found
+        roles = frozenset[str]()
+        for role, question in _SPOKEN.items():
+            if not self._takes(question, roles) and self._takes(question, roles | {role}):
+                roles |= {role}
+        return roles
 
     def _takes(self, question: Question, strings: frozenset[str]) -> bool:
         """Whether the template writes all of a conversation with these roles as strings."""
         written = self._tried(as_strings(messages(question)[0], strings), answer=False)
         return written is not None and dropped(question, written) is None and not _PRINTED.search(written)
 
-    def _tried(self, said: list[dict[str, Any]], answer: bool) -> str | None:
+    def _tried(self, conversation: list[dict[str, Any]], answer: bool) -> str | None:
         """Messages as the template writes them, None where it fails at them."""
         try:
-            return render(self._text, said, self._variables, answer)
+            return render(self._text, conversation, self._variables, answer)
         except MACHINE_ERRORS:
             raise
         except Exception:  # a template can raise whatever it likes
@@ -294,15 +294,15 @@ class ChatTemplate:
     @cached_property
     def opening(self) -> str:
         """What the template writes before all that is said; nothing where it fails at a plain question."""
-        said = as_strings(messages(_PROBE)[0], self._strings)
-        return (self._tried(said, answer=False) or "").partition(_PROBE.text)[0]
+        conversation = as_strings(messages(_PROBE)[0], self._strings)
+        return (self._tried(conversation, answer=False) or "").partition(_PROBE.text)[0]
 
     @cached_property
     def _natural(self) -> str:
         """What the template writes between the generation prompt and an answer."""
         asked, answer = self.asked, {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
-        told = as_strings([*messages(_PROBE)[0], answer], self._strings)
-        written = self._tried(told, answer=True) or ""
+        conversation = as_strings([*messages(_PROBE)[0], answer], self._strings)
+        written = self._tried(conversation, answer=True) or ""
         rest = written[len(asked) :] if written.startswith(asked) else ""
         space = rest[: len(rest) - len(rest.lstrip())]
         if asked.endswith(_PROBE.text):  # an answer follows the user's own words

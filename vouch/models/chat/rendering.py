@@ -94,8 +94,8 @@ class _Worker:
                     f"the model's chat template does not come to an end within {SECONDS:g} s; name another "
                     "one as `template` in models.lock"
                 )
-            found: dict[str, str] = json.loads(line)
-            return found
+            reply: dict[str, str] = json.loads(line)
+            return reply
 
     def close(self) -> None:
         """Ends the process."""
@@ -122,7 +122,7 @@ def render(
     variables: special tokens and others that the template may print. Raises Failed with what the template
     raised, MemoryError, and Endless.
     """
-    said = _worker.ask(
+    reply = _worker.ask(
         {
             "template": template,
             "messages": messages,
@@ -131,11 +131,11 @@ def render(
             "seconds": SECONDS,
         }
     )
-    if "text" in said:
-        return said["text"]
-    if said["error"] == "MemoryError":
-        raise MemoryError(said["says"] or "its chat template takes too much memory")
-    raise Failed(said["says"])
+    if "text" in reply:
+        return reply["text"]
+    if reply["error"] == "MemoryError":
+        raise MemoryError(reply["says"] or "its chat template takes too much memory")
+    raise Failed(reply["says"])
 
 
 def main() -> None:
@@ -150,8 +150,8 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
-        said = _answer(render_jinja_template, asked)
-        answers.write(json.dumps(said) + "\n")
+        reply = _answer(render_jinja_template, asked)
+        answers.write(json.dumps(reply) + "\n")
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         answers.flush()
 

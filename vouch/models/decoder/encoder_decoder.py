@@ -1,6 +1,6 @@
 """The engine for encoder-decoder models (BLIP-2 on T5).
 
-A prompt goes through picture tower, Q-Former and encoder once. The keys and
+A prompt goes through image tower, Q-Former and encoder once. The keys and
 values of its cross-attention serve every option and every decoding of the prompt.
 """
 
@@ -25,23 +25,23 @@ from vouch.tables.asked import LIKELIHOOD, TEXT
 class Row:
     """One prompt. texts: [1, n] integer tensors of any number of tokens each, padded to `lengths`.
 
-    pictures: other tensors. option_length: tokens of an option that the decoder reads, padded.
+    images: other tensors. option_length: tokens of an option that the decoder reads, padded.
     """
 
     output: str
     prepared: Prepared
     texts: Mapping[str, torch.Tensor]
     lengths: Mapping[str, int]
-    pictures: Mapping[str, torch.Tensor]
+    images: Mapping[str, torch.Tensor]
     option_length: int
     mode: str = "encoder_decoder"
 
     @property
     def shape(self) -> Hashable:
         """What rows of one pass have in common."""
-        pictures = tuple((name, tuple(value.shape)) for name, value in sorted(self.pictures.items()))
+        images = tuple((name, tuple(value.shape)) for name, value in sorted(self.images.items()))
         options = len(self.prepared.options), self.option_length
-        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), pictures, options
+        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), images, options
 
     @property
     def length(self) -> int:
@@ -66,12 +66,12 @@ class EncoderDecoder(RowEngine[Row]):
         needs = self._preparer.needs
         for one in prepared:
             ids = torch.tensor([one.ids])
-            pictures = {name: value for name, value in one.shown.items() if not needs.of_reader(name)}
-            asked = {name: value for name, value in one.shown.items() if name not in pictures and pictures}
+            images = {name: value for name, value in one.shown.items() if not needs.of_reader(name)}
+            asked = {name: value for name, value in one.shown.items() if name not in images and images}
             texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **asked}
             lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
             longest = max((len(option) - 1 for option in one.options), default=0)
-            yield Row(output, one, texts, lengths, pictures, 1 << max(0, longest - 1).bit_length())
+            yield Row(output, one, texts, lengths, images, 1 << max(0, longest - 1).bit_length())
 
     def _length(self, name: str, tokens: int) -> int:
         padded = padded_length(tokens, self._config.bucket)
@@ -87,13 +87,13 @@ class EncoderDecoder(RowEngine[Row]):
             return self._texts(rows[:real], lambda: _Continued(read))
         if rows[0].output == LIKELIHOOD:
             nlls = self._nlls(rows, read)[:real]
-            found: list[tuple[Any, list[str]]] = [(likelihood_answer(options), []) for options in nlls]
+            answers: list[tuple[Any, list[str]]] = [(likelihood_answer(options), []) for options in nlls]
         else:
             letters = [one.letters for one in prepared if one.letters is not None]
-            found = [*letter_answers(read.logits, list(enumerate(letters)))]
+            answers = [*letter_answers(read.logits, list(enumerate(letters)))]
         return [
             Answered(one.question.id, answer, None, (*one.flags, *flags), Row.mode)
-            for one, (answer, flags) in zip(prepared, found, strict=True)
+            for one, (answer, flags) in zip(prepared, answers, strict=True)
         ]
 
     def _nlls(self, rows: Sequence[Row], read: "_EncoderPass") -> list[list[list[float]]]:
@@ -106,12 +106,12 @@ class EncoderDecoder(RowEngine[Row]):
             ids = _padded([torch.tensor([option[:-1]], dtype=torch.long) for option in options], length)
             logits = _Continued(read).read(ids.to(self.device))
             self.notes["passes"]["option"] += 1
-            places = [
-                (row * length + place, token)
+            positions = [
+                (row * length + position, token)
                 for row, option in enumerate(options)
-                for place, token in enumerate(option[1:])
+                for position, token in enumerate(option[1:])
             ]
-            later = iter(token_nlls(logits.flatten(0, 1), places))
+            later = iter(token_nlls(logits.flatten(0, 1), positions))
             for row, option in enumerate(options):
                 known[row].append([first[row], *(next(later) for _ in option[1:])])
         return known
@@ -130,15 +130,15 @@ class _EncoderPass:
             for name, length in rows[0].lengths.items()
         }
         self.attention_mask = given["attention_mask"]
-        pictures = Inputs(model, device).shown([row.pictures for row in rows])
+        images = Inputs(model, device).shown([row.images for row in rows])
         start = self.language_model.config.decoder_start_token_id
         prefill = [[start, *row.prepared.prefill] for row in rows]
-        result = (model if pictures else self.language_model)(
-            **{**pictures, **given},
+        result = (model if images else self.language_model)(
+            **{**images, **given},
             decoder_input_ids=torch.tensor(prefill, device=device),
             use_cache=True,
         )
-        result = result.language_model_outputs if pictures else result
+        result = result.language_model_outputs if images else result
         self.encoded = (result.encoder_last_hidden_state,)
         self.cache = result.past_key_values
         self.logits = result.logits[:, -1, :vocabulary].float()

@@ -93,7 +93,7 @@ def with_settings(processor: Any, folder: Path, settings: Mapping[str, Any]) -> 
         if own:
             processor.images_kwargs = {**getattr(processor, "images_kwargs", {}), **own}
     elif settings:
-        raise UserError("models.lock: processor: this model reads no pictures; leave the settings out")
+        raise UserError("models.lock: processor: this model reads no images; leave the settings out")
     return processor
 
 
@@ -186,28 +186,28 @@ class SharedPrefix(RowEngine[Job]):
 
     def _letters(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers from the logits [n, vocabulary] of a job's wanted places."""
-        where = {place: number for number, place in enumerate(job.wanted)}
+        index_of = {position: number for number, position in enumerate(job.wanted)}
         wanted = [
-            (where[one.wanted[0][0]], one.prepared.letters) for one in job.targets if one.prepared.letters
+            (index_of[one.wanted[0][0]], one.prepared.letters) for one in job.targets if one.prepared.letters
         ]
         for one, (answer, flags) in zip(job.asked, letter_answers(logits, wanted), strict=True):
             yield Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
 
     def _likelihood(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers whose options are all known: without a trie each option comes from a row of its own."""
-        where = {place: number for number, place in enumerate(job.wanted)}
+        index_of = {position: number for number, position in enumerate(job.wanted)}
         pairs = [
-            (where[place], token)
+            (index_of[position], token)
             for target in job.targets
-            for number, places in enumerate(target.wanted, target.option)
-            for place, token in zip(places, target.prepared.options[number], strict=True)
+            for number, positions in enumerate(target.wanted, target.option)
+            for position, token in zip(positions, target.prepared.options[number], strict=True)
         ]
         nlls = iter(token_nlls(logits, pairs))
         for target in job.targets:
             one = target.prepared
             known = self._options.setdefault(one.question.id, {})
-            for number, places in enumerate(target.wanted, target.option):
-                known[number] = [next(nlls) for _ in places]
+            for number, positions in enumerate(target.wanted, target.option):
+                known[number] = [next(nlls) for _ in positions]
             if len(known) == len(one.options):
                 del self._options[one.question.id]
                 answer = likelihood_answer([known[number] for number in range(len(known))])
@@ -224,15 +224,15 @@ def shared_prefix(
     preparer = Preparer.of(loaded, template)
     pad = loaded.processor.tokenizer.pad_token_id or 0
     forward = Forward(loaded.model, loaded.device, preparer.vocabulary, pad)
-    found = known_mode(kept) if kept else None
-    if found is None:
+    choice = known_mode(kept) if kept else None
+    if choice is None:
         try:
-            found = choose_mode(forward, probes(preparer), config.bucket)
+            choice = choose_mode(forward, probes(preparer), config.bucket)
         except UserError as error:
             raise UserError(f"{preparer.folder}: {error}") from None
         if kept:
-            keep_mode(kept, found)
-    mode, report = found
+            keep_mode(kept, choice)
+    mode, report = choice
     engine = SharedPrefix(forward, preparer, config, mode, ends(loaded.model))
     engine.notes["self_check"] = report
     return engine

@@ -1,6 +1,6 @@
-"""What a pass of a decoder gets beside its tokens: pictures, a value for each token, masks, caches.
+"""What a pass of a decoder gets beside its tokens: images, a value for each token, masks, caches.
 
-Forward passes of a decoder that reads pictures: a prefix once, then what follows it.
+Forward passes of a decoder that reads images: a prefix once, then what follows it.
 
 Written against what all families of the transformers library have in common; what differs between
 them is read off the model: the positions its text decoder receives, the kinds of its cache layers.
@@ -78,7 +78,7 @@ def _has_rows(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.ndim >= 3
 
 
-# Tell tokens of a picture from text; what follows a prefix is text, of which models need not be told.
+# Tell tokens of an image from text; what follows a prefix is text, of which models need not be told.
 TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 
@@ -94,7 +94,7 @@ class Inputs:
         return value.to(self._device, self._model.dtype if value.is_floating_point() else value.dtype)
 
     def shown(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """The pictures of all rows, by name of the argument."""
+        """The images of all rows, by name of the argument."""
         return {name: self._tensor(value) for name, value in self._family.joined(rows).items()}
 
     def beside(
@@ -184,7 +184,7 @@ class Forward:
         self._decoder = model.get_decoder()
         accepted = inspect.signature(type(model).forward).parameters
         self.token_kinds = frozenset(TOKEN_KINDS & accepted.keys())
-        # Some models cannot be called without a picture: what follows one is for their language model.
+        # Some models cannot be called without an image: what follows one is for their language model.
         optional = "pixel_values" not in accepted or accepted["pixel_values"].default is None
         self._text_model = model if optional else model.language_model
         self._projects_all = "logits_to_keep" not in accepted
@@ -230,7 +230,7 @@ class Forward:
     def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> PassResult:
         """Each row's sequence, padded on the right. keep: return the cache, for decoding.
 
-        With states the sequences follow them; without, they are whole prompts and pictures are shown.
+        With states the sequences follow them; without, they are whole prompts and images are shown.
         """
         prepared, length = [row.prepared for row in rows], rows[0].length
         ids = torch.full((len(rows), length), self._pad)

@@ -45,9 +45,9 @@ class LoadedModel:
 class Prepared:
     """A tokenised question.
 
-    ids            its tokens, places of pictures included
-    prefix         how many of them end with the last place of a picture: 0 without pictures
-    shown          tensors of the pictures; rows are joined along the first axis
+    ids            its tokens, places of images included
+    prefix         how many of them end with the last place of an image: 0 without images
+    shown          tensors of the images; rows are joined along the first axis
     by_token       further tensors [1, len(ids), ...] that the model wants beside the tokens
     letters        tokens of its marks, None where it has none
     options        tokens of each option as a continuation, for a decoder of its own with the one that ends it
@@ -66,7 +66,7 @@ class Prepared:
 
     @cached_property
     def shown_shape(self) -> Hashable:
-        """What the pictures of rows in one forward pass must have in common."""
+        """What the images of rows in one forward pass must have in common."""
         return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
 
     @cached_property
@@ -126,7 +126,7 @@ _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whethe
 
 
 class _Measured:
-    """A tokenizer of a processor, which writes as many places for a picture as its settings say.
+    """A tokenizer of a processor, which writes as many places for an image as its settings say.
 
     Where memory runs out for them, the library ends the process.
     """
@@ -134,7 +134,7 @@ class _Measured:
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self.given: list[str] = []
-        """The texts that it got, pictures' places written out."""
+        """The texts that it got, image places written out."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tokenizer, name)
@@ -146,9 +146,7 @@ class _Measured:
         texts = text if isinstance(text, list) else [text]
         length = sum(map(len, texts))
         if length > LONGEST:
-            raise UserError(
-                f"it becomes {length:,} characters with the places of its pictures; see its sizes"
-            )
+            raise UserError(f"it becomes {length:,} characters with the places of its images; see its sizes")
         self.given += texts
         return self._tokenizer(text, *args, **kwargs)
 
@@ -185,7 +183,7 @@ class Preparer:
         return int(max(self._tokenizer.get_vocab().values())) + 1
 
     def one_shape(self) -> bool:
-        """Whether pictures of every size come to the model in one shape and number of tokens."""
+        """Whether images of every size come to the model in one shape and number of tokens."""
         rows = [self.prepare(_probe(size)) for size in _PROBES]
         return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
 
@@ -198,7 +196,7 @@ class Preparer:
 
         Raises UserError without naming its prompt, OSError and MemoryError where this machine is at fault.
         """
-        assert not (question.marks and question.options), "a letter and an option may follow other tokens"
+        assert not (question.labels and question.options), "a letter and an option may follow other tokens"
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
         tokens, text = self._as_written(rendered, inputs)
@@ -206,9 +204,9 @@ class Preparer:
             name: value for name, value in inputs.items() if self.needs.by_token(name, value, len(tokens))
         }
         shown = {name: value for name, value in inputs.items() if name not in by_token}
-        if len(question.pictures) > 1 and not self._sees_all:
+        if len(question.images) > 1 and not self._sees_all:
             raise UserError(
-                f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
+                f"it has {len(question.images)} images, of which this model sees one; leave the item out"
             )
         begun, between = tokens, self._chat.between(question.prefill)
         if self.needs.separate_decoder:
@@ -216,16 +214,16 @@ class Preparer:
             (begun,) = self._encode([text])
         if text[-1:].isspace():
             between = ""
-        letters = self._letter_ids(text, between, question.marks) if question.marks else None
+        letters = self._letter_ids(text, between, question.labels) if question.labels else None
         dropped, added = (letters.dropped, letters.added) if letters else (0, ())
         options: Sequence[tuple[int, ...]] = ()
         if question.options:
             dropped, options = self._options(text, between, question.options)
         begun = [*begun[: len(begun) - dropped], *added]
         ids, prefill = (tokens, begun) if self.needs.separate_decoder else (begun, [])
-        after = self._after_pictures(ids)
+        after = self._after_images(ids)
         prepared = Prepared(
-            replace(question, pictures=()),  # many rows wait for others, and their pixels would
+            replace(question, images=()),  # many rows wait for others, and their pixels would
             tuple(ids),
             after if after < len(ids) else 0,
             shown,
@@ -239,26 +237,28 @@ class Preparer:
         return prepared
 
     def _control_tokens(self, question: Question) -> bool:
-        """Whether the question holds a token with a meaning of its own. Raises UserError for a picture's."""
-        said = [question.system or "", question.text, question.response or "", *question.options]
-        whole = "\n".join([*said, *(text for turn in question.turns for text in turn)])
+        """Whether the question holds a token with a meaning of its own. Raises UserError for an image's."""
+        texts = [question.system or "", question.text, question.response or "", *question.options]
+        whole = "\n".join([*texts, *(text for turn in question.turns for text in turn)])
         if self.needs.image_token is not None:
             token = self._tokenizer.convert_ids_to_tokens(self.needs.image_token)
             if token in whole:
-                raise UserError(f"it holds {token}, where this model expects a picture; correct the item")
+                raise UserError(f"it holds {token}, where this model expects an image; correct the item")
         return any(token in whole for token in self._tokenizer.all_special_tokens)
 
     @cached_property
-    def _of_pictures(self) -> frozenset[int | None]:
+    def _of_images(self) -> frozenset[int | None]:
         return frozenset((self.needs.image_token, *self.needs.indicators))
 
-    def _after_pictures(self, tokens: Sequence[int]) -> int:
-        """The place after the last one of a picture, 0 where there is none."""
-        return max((place + 1 for place, token in enumerate(tokens) if token in self._of_pictures), default=0)
+    def _after_images(self, tokens: Sequence[int]) -> int:
+        """The place after the last one of an image, 0 where there is none."""
+        return max(
+            (position + 1 for position, token in enumerate(tokens) if token in self._of_images), default=0
+        )
 
     @cached_property
     def _sees_all(self) -> bool:
-        """Whether a second picture takes tokens of its own; without, some models pass it over silently."""
+        """Whether a second image takes tokens of its own; without, some models pass it over silently."""
         counts = []
         for count in (1, 2):
             question = _probe(*_PROBES[:1] * count)
@@ -278,8 +278,8 @@ class Preparer:
             return
         raise UserError(f"its {problem} reads; shorten the item, or leave it out")
 
-    def _letter_ids(self, text: str, between: str, marks: Sequence[str]) -> LetterIds:
-        key = (text, between, tuple(marks))
+    def _letter_ids(self, text: str, between: str, labels: Sequence[str]) -> LetterIds:
+        key = (text, between, tuple(labels))
         if key not in self._letters:
             if len(self._letters) >= _ENDS:
                 self._letters.clear()
@@ -317,7 +317,7 @@ class Preparer:
         else:
             raise UserError("its tokens are not those of its text; ask this model with another template")
         length = len(ids) - len(ends) * ended
-        begun = [token for token in ids[: length - len(own)] if token not in self._of_pictures]
+        begun = [token for token in ids[: length - len(own)] if token not in self._of_images]
         if begun and (begun not in self._beginnings or set(begun) <= set(self._head(own))):
             raise UserError(
                 f"the model would read {self.decode(begun, special=True)!r:.40} before a text that begins "
@@ -335,11 +335,11 @@ class Preparer:
 
     def _end(self, text: str, tokens: Sequence[int]) -> str:
         """A text from its last token with a meaning of its own on: nothing before it changes what follows."""
-        place = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
-        if place is None:
+        start = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
+        if start is None:
             return text
-        end = text[max(text.rfind(self._tokenizer.convert_ids_to_tokens(tokens[place])), 0) :]
-        return end if self._encode([end])[0] == list(tokens[place:]) else text
+        end = text[max(text.rfind(self._tokenizer.convert_ids_to_tokens(tokens[start])), 0) :]
+        return end if self._encode([end])[0] == list(tokens[start:]) else text
 
     @cached_property
     def _apart(self) -> frozenset[int]:
@@ -350,9 +350,9 @@ class Preparer:
     def _added(self) -> tuple[list[int], list[int]]:
         """What the tokenizer puts before a text and after it."""
         (bare,), whole = self._encode(["x"]), list(self._tokenizer("x")["input_ids"])
-        places = range(len(whole) - len(bare) + 1)
-        place = next((at for at in places if whole[at : at + len(bare)] == bare), None)
-        return ([], []) if place is None else (whole[:place], whole[place + len(bare) :])
+        starts = range(len(whole) - len(bare) + 1)
+        start = next((at for at in starts if whole[at : at + len(bare)] == bare), None)
+        return ([], []) if start is None else (whole[:start], whole[start + len(bare) :])
 
     @cached_property
     def _beginnings(self) -> list[list[int]]:
@@ -368,12 +368,12 @@ class Preparer:
 
     def _checked_inputs(self, question: Question) -> tuple[str, dict[str, torch.Tensor]]:
         try:
-            said, order = messages(question)
-            rendered = self._chat.render(said)
+            conversation, order = messages(question)
+            rendered = self._chat.render(conversation)
             if question.prefill and not self.needs.separate_decoder:
                 space = "" if question.prefill[0].isspace() else self._chat.between(None)
                 rendered += space + question.prefill
-            inputs = self._inputs(rendered, [question.pictures[index] for index in order])
+            inputs = self._inputs(rendered, [question.images[index] for index in order])
         except ImportError as error:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
         except MACHINE_ERRORS:
@@ -391,11 +391,11 @@ class Preparer:
             raise UserError(f"the model's chat template drops the {lost}; use another prompt template")
         return rendered, inputs
 
-    def _inputs(self, rendered: str, pictures: Sequence[Image.Image]) -> dict[str, torch.Tensor]:
+    def _inputs(self, rendered: str, images: Sequence[Image.Image]) -> dict[str, torch.Tensor]:
         # A template that writes the begin token itself must not get a second one.
         options = {"add_special_tokens": False} if self._begins(rendered) else {}
         self._processor.tokenizer.given.clear()
-        nested = [list(pictures)] if pictures else None
+        nested = [list(images)] if images else None
         inputs = self._processor(text=[rendered], images=nested, return_tensors="pt", **options)
         return {name: value for name, value in inputs.items() if name != "labels"}
 
@@ -411,7 +411,7 @@ class Preparer:
 
 
 def _probe(*sizes: tuple[int, int]) -> Question:
-    return Question("probe", None, "Which?", pictures=[Image.new("RGB", size, "grey") for size in sizes])
+    return Question("probe", None, "Which?", images=[Image.new("RGB", size, "grey") for size in sizes])
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:

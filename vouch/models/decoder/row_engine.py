@@ -5,7 +5,7 @@ from its pack alone. So the bits of an answer depend on its own pack and on `ext
 on which other prompts are asked. One exception: where memory runs out twice, passes of that shape get half
 the rows, which changes the last bits. Every answer records the number of rows it was computed with.
 
-The engine for decoder-only models: a prefix with its pictures is computed once, for all its questions.
+The engine for decoder-only models: a prefix with its images is computed once, for all its questions.
 """
 
 from abc import ABC, abstractmethod
@@ -93,7 +93,7 @@ class RowEngine(ABC, Generic[J]):
     ) -> None:
         self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
-        # Where the size of a picture reaches the model hardly two prompts share a shape, and filling
+        # Where the size of an image reaches the model hardly two prompts share a shape, and filling
         # every pass with copies would cost more than it saves: one row then.
         self._rows = config.batch if preparer.one_shape() else 1
         self._limits = RowLimits()
@@ -123,10 +123,10 @@ class RowEngine(ABC, Generic[J]):
         asked = [row.asked[0] for row in rows]
         stop = asked[0].question.stop  # of all rows: thoughts are asked for by themselves
         decode = partial(self._preparer.decode, special=bool(stop))
-        found = texts([one.question for one in asked], begin, decode, self._ends, stop)
+        answers = texts([one.question for one in asked], begin, decode, self._ends, stop)
         return [
             Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
-            for row, decoding, answer in found
+            for row, decoding, answer in answers
         ]
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
@@ -209,8 +209,8 @@ class RowEngine(ABC, Generic[J]):
 
 
 def _weigh(pack: Pack) -> int:
-    """Bytes of its pictures, each counted once."""
-    shown = {id(picture): picture for question in pack.questions for picture in question.pictures}
+    """Bytes of its images, each counted once."""
+    shown = {id(image): image for question in pack.questions for image in question.images}
     return sum(map(weight, shown.values()))
 
 

@@ -161,7 +161,7 @@ def padded_length(tokens: int, bucket: int) -> int:
 def jobs(
     output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
 ) -> Iterator[Job]:
-    """The jobs of a pack. Prompts without pictures are always read whole (`plain`), text is never a trie.
+    """The jobs of a pack. Prompts without images are always read whole (`plain`), text is never a trie.
 
     may_pad: whether a row of so many tokens, padding and answer included, can be continued after
     padding; see Forward. Other rows that a text is to follow are not padded.

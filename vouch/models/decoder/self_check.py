@@ -2,7 +2,7 @@
 
 Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
 
-A few fixed questions about pictures of noise are answered in every mode and compared with whole prompts, one
+A few fixed questions about images of noise are answered in every mode and compared with whole prompts, one
 at a time: position ids, the logits, and the logits while a text is generated. A mode with differences larger
 than rounding explains is not used. The choice depends on the model, never on data.
 """
@@ -106,14 +106,14 @@ _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, N
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
     """The fastest way that is sound, and a report for the run record.
 
-    Raises UserError where an input is missing without which the model reads pictures wrongly, or where
+    Raises UserError where an input is missing without which the model reads images wrongly, or where
     not even whole padded prompts give the model's own numbers.
     """
     for one in asked:
         lacking = sorted(forward.token_kinds - one.by_token.keys())
         if lacking:
             raise UserError(
-                f"the model's processor does not give {lacking[0]}, without which it would read pictures "
+                f"the model's processor does not give {lacking[0]}, without which it would read images "
                 "wrongly; save the processor anew with the present version of transformers"
             )
     # An answer for the models to read on: the prompt's own last words, so that it is text.
@@ -212,14 +212,14 @@ class _Check:
             )
         report["plain"] = noise.summary
         if not all(one.prefix for one in self._asked):
-            report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for pictures")
+            report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for images")
             return "plain"
         refused: dict[str, str] = {}
         for mode in MODES[:-1]:
-            found, why = self._tried(mode)
-            if found is not None:
-                report[mode] = found.summary
-                why = found.within(limits, noise)
+            differences, why = self._tried(mode)
+            if differences is not None:
+                report[mode] = differences.summary
+                why = differences.within(limits, noise)
             if why is None:
                 break
             refused[mode] = why
@@ -238,20 +238,20 @@ class _Check:
             return None, f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
     def _differences(self, mode: Mode) -> Differences:
-        found = Differences()
-        states = {} if mode == "plain" else self._prefixes(found)
+        differences = Differences()
+        states = {} if mode == "plain" else self._prefixes(differences)
         for rows in self._passes(LIKELIHOOD, mode):
-            self._read(rows, states, found)
+            self._read(rows, states, differences)
         for rows in self._passes(TEXT, mode):
-            self._continued(rows, states, found)
-        return found
+            self._continued(rows, states, differences)
+        return differences
 
     def _passes(self, output: str, mode: Mode) -> Iterator[list[Job]]:
         made = list(jobs(output, self._asked, mode, self._bucket, self._forward.may_pad))
         for shape in dict.fromkeys(job.shape for job in made):
             yield [job for job in made if job.shape == shape]
 
-    def _prefixes(self, found: Differences) -> dict[str, State]:
+    def _prefixes(self, differences: Differences) -> dict[str, State]:
         """The state after each prefix; the next position is compared with that of a whole prompt."""
         firsts = {one.prefix_digest: one for one in self._asked}
         states: dict[str, State] = {}
@@ -262,30 +262,30 @@ class _Check:
         for one in self._asked:
             state = states[one.prefix_digest]
             if state.next != int(self._positions[one.question.id][:, one.prefix].max()):
-                found.positions = False
+                differences.positions = False
         return states
 
-    def _read(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
+    def _read(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
         logits = self._forward.logits(rows, _after(rows, states))
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
-            where = {place: number for number, place in enumerate(job.wanted)}
+            index_of = {position: number for number, position in enumerate(job.wanted)}
             for target in job.targets:
-                places = list(target.wanted[0])
-                own = logits[row, [where[place] for place in places]]
-                self._compare(found, target.prepared, 0, own, received[:, row, places])
+                positions = list(target.wanted[0])
+                own = logits[row, [index_of[position] for position in positions]]
+                self._compare(differences, target.prepared, 0, own, received[:, row, positions])
 
-    def _continued(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
+    def _continued(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
         """Feeds the answer token by token, as a text would grow."""
         prepared = [job.prepared for job in rows]
         read = self._forward.chains(rows, _after(rows, states), keep=True)
         continued = Continued(self._forward, prepared, read)
         for number in range(1, ANSWER):
-            said = [one.options[0][number - 1] for one in prepared]
-            logits = continued.step(torch.tensor(said, device=self._forward.device))
+            tokens = [one.options[0][number - 1] for one in prepared]
+            logits = continued.step(torch.tensor(tokens, device=self._forward.device))
             received = self._received(len(rows), 1)
             for row, one in enumerate(prepared):
-                self._compare(found, one, number, logits[row : row + 1], received[:, row])
+                self._compare(differences, one, number, logits[row : row + 1], received[:, row])
 
     def _received(self, rows: int, length: int) -> torch.Tensor:
         """[1 or 3, r, t] the positions of the last pass; a model that got none counts by itself."""
@@ -297,13 +297,18 @@ class _Check:
         return positions[-3:].expand(-1, rows, -1).cpu()
 
     def _compare(
-        self, found: Differences, one: Prepared, number: int, logits: torch.Tensor, received: torch.Tensor
+        self,
+        differences: Differences,
+        one: Prepared,
+        number: int,
+        logits: torch.Tensor,
+        received: torch.Tensor,
     ) -> None:
         """Logits [n, vocabulary] and positions [1 or 3, n] from token `number` of the answer on."""
         first, count = len(one.ids) - 1 + number, len(logits)
-        found.add_logits(self._own[one.question.id][number : number + count], logits)
+        differences.add_logits(self._own[one.question.id][number : number + count], logits)
         own = self._positions[one.question.id][:, first : first + count]
-        found.positions = found.positions and bool((own == received).all())
+        differences.positions = differences.positions and bool((own == received).all())
 
 
 def _after(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
@@ -316,26 +321,26 @@ _TEXTS = ("What is it?", "Is it day or night? A: day B: night", "How many colour
 
 
 def probes(preparer: Preparer) -> list[Prepared]:
-    """The questions: two about one picture, one about another of the same size."""
+    """The questions: two about one image, one about another of the same size."""
     noise = random.Random(0)
-    pictures = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
-    shown = (pictures[0], pictures[0], pictures[1])
+    images = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
+    shown = (images[0], images[0], images[1])
     try:
         return [
-            preparer.prepare(Question(f"probe {number}", None, text, pictures=(picture,)))
-            for number, (text, picture) in enumerate(zip(_TEXTS, shown, strict=True))
+            preparer.prepare(Question(f"probe {number}", None, text, images=(image,)))
+            for number, (text, image) in enumerate(zip(_TEXTS, shown, strict=True))
         ]
     except (UserError, MemoryError) as error:
         why = str(error) or "no memory left"
         raise UserError(
-            f"the model's processor or chat template fails at a plain question about a picture ({why}); "
+            f"the model's processor or chat template fails at a plain question about an image ({why}); "
             "correct chat_template.jinja in its folder, or name another one as `template` in models.lock"
         ) from None
 
 
 _LIBRARIES = ("torch", "transformers")
 
-Found = tuple[Mode, dict[str, Any]]
+Choice = tuple[Mode, dict[str, Any]]
 
 
 def mode_path(folder: Path, model: str, revision: int) -> Path:
@@ -344,13 +349,13 @@ def mode_path(folder: Path, model: str, revision: int) -> Path:
     return folder / f"{model[:16]}-{revision}-{versions}.json"
 
 
-def known_mode(path: Path) -> Found | None:
+def known_mode(path: Path) -> Choice | None:
     """The mode in a file with its report; None where there is none, or the file is damaged."""
-    found = unsealed(path) or {}
-    mode, report = found.get("mode"), found.get("report")
+    stored = unsealed(path) or {}
+    mode, report = stored.get("mode"), stored.get("report")
     return (mode, report) if mode in MODES and isinstance(report, dict) else None
 
 
-def keep_mode(path: Path, found: Found) -> None:
+def keep_mode(path: Path, choice: Choice) -> None:
     """Writes a mode and its report."""
-    write_json(path, sealed({"mode": found[0], "report": found[1]}))
+    write_json(path, sealed({"mode": choice[0], "report": choice[1]}))

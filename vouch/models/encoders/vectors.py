@@ -1,4 +1,4 @@
-"""Encoders, and the rows of embeddings that they make of a dataset's distinct pictures and questions.
+"""Encoders, and the rows of embeddings that they make of a dataset's distinct images and questions.
 
 An encoder is a file of vouch/models/encoders or a pinned model. Rows come in the order of the items.
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Row = dict[str, Any]
 Vectors = NDArray[np.float32]
-ROOM = 1 << 30  # bytes of decoded pictures
+ROOM = 1 << 30  # bytes of decoded images
 AT_ONCE = 64
 """Batches of questions that are sorted by their length together."""
 
@@ -55,15 +55,15 @@ class Encoder:
 def encoder_of(config: Pictures) -> Encoder:
     """The encoder that the parameters name. Raises UserError."""
     if config.model is None:
-        found: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()
-        return found
+        encoder: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()
+        return encoder
     from vouch.models.encoders.pinned import load
 
     return load(read_pin(Path(config.encoder)), config)
 
 
-def picture_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[Row], int]:
-    """Rows of EMBEDDINGS for the pictures, a batch at a time in memory, and how many there will be."""
+def image_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[Row], int]:
+    """Rows of EMBEDDINGS for the images, a batch at a time in memory, and how many there will be."""
     store = ImageStore(images_path(dataset))
 
     def opened(digest: str) -> Image.Image:
@@ -177,13 +177,13 @@ class Sampled:
     temperature: float
     text: str
     samples: tuple[str, ...]
-    marks: tuple[str, ...]
+    labels: tuple[str, ...]
     options: tuple[str, ...]
 
     def expanded(self) -> "Sampled":
         """The same with the option's text after an answer that is its letter alone."""
-        texts = [_expanded(text, self.marks, self.options) for text in (self.text, *self.samples)]
-        return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.marks, self.options)
+        texts = [_expanded(text, self.labels, self.options) for text in (self.text, *self.samples)]
+        return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.labels, self.options)
 
 
 def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
@@ -217,11 +217,11 @@ def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
     ]
 
 
-def _expanded(text: str, marks: Sequence[str], options: Sequence[str]) -> str:
-    found = _LETTER.fullmatch(text)
-    for mark, option in zip(marks, options, strict=False):
-        if found and mark.casefold() == found[1].casefold():
-            return f"{mark}. {option}"
+def _expanded(text: str, labels: Sequence[str], options: Sequence[str]) -> str:
+    letter = _LETTER.fullmatch(text)
+    for label, option in zip(labels, options, strict=False):
+        if letter and label.casefold() == letter[1].casefold():
+            return f"{label}. {option}"
     return text
 
 
@@ -235,14 +235,14 @@ def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]
     dataset, model = path.parent.name, path.name.removesuffix(TEXTS_SUFFIX)
     texts = TEXT.read(path, ("prompt", "temperature", "sample", "text"))
     prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "marks", "options"))
-    found = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
-    place = {"model": model, "dataset": dataset, "encoder": encoder.name}
-    for start in range(0, len(found), PROMPTS_AT_ONCE):
-        part = found[start : start + PROMPTS_AT_ONCE]
+    prompts_sampled = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
+    common = {"model": model, "dataset": dataset, "encoder": encoder.name}
+    for start in range(0, len(prompts_sampled), PROMPTS_AT_ONCE):
+        part = prompts_sampled[start : start + PROMPTS_AT_ONCE]
         for one, values in zip(part, _of_part(part, encoder), strict=True):
             # float32 as it is stored says 0.699999988
             at = {"prompt": one.prompt, "temperature": round(one.temperature, 6)}
-            yield place | at | dict(zip(SIMILARITIES, values, strict=True))
+            yield common | at | dict(zip(SIMILARITIES, values, strict=True))
 
 
 def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[float, float, float]]:

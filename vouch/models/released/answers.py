@@ -48,13 +48,13 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
             f"{where} row {number}: id {name} is no item of {dataset}, like {len(extra)} of the file's "
             f"{len(rows.ids)} ids; the file must answer exactly the items"
         )
-    place = {name: row for row, name in enumerate(rows.ids)}
-    _check_whole(items, place, f"{where}: no logits", "file", dataset)
+    row_of = {name: row for row, name in enumerate(rows.ids)}
+    _check_whole(items, row_of, f"{where}: no logits", "file", dataset)
     size, most = rows.logits.shape[1], max(len(prompt["options"]) for prompt in asked)
     if most > size:
         name = next(prompt["item"] for prompt in asked if len(prompt["options"]) == most)
         raise UserError(
-            f"{where} row {place[name] + 1}: id {name}: {size} logits, its prompt shows {most} "
+            f"{where} row {row_of[name] + 1}: id {name}: {size} logits, its prompt shows {most} "
             f"options; give {dataset} the prompt template that the model was asked with"
         )
     if size == most + 1:
@@ -67,7 +67,7 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
             f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; give "
             f"{most}, or {LAYOUT} for A to F as VLM-Uncertainty-Bench does; or correct the template"
         )
-    order = np.array([place[item] for item in items])
+    order = np.array([row_of[item] for item in items])
     return _table(rows.logits[order], [prompt["id"] for prompt in asked], schema)
 
 
@@ -128,27 +128,27 @@ def join_samples(
     asked = asked_prompts(prompts, where, dataset)
     order = [prompt["item"] for prompt in asked]
     scored = [sample for sample in samples if not sample.number]
-    found = _by_name(scored, items, where, dataset) if keyed else _by_place(scored, order, where, dataset)
-    answered = {name: [sample] for name, sample in zip(found, scored, strict=True)}
+    names = _by_name(scored, items, where, dataset) if keyed else _by_doc_id(scored, order, where, dataset)
+    answered = {name: [sample] for name, sample in zip(names, scored, strict=True)}
     _check_whole(order, answered, f"{where}: no sample", "log", dataset)
     if further := [sample for sample in samples if sample.number]:
-        own = {sample.name: name for name, sample in zip(found, scored, strict=True)}
+        own = {sample.name: name for name, sample in zip(names, scored, strict=True)}
         for sample in sorted(further, key=lambda one: (one.temperature, one.number)):
             if sample.name not in own:
-                raise UserError(f"{where} {sample.place}: {sample.name!r} has no sample 0; add it")
+                raise UserError(f"{where} {sample.location}: {sample.name!r} has no sample 0; add it")
             answered[own[sample.name]].append(sample)
     pairs = [(prompt, sample) for prompt in asked for sample in answered[prompt["item"]]]
     for prompt, sample in pairs:
         if sample.choices and len(sample.choices) != len(prompt["options"]):
             raise UserError(
-                f"{where} {sample.place}: {len(sample.choices)} choices, "
+                f"{where} {sample.location}: {len(sample.choices)} choices, "
                 f"prompt {prompt['id']} shows {len(prompt['options'])} options; give {dataset} a "
                 "prompt template that adds none, or a log of the same options"
             )
     return pairs
 
 
-def _by_place(samples: Sequence[Sample], order: Sequence[str], where: str, dataset: str) -> list[str]:
+def _by_doc_id(samples: Sequence[Sample], order: Sequence[str], where: str, dataset: str) -> list[str]:
     if sorted(sample.doc_id for sample in samples) != list(range(len(order))):
         last = max(sample.doc_id for sample in samples)
         raise UserError(
@@ -171,8 +171,8 @@ def _by_name(
             fitting.append([ids[name] for name in names])
     if not fitting:
         raise UserError(_unmatched(samples, items, where, dataset))
-    for sample, *found in zip(samples, *fitting, strict=True):
-        if len(set(found)) > 1:
+    for sample, *matches in zip(samples, *fitting, strict=True):
+        if len(set(matches)) > 1:
             raise UserError(
                 f"{where} {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
                 "source_id of another; use a key that names items in one way only"
@@ -187,12 +187,12 @@ def _unmatched(
     count = Counter(name for item in items for name in {item[column] for column in NAMES})
     first: dict[str, str] = {}
     for sample in samples:
-        place = f"{where} {sample.place}: names {sample.name!r}"
+        here = f"{where} {sample.location}: names {sample.name!r}"
         if count[sample.name] != 1:
             what = f"{count[sample.name]} items" if sample.name in count else "no item"
-            return f"{place}, which is {what} of {dataset}; use a key that names one item each"
+            return f"{here}, which is {what} of {dataset}; use a key that names one item each"
         if first.setdefault(sample.name, sample.line) != sample.line:
-            return f"{place}, which {first[sample.name]} names already; keep one, or use another key"
+            return f"{here}, which {first[sample.name]} names already; keep one, or use another key"
     return f"{where}: names items of {dataset} now by id, now by source_id; use a key of one kind"
 
 
@@ -232,9 +232,9 @@ def write_released(pin: Pin, dataset: str) -> int:
         table, rows = _answers(answers, data, dataset, pin.model)
     with ExitStack() as stack:
         count = int(table.num_rows)
-        for output, (contract, place) in RESPONSES.items():
+        for output, (contract, path_of) in RESPONSES.items():
             schema = table.schema if output == LETTERS else contract.schema
-            writer = stack.enter_context(contract.writer(place(pin.model, dataset), schema))
+            writer = stack.enter_context(contract.writer(path_of(pin.model, dataset), schema))
             if output == LETTERS:
                 writer.table(table)
             for row in rows.get(output, ()):

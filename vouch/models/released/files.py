@@ -78,23 +78,23 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
     index = folder / INDEX
     if index.is_file():
         entries = validated(_Index, load(index), str(index)).root
-        found = {
+        answers = {
             name: one.model_copy(update={"file": str(folder / one.file)}) for name, one in entries.items()
         }
         outside = [
-            one.path for one in found.values() if not one.path.resolve().is_relative_to(folder.resolve())
+            one.path for one in answers.values() if not one.path.resolve().is_relative_to(folder.resolve())
         ]
         if outside:
             raise UserError(f"{index}: {outside[0]}: leads out of the folder; move the file into it")
     else:
-        found = dict(_published(folder, model)) or dict(_plain(folder))
-    if not found:
+        answers = dict(_published(folder, model)) or dict(_plain(folder))
+    if not answers:
         raise UserError(
             f"{folder}: neither a model (no config.json) nor answers of {model}: no {INDEX}, no "
             f"logits-DATASET/*.parquet or pickles/*.DATASET.pkl of that name, no DATASET.SUFFIX with "
             f"{', '.join(_suffixes())}; correct models.{model} in params.yaml"
         )
-    for one in found.values():
+    for one in answers.values():
         form_of(one.path, one.form)
         if part := left_out(one.path):
             raise UserError(
@@ -104,18 +104,18 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
             raise UserError(f"{one.path}: no such file; restore it, or correct {INDEX}")
         if one.path.stat().st_size > MAX_BYTES:
             raise UserError(f"{one.path}: larger than {MAX_BYTES:,} bytes; leave out what is not needed")
-    return found
+    return answers
 
 
 def released_models(folder: Path, dataset: str) -> dict[str, Path]:
     """Model -> file of a folder laid out as VLM-Uncertainty-Bench's; a parquet file goes before a pickle."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(folder.glob(f"logits-{dataset}/*.parquet")):
-        found.setdefault(model_slug(path.stem, f"{path}: model name"), path)
+        paths.setdefault(model_slug(path.stem, f"{path}: model name"), path)
     for path in sorted(folder.glob(f"pickles/*.{dataset}.pkl")):
         name = path.name.removesuffix(f".{dataset}.pkl")
-        found.setdefault(model_slug(name, f"{path}: model name"), path)
-    return found
+        paths.setdefault(model_slug(name, f"{path}: model name"), path)
+    return paths
 
 
 def relative(path: Path, folder: Path) -> str:

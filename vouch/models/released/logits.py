@@ -87,8 +87,8 @@ def parse_parquet(data: bytes, where: str) -> Rows:
 def _check_columns(schema: pa.Schema, where: str) -> None:
     for name in ("id", "logits"):
         if schema.names.count(name) != 1:
-            found = ", ".join(schema.names)[:200] or "none"
-            raise UserError(f"{where}: needs one column {name}, it has {found}; {ADVICE}")
+            columns = ", ".join(schema.names)[:200] or "none"
+            raise UserError(f"{where}: needs one column {name}, it has {columns}; {ADVICE}")
     kind = schema.field("logits").type
     if not _is_list(kind) or kind.value_type not in _DTYPES:
         raise UserError(f"{where}: column logits holds {kind}, not lists of float32 or float64; convert it")
@@ -151,12 +151,12 @@ def parse_pickle(data: bytes, where: str) -> Rows:
 def _pairs(rows: list[Any], where: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """(id, logits) of each row."""
     for number, row in enumerate(rows, start=1):
-        place = f"{where} row {number}"
+        here = f"{where} row {number}"
         if not isinstance(row, dict) or "id" not in row or "logits" not in row:
-            found = ", ".join(sorted(row))[:200] if isinstance(row, dict) else "no keys"
-            raise UserError(f"{place}: needs the keys id and logits, it has {found or 'none'}; {CONVERT}")
-        name = id_text(row["id"], place)
-        yield name, _numbers(row["logits"], f"{place}: id {name}")
+            keys = ", ".join(sorted(row))[:200] if isinstance(row, dict) else "no keys"
+            raise UserError(f"{here}: needs the keys id and logits, it has {keys or 'none'}; {CONVERT}")
+        name = id_text(row["id"], here)
+        yield name, _numbers(row["logits"], f"{here}: id {name}")
 
 
 def _numbers(array: Any, where: str) -> npt.NDArray[Any]:

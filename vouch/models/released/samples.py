@@ -32,14 +32,14 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One answer: its place in the file, doc_id, name (of the item, by the key), and what it is.
+    """One answer: its location in the file, doc_id, name (of the item, by the key), and what it is.
 
     choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or where a
     request has no response.
     number, temperature: of a further answer to the same question; 0 for the one that is scored.
     """
 
-    place: str
+    location: str
     doc_id: int
     name: str
     choices: tuple[float, ...] = ()
@@ -49,8 +49,8 @@ class Sample:
 
     @property
     def line(self) -> str:
-        """Its place without its name: `line 3`, `row 3`."""
-        return self.place.partition(":")[0]
+        """Its location without its name: `line 3`, `row 3`."""
+        return self.location.partition(":")[0]
 
 
 def read_samples(
@@ -67,25 +67,25 @@ def read_samples(
     kinds: set[bool] = set()
     for line, values in objects(data, where):
         doc_id = _doc_id(values, f"{where} {line}")
-        place = f"{where} {line}: doc_id {doc_id}"
+        here = f"{where} {line}: doc_id {doc_id}"
         name = values.get("filter")
         if isinstance(name, str):
             filters.add(name[:40])
         if chosen is not None and name != chosen:
             continue
         if first.setdefault(doc_id, line) != line:
-            raise UserError(f"{place}: stands already in {first[doc_id]}; {_one_of(filters)}")
-        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, place, harness, key)
+            raise UserError(f"{here}: stands already in {first[doc_id]}; {_one_of(filters)}")
+        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, here, harness, key)
         samples.append(sample)
         if sample.choices or sample.text is not None:
             kinds.add(bool(sample.choices))
         if len(kinds) > 1 or len(samples) > MAX_ROWS:
             raise UserError(
-                f"{place}: a log holds either choices or texts, {MAX_ROWS:,} at most; split the file"
+                f"{here}: a log holds either choices or texts, {MAX_ROWS:,} at most; split the file"
             )
     if not samples:
-        found = f" of filter {chosen}, only of {', '.join(sorted(filters)[:5])}" if filters else ""
-        raise UserError(f"{where}: holds no samples{found}; correct the file or the key filter")
+        others = f" of filter {chosen}, only of {', '.join(sorted(filters)[:5])}" if filters else ""
+        raise UserError(f"{where}: holds no samples{others}; correct the file or the key filter")
     return samples
 
 
@@ -109,8 +109,8 @@ def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
     if len(text) > MAX_LIST:
         raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
-    for place, value in _listed(text, where):
-        yield place, _object(value, f"{where} {place}")
+    for location, value in _listed(text, where):
+        yield location, _object(value, f"{where} {location}")
 
 
 def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -118,7 +118,7 @@ def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str
         values = _object_of(line, f"{where} line {number}")
         logs = values.get("logs")
         if isinstance(logs, list) and all(isinstance(one, dict) and "doc_id" in one for one in logs):
-            yield from ((f"sample {place}", one) for place, one in enumerate(logs, start=1))
+            yield from ((f"sample {index}", one) for index, one in enumerate(logs, start=1))
         else:
             yield f"line {number}", values
 
@@ -137,18 +137,18 @@ def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
 
 def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
     """The values of the list `logs` of the object that begins there, and where the object ends."""
-    at, found = _after(text, at + 1), False
+    at, listed = _after(text, at + 1), False
     while text[at : at + 1] != "}":
         key, at = _value(text, at, where)
         at = _beyond(text, at, ":", ":", where)
         if key == "logs" and text[at : at + 1] == "[":
-            if found:
+            if listed:
                 raise UserError(f"{where}: logs stands twice; keep one")
-            found, at = True, (yield from _elements(text, at, where))
+            listed, at = True, (yield from _elements(text, at, where))
         else:
             _, at = _value(text, at, where)
         at = _beyond(text, at, ",", "}", where)
-    if not found:
+    if not listed:
         raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
     return at + 1
 
@@ -158,10 +158,10 @@ def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None
     at, count = _after(text, at + 1), 0
     while text[at : at + 1] != "]":
         count += 1
-        place = f"{where} sample {count}"
-        value, at = _value(text, at, place)
+        here = f"{where} sample {count}"
+        value, at = _value(text, at, here)
         yield f"sample {count}", value
-        at = _beyond(text, at, ",", "]", place)
+        at = _beyond(text, at, ",", "]", here)
     return at + 1
 
 
@@ -171,18 +171,18 @@ def _after(text: str, at: int) -> int:
     return blank.end() if blank else at
 
 
-def _beyond(text: str, at: int, mark: str, end: str, place: str) -> int:
+def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
     """Where what follows a mark begins, or the end that stands in its place. Raises UserError."""
     at = _after(text, at)
-    found = text[at : at + 1]
-    if found not in (mark, end) or not found:
+    next_sign = text[at : at + 1]
+    if next_sign not in (sign, end) or not next_sign:
         raise UserError(
-            f"{place}: not JSON ({found or 'the end of the file'} where {mark} should stand); fetch it again"
+            f"{where}: not JSON ({next_sign or 'the end of the file'} instead of {sign}); fetch it again"
         )
-    return _after(text, at + 1) if found == mark else at
+    return _after(text, at + 1) if next_sign == sign else at
 
 
-def _value(text: str, at: int, place: str) -> tuple[Any, int]:
+def _value(text: str, at: int, where: str) -> tuple[Any, int]:
     """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
     size = min(2**16, MAX_LINE)
     while True:
@@ -193,13 +193,13 @@ def _value(text: str, at: int, place: str) -> tuple[Any, int]:
             if end < len(part) or whole:  # else a number may go on
                 return value, at + end
         except RecursionError:
-            raise UserError(f"{place}: nested too deep; correct it") from None
+            raise UserError(f"{where}: nested too deep; correct it") from None
         except ValueError as error:
             if whole:
-                raise UserError(f"{place}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
+                raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
         if size == MAX_LINE:
             raise UserError(
-                f"{place}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
+                f"{where}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
             )
         size = min(8 * size, MAX_LINE)
 
@@ -224,19 +224,19 @@ def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, 
         ) from None
 
 
-def _object_of(line: bytes, place: str) -> dict[str, Any]:
+def _object_of(line: bytes, where: str) -> dict[str, Any]:
     try:
         values = json.loads(line.decode("utf-8"), parse_float=_finite)
     except RecursionError:
-        raise UserError(f"{place}: nested too deep; correct the line") from None
+        raise UserError(f"{where}: nested too deep; correct the line") from None
     except ValueError as error:
-        raise UserError(f"{place}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
-    return _object(values, place)
+        raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
+    return _object(values, where)
 
 
-def _object(values: Any, place: str) -> dict[str, Any]:
+def _object(values: Any, where: str) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise UserError(f"{place}: holds a {type(values).__name__}, not an object; correct the line")
+        raise UserError(f"{where}: holds a {type(values).__name__}, not an object; correct the line")
     return values
 
 
@@ -250,54 +250,54 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_float=_finite)
 
 
-def _doc_id(values: Mapping[str, Any], place: str) -> int:
+def _doc_id(values: Mapping[str, Any], where: str) -> int:
     doc_id = values.get("doc_id")
     if isinstance(doc_id, bool) or not isinstance(doc_id, int) or not 0 <= doc_id < 2**31:
-        raise UserError(f"{place}: doc_id is {_quoted(doc_id)}, not a number from 0; correct the line")
+        raise UserError(f"{where}: doc_id is {_quoted(doc_id)}, not a number from 0; correct the line")
     return doc_id
 
 
 def _sample(
-    values: Mapping[str, Any], line: str, doc_id: int, place: str, harness: "Harness", key: str | None
+    values: Mapping[str, Any], line: str, doc_id: int, where: str, harness: "Harness", key: str | None
 ) -> Sample:
-    name = str(doc_id) if key is None else id_text(_field(values, key, place), f"{place}: {key}")
+    name = str(doc_id) if key is None else id_text(_field(values, key, where), f"{where}: {key}")
     given = harness.responses(values)
     if given is None and not any(name in values for name in ("resps", "filtered_resps")):
-        raise UserError(f"{place}: has no responses; write the log with --log_samples")
-    answers = [_only(request, place) for request in (given if isinstance(given, list) else [given])]
+        raise UserError(f"{where}: has no responses; write the log with --log_samples")
+    answers = [_only(request, where) for request in (given if isinstance(given, list) else [given])]
     if any(answer is None for answer in answers):
         return Sample(line, doc_id, name)
     if "acc_mutual_info" in values and len(answers) % 2 == 0:
         answers = answers[: len(answers) // 2]  # the rest are the choices without the question
     if answers and all(_is_pair(answer) for answer in answers):
-        choices = tuple(_log_likelihood(answer[0], choice, place) for choice, answer in enumerate(answers, 1))
+        choices = tuple(_log_likelihood(answer[0], choice, where) for choice, answer in enumerate(answers, 1))
         if max(choices) == -math.inf:
-            raise UserError(f"{place}: all its choices are impossible (-inf); remove it, or ask it again")
+            raise UserError(f"{where}: all its choices are impossible (-inf); remove it, or ask it again")
         return Sample(line, doc_id, name, choices)
     if len(answers) == 1 and isinstance(answers[0], str):
-        return Sample(line, doc_id, name, text=sound(answers[0], place))
+        return Sample(line, doc_id, name, text=sound(answers[0], where))
     raise UserError(
-        f"{place}: responses are neither one text nor [log-likelihood, is greedy] for each choice; "
+        f"{where}: responses are neither one text nor [log-likelihood, is greedy] for each choice; "
         "only multiple_choice and generate_until tasks are read"
     )
 
 
-def _field(values: Mapping[str, Any], key: str, place: str) -> Any:
+def _field(values: Mapping[str, Any], key: str, where: str) -> Any:
     level: Any = values
     for part in key.split("."):
         if not isinstance(level, dict) or part not in level:
-            found = ", ".join(level)[:200] if isinstance(level, dict) else "no fields"
-            raise UserError(f"{place}: no field {part} of key {key}, it has {found}; correct the key")
+            fields = ", ".join(level)[:200] if isinstance(level, dict) else "no fields"
+            raise UserError(f"{where}: no field {part} of key {key}, it has {fields}; correct the key")
         level = level[part]
     return level
 
 
-def _only(request: Any, place: str) -> Any:
+def _only(request: Any, where: str) -> Any:
     """The one response to a request; a filtered or flattened one stands without its list."""
     if not isinstance(request, list) or _is_pair(request):
         return request
     if len(request) != 1:
-        raise UserError(f"{place}: {len(request)} responses to one request; write the log without repeats")
+        raise UserError(f"{where}: {len(request)} responses to one request; write the log without repeats")
     return request[0]
 
 
@@ -305,14 +305,14 @@ def _is_pair(answer: Any) -> bool:
     return isinstance(answer, list) and len(answer) == 2 and answer[1] in (True, False, "True", "False")
 
 
-def _log_likelihood(value: Any, choice: int, place: str) -> float:
+def _log_likelihood(value: Any, choice: int, where: str) -> float:
     number = _number(value)
     if number is not None and number <= ROUNDING:
         return number
     why = "is not a number of at most 0"
     if number is not None and number > 0:
         why = "is positive, perhaps a loss: its sign and scale depend on who wrote it"
-    raise UserError(f"{place}: log-likelihood {choice} is {_quoted(value)}, which {why}; correct the log")
+    raise UserError(f"{where}: log-likelihood {choice} is {_quoted(value)}, which {why}; correct the log")
 
 
 def _number(value: Any) -> float | None:
@@ -332,12 +332,12 @@ def _quoted(value: Any) -> str:
     return repr(str(value)[:40]) if scalar else f"a {type(value).__name__}"
 
 
-def sound(text: str, place: str) -> str:
+def sound(text: str, where: str) -> str:
     """The text, if UTF-8 has a form for it. Raises UserError."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UserError(f"{place}: its text holds half a surrogate pair; correct the line") from None
+        raise UserError(f"{where}: its text holds half a surrogate pair; correct the line") from None
     return text
 
 
@@ -400,7 +400,7 @@ def _lm_eval_responses(sample: Mapping[str, Any]) -> Any:
 def _lm_eval_sample(record: Record) -> dict[str, Any]:
     """The object of one line."""
     arguments = {
-        f"gen_args_{number}": {f"arg_{place}": value for place, value in enumerate(request)}
+        f"gen_args_{number}": {f"arg_{index}": value for index, value in enumerate(request)}
         for number, request in enumerate(record.requests)
     }
     return {

@@ -39,40 +39,40 @@ def table_samples(data: bytes, where: str, model: str, key: str | None, column: 
     Raises UserError naming file, row and id of the first problem.
     """
     key, column = key or "id", column or "text"
-    found: list[Sample] = []
+    samples: list[Sample] = []
     first: dict[tuple[str, int, float], str] = {}
     models: set[str] = set()
     read = READERS.get(Path(where).suffix.lower())
     if read is None:
         raise UserError(f"{where}: a table ends in {', '.join(READERS)}; rename or convert it")
-    for place, row in read(data, where):
+    for location, row in read(data, where):
         if row.get("model") not in (None, ""):
-            models.add(slug := model_slug(str(row["model"]), f"{where} {place}: model name"))
+            models.add(slug := model_slug(str(row["model"]), f"{where} {location}: model name"))
             if slug != model:
                 continue
-        sample = _sample(row, place, where, key, column)
+        sample = _sample(row, location, where, key, column)
         name = (sample.name, sample.number, sample.temperature)
-        if first.setdefault(name, place) != place:
-            raise UserError(f"{where} {place}: id {sample.name} stands already in {first[name]}; keep one")
-        found.append(sample)
-        if len(found) > MAX_ROWS:
+        if first.setdefault(name, location) != location:
+            raise UserError(f"{where} {location}: id {sample.name} stands already in {first[name]}; keep one")
+        samples.append(sample)
+        if len(samples) > MAX_ROWS:
             raise UserError(f"{where}: more than {MAX_ROWS:,} rows; split the file")
-    if not found:
+    if not samples:
         others = f" of {model}, only of {', '.join(sorted(models)[:5])}" if models else ""
         raise UserError(f"{where}: holds no answers{others}; correct the file, or the name in params.yaml")
-    return found
+    return samples
 
 
-def _sample(row: Row, place: str, where: str, key: str, column: str) -> Sample:
+def _sample(row: Row, location: str, where: str, key: str, column: str) -> Sample:
     for name in (key, column):
         if name not in row:
             known = ", ".join(map(str, row))[:200] or "none"
             raise UserError(
-                f"{where} {place}: no column {name}, it has {known}; name them in answers.yaml, e.g. "
+                f"{where} {location}: no column {name}, it has {known}; name them in answers.yaml, e.g. "
                 "`{file: answers.xlsx, form: table, key: index, text: prediction}`"
             )
-    name = id_text(row[key], f"{where} {place}")
-    here = f"{where} {place}: id {name}"
+    name = id_text(row[key], f"{where} {location}")
+    here = f"{where} {location}: id {name}"
     text = row[column]
     if not isinstance(text, str | None):
         raise UserError(f"{here}: {column} is a {type(text).__name__}, not a text; write it in quotes")
@@ -84,7 +84,7 @@ def _sample(row: Row, place: str, where: str, key: str, column: str) -> Sample:
         )
     if text is not None:
         sound(text, here)
-    return Sample(place, -1, name, (), text, int(number), drawn)
+    return Sample(location, -1, name, (), text, int(number), drawn)
 
 
 def _number(value: Any, default: float, what: str) -> float:
@@ -107,10 +107,10 @@ def _parquet(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
         flat = [field.name for field in file.schema_arrow if field.type.num_fields == 0]
         table = file.read(columns=flat, use_threads=False)
         table.validate(full=True)
-        found = table.to_pylist()
+        rows = table.to_pylist()
     except (OSError, ValueError, pa.ArrowException) as error:
         raise UserError(f"{where}: not readable as parquet ({error}); fetch it again") from None
-    yield from ((f"row {number}", row) for number, row in enumerate(found, start=1))
+    yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
 
 
 def _delimited(delimiter: str) -> Callable[[bytes, str], Iterator[tuple[str, Row]]]:
@@ -209,13 +209,13 @@ def _of(archive: zipfile.ZipFile, member: str, tag: str) -> Iterator[ElementTree
 
 
 def _cells(row: ElementTree.Element, shared: list[str]) -> list[str]:
-    found: list[str] = []
+    cells: list[str] = []
     for cell in row:
-        place = _column(cell.get("r", "")) if cell.get("r") else len(found)
-        if not len(found) <= place < MAX_COLUMNS:
+        column = _column(cell.get("r", "")) if cell.get("r") else len(cells)
+        if not len(cells) <= column < MAX_COLUMNS:
             raise ValueError(f"cell {cell.get('r')} is out of order, or beyond column {MAX_COLUMNS}")
-        found += [""] * (place - len(found)) + [_value(cell, shared)]
-    return found
+        cells += [""] * (column - len(cells)) + [_value(cell, shared)]
+    return cells
 
 
 def _column(reference: str) -> int:
@@ -247,4 +247,4 @@ def _text(element: ElementTree.Element) -> str:
 
 def _coded(text: str) -> str:
     """Control characters, which XML cannot hold, stand as `_x000D_`."""
-    return _CODED.sub(lambda found: chr(int(found[1], 16)), text)
+    return _CODED.sub(lambda match: chr(int(match[1], 16)), text)

@@ -120,30 +120,30 @@ class _Transient(Exception):
 class Tally:
     """What was sent and came back, over all questions of an engine.
 
-    reached: whether anything came back. answering: whether an answer could be read. told: whether one had
-    log-probabilities.
+    reached: whether anything came back. answering: whether an answer could be read.
+    gives_logprobs: whether an answer had log-probabilities.
     """
 
     requests: int = 0
     retries: int = 0
     reached: bool = False
     answering: bool = False
-    told: bool = False
+    gives_logprobs: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
     fingerprints: set[str] = field(default_factory=set)
 
-    def count(self, said: Completion) -> None:
+    def count(self, answer: Completion) -> None:
         """Takes note of a completion, be it good or not: it was paid for."""
-        if said.usage is not None:
-            self.input_tokens += said.usage.prompt_tokens
-            self.output_tokens += said.usage.completion_tokens
-        model = (said.model or "")[:MOST_NAME]
+        if answer.usage is not None:
+            self.input_tokens += answer.usage.prompt_tokens
+            self.output_tokens += answer.usage.completion_tokens
+        model = (answer.model or "")[:MOST_NAME]
         if model in self.models or len(self.models) < MOST_NAMES:
             self.models[model] += 1
-        if said.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
-            self.fingerprints.add(said.system_fingerprint[:MOST_NAME])
+        if answer.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
+            self.fingerprints.add(answer.system_fingerprint[:MOST_NAME])
 
 
 class Client:
@@ -184,7 +184,7 @@ class Client:
                 self._answered = request
                 return answer
             except NoLogprobs as error:
-                if attempt > 1 or not self._tally.told:  # a server that gives none never does
+                if attempt > 1 or not self._tally.gives_logprobs:  # a server that gives none never does
                     raise
                 trouble = error
             except BadAnswer as error:
@@ -205,9 +205,9 @@ class Client:
 
     async def _completion(self, request: Mapping[str, Any]) -> Completion:
         await self._turn()
-        said = completion(await self._post(request))
-        self._tally.count(said)
-        return said
+        answer = completion(await self._post(request))
+        self._tally.count(answer)
+        return answer
 
     async def _answers(self, instead_of: Mapping[str, Any]) -> bool:
         """Whether the server answers another question than this: the last that it did, or a greeting."""
@@ -251,7 +251,7 @@ class Client:
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
         """What an error status means."""
         line, codes = error_message(body)
-        said = f"{status}: {line}"
+        problem = f"{status}: {line}"
         if status == 401:
             # What it says is left out: servers quote parts of the key.
             return UserError(
@@ -259,18 +259,20 @@ class Client:
                 "and the model's name in capitals (for OpenAI, OPENAI_API_KEY) to one that it accepts"
             )
         if 300 <= status < 400:
-            place = self._settings.redact(headers.get("location", ""))[:200]
+            address = self._settings.redact(headers.get("location", ""))[:200]
             return UserError(
-                f"{self._url}: {status}, sends its questions elsewhere ({place}), where nothing is sent; "
+                f"{self._url}: {status}, sends its questions elsewhere ({address}), where nothing is sent; "
                 "correct source.url in models.lock"
             )
         if status == 402 or any(code in _NO_QUOTA for code in codes):
-            return UserError(f"{self._url}: {said}; the quota is used up, add to it and run the stage again")
+            return UserError(
+                f"{self._url}: {problem}; the quota is used up, raise it and run the stage again"
+            )
         if cannot_succeed(status, line):
-            return TurnedDown(said)
+            return TurnedDown(problem)
         if status in (404, 405) or any(code in _NO_MODEL for code in codes):
             return UserError(
-                f"{self._url}: {said}; correct source.name or source.url in models.lock "
+                f"{self._url}: {problem}; correct source.name or source.url in models.lock "
                 "(an address usually ends in /v1)"
             )
         if status in _TRANSIENT or status >= 500:
@@ -278,8 +280,8 @@ class Client:
             if wait <= LONGEST_WAIT:
                 self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
             replied = status == 500 and not may_pass(line)
-            return _Transient(said, wait, replied)
-        return TurnedDown(said)
+            return _Transient(problem, wait, replied)
+        return TurnedDown(problem)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:

@@ -1,4 +1,4 @@
-"""Questions as requests of the chat completions API, pictures included.
+"""Questions as requests of the chat completions API, images included.
 
 Many requests to one server under way at once, and when to give the server up.
 
@@ -49,9 +49,9 @@ _SEED_BITS = 53  # JSON numbers are exact up to here in every language
 _QUICK = 1  # of zlib: 4 x faster than Pillow's default, and a sixth more bytes
 
 
-def data_url(picture: "Image") -> str:
-    """A picture as a PNG in base64: its pixels and nothing else, the same bytes every time."""
-    bare = picture.copy()
+def data_url(image: "Image") -> str:
+    """An image as a PNG in base64: its pixels and nothing else, the same bytes every time."""
+    bare = image.copy()
     bare.info = {}  # Pillow would write colour profiles and resolutions of the source file
     sink = io.BytesIO()
     bare.save(sink, "PNG", compress_level=_QUICK)
@@ -59,16 +59,16 @@ def data_url(picture: "Image") -> str:
 
 
 def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message]:
-    """The messages of vouch/models/chat/chat.py with the pictures in them, and how the answer begins.
+    """The messages of vouch/models/chat/chat.py with the images in them, and how the answer begins.
 
-    urls: data URLs by id() of their picture, filled here; prompts of a pack share pictures. Raises
-    ValueError where the marks do not name each picture once.
+    urls: data URLs by id() of their image, filled here; prompts of a pack share images. Raises
+    ValueError where the placeholders do not name each image once.
     """
     asked, order = chat.messages(question)
-    for picture in question.pictures:
-        if id(picture) not in urls:
-            urls[id(picture)] = data_url(picture)
-    shown = iter([urls[id(question.pictures[place])] for place in order])
+    for image in question.images:
+        if id(image) not in urls:
+            urls[id(image)] = data_url(image)
+    shown = iter([urls[id(question.images[index])] for index in order])
     result = [{**message, "content": _content(message["content"], shown)} for message in asked]
     if question.response is not None:
         result.append({"role": "assistant", "content": question.response})
@@ -76,7 +76,7 @@ def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message
 
 
 def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Message]:
-    """Parts, or the bare text where there is no picture: not every server takes parts of text alone."""
+    """Parts, or the bare text where there is no image: not every server takes parts of text alone."""
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)
     return [
@@ -130,10 +130,10 @@ class Job:
         """A request that scores the prompt, with an option after it where one is given."""
         messages, response = list(self.messages), self.question.response
         if option is not None:
-            said = option if response is None else f"{response} {option}"
+            answer = option if response is None else f"{response} {option}"
             messages = [
                 *messages[: len(messages) - (response is not None)],
-                {"role": "assistant", "content": said},
+                {"role": "assistant", "content": answer},
             ]
         begun = _CONTINUED if messages[-1]["role"] == "assistant" else {}
         request = {"model": asking.name, "messages": messages, "max_tokens": 1, "temperature": 0}
@@ -309,7 +309,7 @@ class ServerEngine:
         return self._refusals.passed_on(one, one.answer if isinstance(one.answer, Refusal) else None)
 
     def _gives(self, output: str) -> bool:
-        return self._tally.told if output == LETTERS else bool(self._scored)
+        return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
 
     def _silent(self, output: str) -> Refusal | None:
         """Why a server is asked no more for what it has never given, None where it is."""
@@ -385,7 +385,7 @@ class ServerEngine:
                 continue
             if job.output == LETTERS:
                 self._top = self._taken = top
-            elif len(self._unwilling) >= SILENT and not self._tally.told:
+            elif len(self._unwilling) >= SILENT and not self._tally.gives_logprobs:
                 self._top = None
             return answer
 
@@ -413,17 +413,19 @@ class ServerEngine:
             tokens.append(len(whole) - len(known))
         return LikelihoodAnswer(nll, tokens)
 
-    def _read(self, job: Job, said: completions.Completion) -> tuple[Given, list[str]]:
-        flags = ["other_model"] if completions.other_model(said.model, self._name) else []
+    def _read(self, job: Job, completion: completions.Completion) -> tuple[Given, list[str]]:
+        flags = ["other_model"] if completions.other_model(completion.model, self._name) else []
         if job.decoding is not None:
-            answer: Given = completions.text(said, self._reasoning, job.question.response or "")
+            answer: Given = completions.text(completion, self._reasoning, job.question.response or "")
         else:
-            answer = completions.letters(said, job.question.marks)
+            answer = completions.letters(completion, job.question.labels)
         self._tally.answering |= not (isinstance(answer, Refusal) and answer.unproven)
         bare = isinstance(answer, TextAnswer) and answer.logprobs is None and not answer.reasoning
-        if bare and self._tally.told and isinstance(answer, TextAnswer):
+        if bare and self._tally.gives_logprobs and isinstance(answer, TextAnswer):
             raise completions.NoLogprobs(answer=answer)
-        self._tally.told |= isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
+        self._tally.gives_logprobs |= (
+            isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
+        )
         if isinstance(answer, LetterAnswer):
             flags += letter_flags(answer.logits, answer.letter_mass or 0.0)
             flags += ["censored"] if answer.upper is not None else []
