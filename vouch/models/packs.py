@@ -1,14 +1,11 @@
-"""The prompts of a dataset as extract reads them, a few at a time.
+"""The prompts of a dataset in packs, and the cache key of every answer. No model is needed.
 
-Placeholders `{answer k}` of dialogues are filled with what the model itself answered to earlier prompts.
-
-Prompts grouped into packs, and the cache key of every answer. No model, no disk.
-
-A pack is what bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation
-for letters and likelihood, a single prompt for text. It follows from the item and the variation alone,
-so a variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
+A pack is what the bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation for
+letters and likelihood, a single prompt for text. It follows from the item and the variation alone, so a
+variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
 original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the key of that one, and is not
-asked a second time.
+asked a second time. Placeholders `{answer k}` of dialogues are filled with the model's own answers to earlier
+prompts.
 """
 
 import hashlib

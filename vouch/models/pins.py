@@ -1,17 +1,12 @@
-"""What a branch of a hub repository is now: a commit, and SHA-256 of every file a model is loaded from.
-
-Weights are not downloaded: the hub knows the digests of large files, and a safetensors header tells the
-shapes. Small files are fetched and hashed.
-
-What a source of `models` in params.yaml is at this moment: the pin of a model.
+"""Pins: which weights exactly a name of `models` in params.yaml stands for.
 
     NAME: FOLDER          a model folder (config.json and safetensors), or a folder of released answers
     NAME: models.lock     a model of the hub or a server, as its entry there says
 
 An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, processor
-settings, digests, facts.
-
-What a model folder must be before its weights are trusted: whole, safetensors, without code of its own.
+settings, digests, facts. A folder is trusted only if it is whole, has safetensors weights, needs no code of
+its own and claims nothing that its weights cannot be. `resolve` asks the hub what a branch is now, without
+fetching weights: the hub knows the digests of large files, and a safetensors header tells the shapes.
 """
 
 import math
@@ -44,119 +39,17 @@ from vouch.tables.answered import (
 )
 
 _DTYPES: tuple[Dtype, ...] = get_args(Dtype)
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """One commit of a model. head: the latest one. files: name -> SHA-256. licence: as the model card writes
-    it, else null."""
-
-    revision: str
-    head: str
-    files: dict[str, str]
-    dtype: str
-    parameters: int
-    licence: str | None
-
-
-def resolve(repo: str, revision: str, command: str) -> Resolved:
-    """Asks the hub about a branch, tag or commit. Raises UserError, one line, where it cannot be pinned.
-
-    command: what a person runs again, for the errors.
-    """
-    from huggingface_hub import HfApi, hf_hub_download
-
-    api = HfApi()
-    with one_line(repo, revision, command, "--repo or --revision"):
-        info = api.model_info(repo, revision=revision, files_metadata=True)
-        commit = str(info.sha)
-        head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
-        listed = {file.rfilename: file for file in info.siblings or ()}
-        names = sorted(name for name in listed if is_loaded(name))
-        _check_names(repo, list(listed), names)
-        known = {name: str(listed[name].lfs.sha256) for name in names if listed[name].lfs}
-        read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
-        local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
-        config = read_json(local["config.json"])
-        for name in read:
-            if name.endswith("config.json"):
-                check_no_code(local[name], config)
-        check_model_type(config, repo)
-        headers = [
-            api.parse_safetensors_file_metadata(repo, name, revision=commit)
-            for name in loaded_weights(names, local.get(INDEX, Path()), repo)
-        ]
-    return Resolved(
-        revision=commit,
-        head=head,
-        files={name: known.get(name) or file_digest(local[name]) for name in names},
-        dtype=dtype_of(config),
-        parameters=sum(sum(header.parameter_count.values()) for header in headers),
-        licence=_licence(info.card_data),
-    )
-
-
-def dtype_of(config: Mapping[str, Any]) -> Dtype:
-    """The dtype of a config.json, the language model's where the whole has none; else float32."""
-    text = config.get("text_config")
-    for part in (config, text if isinstance(text, Mapping) else {}):
-        for key in ("dtype", "torch_dtype"):
-            for dtype in _DTYPES:
-                if part.get(key) == dtype:
-                    return dtype
-    return "float32"
-
-
-def check_model_type(config: Mapping[str, Any], where: str) -> None:
-    """Raises UserError where transformers has no class of its own for a model."""
-    if not has_class(config):
-        from transformers import __version__
-
-        raise UserError(
-            f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
-            "for images and text, or for text; take a converted version of the model (often named -hf)"
-        )
-
-
-def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
-    pickled = [name for name in listed if name.endswith(PICKLED)]
-    check_weights([*names, *pickled], repo, "take a repository with")
-    if "config.json" not in names:
-        raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
-
-
-def _licence(card: Any) -> str | None:
-    """The model card's licence; `other` gives way to the name beside it."""
-    licence = getattr(card, "license", None)
-    if licence == "other":
-        licence = getattr(card, "license_name", None) or licence
-    return ", ".join(map(str, licence)) if isinstance(licence, list) else licence
-
-
-TEMPLATES = Path("vouch/models/chat/templates")
-
-
-def read_template(name: str) -> str:
-    """The text of a template. Raises UserError for an unknown one, with those there are."""
-    known = sorted(path.stem for path in TEMPLATES.glob("*.jinja"))
-    if name not in known:
-        raise UserError(f"models.lock: no template {name:.60} in {TEMPLATES}; {did_you_mean(name, known)}")
-    return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
-
-
-def fetch(repo: str, revision: str | None) -> Path:
-    """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
-
-    Only files that a model is loaded from are fetched; of its subfolders, a second tokenizer's alone. With
-    HF_HUB_OFFLINE=1 the cache alone is asked. The folder is named after the commit.
-    """
-    from huggingface_hub import constants
-
-    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
-        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
-
-
 LOCK = "models.lock"
+PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+SINGLE = "model.safetensors"
+ADAPTER = "adapter_config.json"
+# transformers opens what these name, pickles too
+SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
+# what a configuration may claim of any model, however few its weights are
+LAYERS, SIZE, ENTRIES = 64, 1 << 16, 1 << 14
+_LAYERS = re.compile(r"(\w+_)?num_(\w+_)?layers|n_layers?|(en|de)coder_layers|layers|depths?")
+_SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d_\w+")
+ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 
 
 def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
@@ -238,16 +131,38 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, param
     )
 
 
-PICKLED = (".bin", ".pt", ".pth", ".ckpt")
-SINGLE = "model.safetensors"
-ADAPTER = "adapter_config.json"
-# transformers opens what these name, pickles too
-SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
-# what a configuration may claim of any model, however few its weights are
-LAYERS, SIZE, ENTRIES = 64, 1 << 16, 1 << 14
-_LAYERS = re.compile(r"(\w+_)?num_(\w+_)?layers|n_layers?|(en|de)coder_layers|layers|depths?")
-_SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d_\w+")
-ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
+TEMPLATES = Path("vouch/models/chat/templates")
+
+
+def read_template(name: str) -> str:
+    """The text of a template. Raises UserError for an unknown one, with those there are."""
+    known = sorted(path.stem for path in TEMPLATES.glob("*.jinja"))
+    if name not in known:
+        raise UserError(f"models.lock: no template {name:.60} in {TEMPLATES}; {did_you_mean(name, known)}")
+    return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
+
+
+def fetch(repo: str, revision: str | None) -> Path:
+    """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
+
+    Only files that a model is loaded from are fetched; of its subfolders, a second tokenizer's alone. With
+    HF_HUB_OFFLINE=1 the cache alone is asked. The folder is named after the commit.
+    """
+    from huggingface_hub import constants
+
+    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
+        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
+
+
+def dtype_of(config: Mapping[str, Any]) -> Dtype:
+    """The dtype of a config.json, the language model's where the whole has none; else float32."""
+    text = config.get("text_config")
+    for part in (config, text if isinstance(text, Mapping) else {}):
+        for key in ("dtype", "torch_dtype"):
+            for dtype in _DTYPES:
+                if part.get(key) == dtype:
+                    return dtype
+    return "float32"
 
 
 def check_model_folder(folder: Path) -> None:
@@ -367,20 +282,6 @@ def _shapes(path: Path) -> list[list[int]]:
         raise UserError(f"{path}: damaged or cut short ({error!s:.100}); fetch the model anew") from None
 
 
-def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
-    """Raises UserError where a file of a hub's commit is not what the hub announced.
-
-    The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
-    """
-    for name, digest in digests.items():
-        announced = (folder / name).resolve().name
-        if len(announced) == len(digest) and announced != digest:
-            raise UserError(
-                f"{folder / name}: SHA-256 is {digest}, its commit says {announced}; it was damaged on its "
-                "way, remove it and fetch the model anew"
-            )
-
-
 def check_claims(path: Path, tensors: int, longest: int) -> None:
     """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
     of them has: a library would build all of it before it looks. longest: side of the weights.
@@ -405,6 +306,20 @@ def check_claims(path: Path, tensors: int, longest: int) -> None:
                 )
 
 
+def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
+    """Raises UserError where a file of a hub's commit is not what the hub announced.
+
+    The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
+    """
+    for name, digest in digests.items():
+        announced = (folder / name).resolve().name
+        if len(announced) == len(digest) and announced != digest:
+            raise UserError(
+                f"{folder / name}: SHA-256 is {digest}, its commit says {announced}; it was damaged on its "
+                "way, remove it and fetch the model anew"
+            )
+
+
 def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folder: Path) -> None:
     """Raises UserError where a file has not the digest that models.lock gives for it."""
     for name, digest in expected.items():
@@ -417,3 +332,79 @@ def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folde
                 f"{folder / name}: SHA-256 is {digests[name]}, models.lock says {digest}; "
                 "fetch the file anew, or correct models.lock if the change is wanted"
             )
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One commit of a model. head: the latest one. files: name -> SHA-256. licence: as the model card writes
+    it, else null."""
+
+    revision: str
+    head: str
+    files: dict[str, str]
+    dtype: str
+    parameters: int
+    licence: str | None
+
+
+def resolve(repo: str, revision: str, command: str) -> Resolved:
+    """Asks the hub about a branch, tag or commit. Raises UserError, one line, where it cannot be pinned.
+
+    command: what a person runs again, for the errors.
+    """
+    from huggingface_hub import HfApi, hf_hub_download
+
+    api = HfApi()
+    with one_line(repo, revision, command, "--repo or --revision"):
+        info = api.model_info(repo, revision=revision, files_metadata=True)
+        commit = str(info.sha)
+        head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
+        listed = {file.rfilename: file for file in info.siblings or ()}
+        names = sorted(name for name in listed if is_loaded(name))
+        _check_names(repo, list(listed), names)
+        known = {name: str(listed[name].lfs.sha256) for name in names if listed[name].lfs}
+        read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
+        local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
+        config = read_json(local["config.json"])
+        for name in read:
+            if name.endswith("config.json"):
+                check_no_code(local[name], config)
+        check_model_type(config, repo)
+        headers = [
+            api.parse_safetensors_file_metadata(repo, name, revision=commit)
+            for name in loaded_weights(names, local.get(INDEX, Path()), repo)
+        ]
+    return Resolved(
+        revision=commit,
+        head=head,
+        files={name: known.get(name) or file_digest(local[name]) for name in names},
+        dtype=dtype_of(config),
+        parameters=sum(sum(header.parameter_count.values()) for header in headers),
+        licence=_licence(info.card_data),
+    )
+
+
+def check_model_type(config: Mapping[str, Any], where: str) -> None:
+    """Raises UserError where transformers has no class of its own for a model."""
+    if not has_class(config):
+        from transformers import __version__
+
+        raise UserError(
+            f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
+            "for images and text, or for text; take a converted version of the model (often named -hf)"
+        )
+
+
+def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
+    pickled = [name for name in listed if name.endswith(PICKLED)]
+    check_weights([*names, *pickled], repo, "take a repository with")
+    if "config.json" not in names:
+        raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
+
+
+def _licence(card: Any) -> str | None:
+    """The model card's licence; `other` gives way to the name beside it."""
+    licence = getattr(card, "license", None)
+    if licence == "other":
+        licence = getattr(card, "license_name", None) or licence
+    return ", ".join(map(str, licence)) if isinstance(licence, list) else licence

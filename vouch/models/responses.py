@@ -1,6 +1,7 @@
-"""The response tables of one model and dataset: written from the work cache, or restored into it.
+"""The response tables of one model and dataset.
 
-Stored answers computed again, to see whether this machine gives the same.
+`write` makes them from the work cache, `restore` takes their answers back into it, and `recompute` asks for
+some stored answers again, to see whether this machine gives the same.
 """
 
 import heapq

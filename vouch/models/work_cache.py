@@ -1,19 +1,17 @@
-"""Answers as rows of the work cache (one a key) and of the response tables.
+"""The work cache: answers found again by their content, outside every stage output.
 
-A content-addressed cache of answers, outside every stage output.
+A key (packs.py) covers all that can change an answer: the text and option labels of the prompt and of those
+asked in one go with it, its images' recipes and source digests, the model's pin (which covers the dtype), the
+settings of the forward pass, the REVISION of the engine and that of image operations. It covers no name of a
+dataset or prompt, so a prompt that two datasets share is asked once. It never covers code, so an edited
+comment repeats no work. The kernels of a CPU stand in the answer's `device` instead: when a key is looked up,
+nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Images enter by the digest
+of their encoded bytes: a run whose answers are all known decodes none.
 
-A key (see keys.py) covers all that can change an answer: the words and marks of the prompt and of
-those asked in one go with it, its images' recipes and source digests, the model's pin (which covers
-the dtype), the settings of the forward pass, the engine's and the images' REVISION. It covers no
-name of a dataset or prompt, so a prompt that another dataset shares is asked once; and never the code,
-so a comment repeats no work. The kernels of a CPU stand in the answer's `device` instead: when a key is
-looked up nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Images enter by
-the digest of their encoded bytes: a run whose answers are all known decodes none.
-
-Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard
-that was cut short or damaged no longer has its name, is left out, and its answers are asked again.
-Each dataset's run writes into a folder of its own, so that a model's datasets can run side by side,
-and reads those of its siblings.
+Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard that was
+cut short or damaged no longer has its name, is left out, and its answers are asked again. Each dataset's run
+writes into a folder of its own and reads those of its siblings, so that a model's datasets can run side by
+side.
 """
 
 import hashlib
@@ -40,80 +38,6 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 # What follows from the prompt and the decoding is not remembered with an answer.
 _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")
 _LISTS = {"nll": pa.list_(pa.float64()), "tokens": pa.list_(pa.int32())}  # one answer scores all options
-
-
-def remembered(output: str, reasoning: bool = False) -> pa.Schema:
-    """Columns that the work cache keeps of an answer. reasoning: of a model that thinks."""
-    fields = [field for field in schema(output, reasoning) if field.name not in _OF_PROMPT]
-    if output == LIKELIHOOD:
-        fields = [pa.field(field.name, _LISTS.get(field.name, field.type)) for field in fields]
-    return pa.schema(fields)
-
-
-def to_remember(answered: Answered, pixels: str, device: str) -> dict[str, Any]:
-    """The row of the work cache for an answer."""
-    return {
-        **vars(answered.answer),
-        "pixels": pixels,
-        "device": device,
-        "mode": answered.mode,
-        "rows": answered.rows,
-        "flags": list(answered.flags),
-    }
-
-
-def refused(output: str, problem: str) -> dict[str, Any]:
-    """What stands for an answer to a prompt that was not asked."""
-    return {**dict.fromkeys(remembered(output).names), "pixels": "", "flags": [], "problem": problem}
-
-
-def rows_of(
-    output: str,
-    prompt: Mapping[str, Any],
-    answers: Sequence[Mapping[str, Any]],
-    decodings: Sequence[Decoding],
-    engine: str,
-) -> Iterator[dict[str, Any]]:
-    """The rows of a response table for one prompt, from what the work cache has of it."""
-    same = {"prompt": prompt["id"], "engine": engine}
-    if output == LETTERS:
-        yield {**same, **answers[0]}
-    elif output == LIKELIHOOD:
-        (answer,) = answers
-        for option, shown in enumerate(prompt["options"]):
-            values = {name: answer[name][option] if answer[name] else None for name in _LISTS}
-            yield {**same, **answer, **values, "option": option, "bytes": len(shown.encode())}
-    else:
-        for decoding, answer in zip(decodings, answers, strict=True):
-            yield {**same, **answer, "temperature": decoding.temperature, "sample": decoding.sample}
-
-
-def answers_of(
-    output: str,
-    prompt: Mapping[str, Any],
-    rows: Iterator[Mapping[str, Any]],
-    decodings: Sequence[Decoding],
-    engine: str,
-    reasoning: bool = False,
-) -> list[dict[str, Any]]:
-    """The reverse of `rows_of`; draws as many rows as belong to the prompt.
-
-    Raises ValueError where they are not the rows of this prompt, or another engine gave them.
-    """
-    count = {LETTERS: 1, LIKELIHOOD: len(prompt["options"]), TEXT: len(decodings)}[output]
-    drawn = list(islice(rows, count))
-    if [(row["prompt"], row["engine"]) for row in drawn] != [(prompt["id"], engine)] * count:
-        raise ValueError(f"not the answers of {engine} to prompt {prompt['id']}")
-    answers = [{name: row[name] for name in remembered(output, reasoning).names} for row in drawn]
-    if output != LIKELIHOOD or not answers:
-        return answers
-    lists = {
-        name: None if answers[0]["problem"] is not None else [answer[name] for answer in answers]
-        for name in _LISTS
-    }
-    return [{**answers[0], **lists}]
-
-
 ROOT = Path(".vouch/work")
 KEY_BYTES = 32
 FLUSH_ANSWERS = 256  # a killed run repeats at most this many answers
@@ -247,3 +171,75 @@ class WorkCache:
             for leftover in self._folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
             yield
+
+
+def remembered(output: str, reasoning: bool = False) -> pa.Schema:
+    """Columns that the work cache keeps of an answer. reasoning: of a model that thinks."""
+    fields = [field for field in schema(output, reasoning) if field.name not in _OF_PROMPT]
+    if output == LIKELIHOOD:
+        fields = [pa.field(field.name, _LISTS.get(field.name, field.type)) for field in fields]
+    return pa.schema(fields)
+
+
+def to_remember(answered: Answered, pixels: str, device: str) -> dict[str, Any]:
+    """The row of the work cache for an answer."""
+    return {
+        **vars(answered.answer),
+        "pixels": pixels,
+        "device": device,
+        "mode": answered.mode,
+        "rows": answered.rows,
+        "flags": list(answered.flags),
+    }
+
+
+def refused(output: str, problem: str) -> dict[str, Any]:
+    """What stands for an answer to a prompt that was not asked."""
+    return {**dict.fromkeys(remembered(output).names), "pixels": "", "flags": [], "problem": problem}
+
+
+def rows_of(
+    output: str,
+    prompt: Mapping[str, Any],
+    answers: Sequence[Mapping[str, Any]],
+    decodings: Sequence[Decoding],
+    engine: str,
+) -> Iterator[dict[str, Any]]:
+    """The rows of a response table for one prompt, from what the work cache has of it."""
+    same = {"prompt": prompt["id"], "engine": engine}
+    if output == LETTERS:
+        yield {**same, **answers[0]}
+    elif output == LIKELIHOOD:
+        (answer,) = answers
+        for option, shown in enumerate(prompt["options"]):
+            values = {name: answer[name][option] if answer[name] else None for name in _LISTS}
+            yield {**same, **answer, **values, "option": option, "bytes": len(shown.encode())}
+    else:
+        for decoding, answer in zip(decodings, answers, strict=True):
+            yield {**same, **answer, "temperature": decoding.temperature, "sample": decoding.sample}
+
+
+def answers_of(
+    output: str,
+    prompt: Mapping[str, Any],
+    rows: Iterator[Mapping[str, Any]],
+    decodings: Sequence[Decoding],
+    engine: str,
+    reasoning: bool = False,
+) -> list[dict[str, Any]]:
+    """The reverse of `rows_of`; draws as many rows as belong to the prompt.
+
+    Raises ValueError where they are not the rows of this prompt, or another engine gave them.
+    """
+    count = {LETTERS: 1, LIKELIHOOD: len(prompt["options"]), TEXT: len(decodings)}[output]
+    drawn = list(islice(rows, count))
+    if [(row["prompt"], row["engine"]) for row in drawn] != [(prompt["id"], engine)] * count:
+        raise ValueError(f"not the answers of {engine} to prompt {prompt['id']}")
+    answers = [{name: row[name] for name in remembered(output, reasoning).names} for row in drawn]
+    if output != LIKELIHOOD or not answers:
+        return answers
+    lists = {
+        name: None if answers[0]["problem"] is not None else [answer[name] for answer in answers]
+        for name in _LISTS
+    }
+    return [{**answers[0], **lists}]

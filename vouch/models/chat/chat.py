@@ -1,17 +1,19 @@
-"""Which vocabulary entries are the option letters, and after which tokens they stand.
+"""A question as the text that a model reads, and the tokens that are read as its option labels.
+
+`messages` makes messages as chat templates expect them, `ChatTemplate` renders them, `letter_ids` finds the
+tokens.
 
 A letter is read where the model would write it: prompt and letter are tokenised as one text, in the spelling
 in which the model's own chat template writes answers. What these texts have in common is the prompt that the
-model gets, the one token after it is the letter's. So the prompt may become longer (after `ASSISTANT:` most
-byte-pair encoders write a digit as a space and a digit: the space is read first) or shorter (`Answer: ` and
-`A` become `Answer:` and ` A`; `(` and `A` may become `(A`). Letters that are not one token each at one place
-cannot be read, and are refused: at another place, or in another spelling, the model does not write them.
+model gets, and the one token after it is the letter's. So the prompt may become longer (after `ASSISTANT:`
+most byte-pair encoders write a digit as a space and a digit: the space is read first) or shorter (`Answer: `
+and `A` become `Answer:` and ` A`; `(` and `A` may become `(A`). Letters that are not one token each at one
+position are refused: the model does not write them at another position, or in another spelling.
 
-One spelling is read: the sum over spellings would mix two sets of logits, as released logits do not, and
-their maximum would favour letters by chance. The other spelling's logits are kept beside where it has them
-at the same place, the mass counts both, and an answer whose model prefers the other one is flagged.
-
-A question as the messages that chat templates of vision-language models expect.
+One spelling is read. The sum over spellings would mix two sets of logits, which released logits do not do,
+and their maximum would favour letters by chance. The other spelling's logits are kept beside where it has
+them at the same position, the probability mass counts both, and an answer whose model prefers the other
+spelling is flagged.
 """
 
 import json
@@ -30,116 +32,11 @@ from vouch.pipeline.errors import UserError, reason
 SPELLINGS = ("", " ")
 BRACKET = "("
 _SHOWN = 12  # characters of a prompt's end in a message
-
 Encode = Callable[[Sequence[str]], list[list[int]]]
-
-
-@dataclass(frozen=True)
-class LetterIds:
-    """read: one token per label, in `spelling`. other: the same labels in the other spelling, if it has them.
-
-    dropped, added: at the end of the prompt so many tokens go, and these come, before the letter is read.
-    bracket: tokens of an opening bracket in either spelling.
-    """
-
-    spelling: str
-    read: tuple[int, ...]
-    other: tuple[int, ...]
-    bracket: tuple[int, ...]
-    dropped: int = 0
-    added: tuple[int, ...] = ()
-
-
-def letter_ids(
-    encode: Encode, prompt: str, natural: str, labels: Sequence[str], unknown: int | None
-) -> LetterIds:
-    """The tokens of some labels after a prompt, `natural` between them.
-
-    encode: tokens of texts. unknown: the token of what the vocabulary lacks. Raises UserError where labels
-    are not one token each.
-    """
-    other = SPELLINGS[natural == SPELLINGS[0]]
-    texts = [natural + label for label in labels] + [other + label for label in labels]
-    texts += [spelling + BRACKET for spelling in SPELLINGS]
-    known, *whole = encode([prompt, *(prompt + text for text in texts)])
-    count = len(labels)
-    before = common_start(tokens[:-1] for tokens in whole[:count])
-    read = [tokens[len(before) :] for tokens in whole[:count]]
-    for label, tokens in zip(labels, read, strict=True):
-        if len(tokens) != 1 or read.count(tokens) > 1 or unknown in (*before[len(known) :], *tokens):
-            why = "has none of its own" if len(tokens) == 1 else f"takes {len(tokens)}"
-            raise UserError(
-                f"the model's tokenizer has no distinct single token for each of {', '.join(labels):.100} in "
-                f"one place after {prompt[-_SHOWN:]!r} ({label} {why} there); ask this model with another "
-                "template or answer_prefix"
-            )
-    kept = len(common_start([known, before]))
-
-    def after(tokens: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """The tokens right after `before`, of those that are one token there."""
-        single = [one[-1] for one in tokens if [*one[:-1]] == before and one[-1] != unknown]
-        return tuple(dict.fromkeys(single))
-
-    others = after(whole[count : 2 * count])
-    chosen = tuple(tokens[0] for tokens in read)
-    return LetterIds(
-        natural,
-        chosen,
-        others if len(others) == count and not set(others) & set(chosen) else (),
-        tuple(sorted(after(whole[2 * count :]))),
-        len(known) - kept,
-        tuple(before[kept:]),
-    )
-
-
-def common_start(texts: Iterable[Sequence[int]]) -> list[int]:
-    """The tokens with which all begin."""
-    alike = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*texts, strict=False))
-    return [tokens[0] for tokens in alike]
-
-
 _PLACEHOLDER = re.compile(r"<image (\d+)>")
-
 # Templates that print today's date take it from this variable or ask a function for it, in whose place the
 # macro stands: an answer must not depend on the day.
 TEMPLATE_VARIABLES = {"date_string": "01 Jan 2025"}
-_DAY = {
-    "%d": "01", "%-d": "1", "%e": " 1", "%j": "001", "%m": "01", "%-m": "1", "%b": "Jan", "%B": "January",
-    "%Y": "2025", "%y": "25", "%A": "Wednesday", "%a": "Wed", "%H": "00", "%M": "00", "%S": "00",
-}  # fmt: skip
-_FUNCTION = "strftime_now"
-_MACRO = (
-    "{%- macro " + _FUNCTION + "(format) -%}{%- set said = format"
-    + "".join(f" | replace('{name}', '{value}')" for name, value in _DAY.items())
-    + " -%}{%- if '%' in said -%}{{- raise_exception('no fixed date for ' ~ format) -}}{%- endif -%}"
-    "{{- said -}}{%- endmacro -%}"
-)  # fmt: skip
-
-
-def with_variables(
-    processor: Any, template: str | None, variables: Mapping[str, bool | int | str]
-) -> str | None:
-    """`template`, or where there are variables the processor's own one, with these set.
-
-    Raises UserError for a variable that the template does not read.
-    """
-    if not variables:
-        return template
-    written = _written(processor, template)
-    for name in variables:
-        if not re.search(rf"\b{name}\b", written):
-            raise UserError(
-                f"models.lock: the model's chat template reads no {name}; correct template_kwargs, and leave "
-                "out `reasoning: off` where a model always thinks or never does"
-            )
-    return (
-        "".join(f"{{%- set {name} = {json.dumps(value)} -%}}" for name, value in variables.items()) + written
-    )
-
-
-def _written(processor: Any, text: str | None) -> str:
-    own = processor.chat_template
-    return str(text or (own.get("default") if isinstance(own, dict) else own) or "")
 
 
 def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:
@@ -190,49 +87,6 @@ def dropped(question: Question, rendered: str) -> str | None:
 
 def _lost(text: str, rendered: str) -> bool:
     return any(piece.strip() not in rendered for piece in _PLACEHOLDER.split(text)[::2])
-
-
-_PROBE = Question("probe", None, "Which?")
-
-# For each role, a conversation that ends with the user and holds what that role says.
-_SPOKEN = {
-    "user": _PROBE,
-    "system": Question("probe", "Be brief.", "Which?"),
-    "assistant": Question("probe", None, "Which?", turns=[("Where?", "Here.")]),
-}
-_PRINTED = re.compile(r"""['"]type['"]: ['"]text['"]""")  # a list of parts printed as it is, not read
-
-
-def as_strings(conversation: list[dict[str, Any]], roles: Container[str]) -> list[dict[str, Any]]:
-    """Messages whose text of these roles is a string. One that shows images stays a list of parts."""
-    return [
-        {**one, "content": "".join(part["text"] for part in one["content"])}
-        if one["role"] in roles and all(part["type"] == "text" for part in one["content"])
-        else one
-        for one in conversation
-    ]
-
-
-_OPEN = ("(", "[", "{")
-_BEFORE_WORDS = "#<¿¡"  # stand before a word, with no space between
-_EITHER = re.compile(r"""(["'`*_$])\1*$""")  # marks that open what they close
-_TAG = re.compile(r"<[^<>\s][^<>]*>$")
-
-
-def space_after(text: str) -> str:
-    """What stands between a text and the next word: a space, or nothing.
-
-    Nothing after a space, an opening mark (`(`, a quote, `**`, `#`), a tag, and in writing without spaces.
-    """
-    if not text or text[-1].isspace() or text[-1] in _BEFORE_WORDS or _TAG.search(text):
-        return ""
-    last, either = unicodedata.category(text[-1]), _EITHER.search(text)
-    if either:
-        before = text[: either.start()]
-        opens = not before or before[-1].isspace() or before.endswith(_OPEN)
-        return "" if opens or before.rpartition("\n")[2].count(either[0]) % 2 == 0 else " "
-    wide = unicodedata.east_asian_width(text[-1]) in "WF" and last[0] in "LP"
-    return "" if last in ("Ps", "Pi") or (wide and not "\uac00" <= text[-1] <= "\ud7a3") else " "
 
 
 # Troubles of this machine and not of a question: never taken for a refusal, which would be remembered.
@@ -317,3 +171,162 @@ class ChatTemplate:
         if begun:
             return space_after(begun)
         return "" if self._apart else self._natural
+
+
+_DAY = {
+    "%d": "01", "%-d": "1", "%e": " 1", "%j": "001", "%m": "01", "%-m": "1", "%b": "Jan", "%B": "January",
+    "%Y": "2025", "%y": "25", "%A": "Wednesday", "%a": "Wed", "%H": "00", "%M": "00", "%S": "00",
+}  # fmt: skip
+
+
+_FUNCTION = "strftime_now"
+
+
+_MACRO = (
+    "{%- macro " + _FUNCTION + "(format) -%}{%- set said = format"
+    + "".join(f" | replace('{name}', '{value}')" for name, value in _DAY.items())
+    + " -%}{%- if '%' in said -%}{{- raise_exception('no fixed date for ' ~ format) -}}{%- endif -%}"
+    "{{- said -}}{%- endmacro -%}"
+)  # fmt: skip
+
+
+def with_variables(
+    processor: Any, template: str | None, variables: Mapping[str, bool | int | str]
+) -> str | None:
+    """`template`, or where there are variables the processor's own one, with these set.
+
+    Raises UserError for a variable that the template does not read.
+    """
+    if not variables:
+        return template
+    written = _written(processor, template)
+    for name in variables:
+        if not re.search(rf"\b{name}\b", written):
+            raise UserError(
+                f"models.lock: the model's chat template reads no {name}; correct template_kwargs, and leave "
+                "out `reasoning: off` where a model always thinks or never does"
+            )
+    return (
+        "".join(f"{{%- set {name} = {json.dumps(value)} -%}}" for name, value in variables.items()) + written
+    )
+
+
+def _written(processor: Any, text: str | None) -> str:
+    own = processor.chat_template
+    return str(text or (own.get("default") if isinstance(own, dict) else own) or "")
+
+
+_PROBE = Question("probe", None, "Which?")
+
+
+# For each role, a conversation that ends with the user and holds what that role says.
+_SPOKEN = {
+    "user": _PROBE,
+    "system": Question("probe", "Be brief.", "Which?"),
+    "assistant": Question("probe", None, "Which?", turns=[("Where?", "Here.")]),
+}
+
+
+_PRINTED = re.compile(r"""['"]type['"]: ['"]text['"]""")  # a list of parts printed as it is, not read
+
+
+def as_strings(conversation: list[dict[str, Any]], roles: Container[str]) -> list[dict[str, Any]]:
+    """Messages whose text of these roles is a string. One that shows images stays a list of parts."""
+    return [
+        {**one, "content": "".join(part["text"] for part in one["content"])}
+        if one["role"] in roles and all(part["type"] == "text" for part in one["content"])
+        else one
+        for one in conversation
+    ]
+
+
+_OPEN = ("(", "[", "{")
+
+
+_BEFORE_WORDS = "#<¿¡"  # stand before a word, with no space between
+
+
+_EITHER = re.compile(r"""(["'`*_$])\1*$""")  # marks that open what they close
+
+
+_TAG = re.compile(r"<[^<>\s][^<>]*>$")
+
+
+def space_after(text: str) -> str:
+    """What stands between a text and the next word: a space, or nothing.
+
+    Nothing after a space, an opening mark (`(`, a quote, `**`, `#`), a tag, and in writing without spaces.
+    """
+    if not text or text[-1].isspace() or text[-1] in _BEFORE_WORDS or _TAG.search(text):
+        return ""
+    last, either = unicodedata.category(text[-1]), _EITHER.search(text)
+    if either:
+        before = text[: either.start()]
+        opens = not before or before[-1].isspace() or before.endswith(_OPEN)
+        return "" if opens or before.rpartition("\n")[2].count(either[0]) % 2 == 0 else " "
+    wide = unicodedata.east_asian_width(text[-1]) in "WF" and last[0] in "LP"
+    return "" if last in ("Ps", "Pi") or (wide and not "\uac00" <= text[-1] <= "\ud7a3") else " "
+
+
+@dataclass(frozen=True)
+class LetterIds:
+    """read: one token per label, in `spelling`. other: the same labels in the other spelling, if it has them.
+
+    dropped, added: at the end of the prompt so many tokens go, and these come, before the letter is read.
+    bracket: tokens of an opening bracket in either spelling.
+    """
+
+    spelling: str
+    read: tuple[int, ...]
+    other: tuple[int, ...]
+    bracket: tuple[int, ...]
+    dropped: int = 0
+    added: tuple[int, ...] = ()
+
+
+def letter_ids(
+    encode: Encode, prompt: str, natural: str, labels: Sequence[str], unknown: int | None
+) -> LetterIds:
+    """The tokens of some labels after a prompt, `natural` between them.
+
+    encode: tokens of texts. unknown: the token of what the vocabulary lacks. Raises UserError where labels
+    are not one token each.
+    """
+    other = SPELLINGS[natural == SPELLINGS[0]]
+    texts = [natural + label for label in labels] + [other + label for label in labels]
+    texts += [spelling + BRACKET for spelling in SPELLINGS]
+    known, *whole = encode([prompt, *(prompt + text for text in texts)])
+    count = len(labels)
+    before = common_start(tokens[:-1] for tokens in whole[:count])
+    read = [tokens[len(before) :] for tokens in whole[:count]]
+    for label, tokens in zip(labels, read, strict=True):
+        if len(tokens) != 1 or read.count(tokens) > 1 or unknown in (*before[len(known) :], *tokens):
+            why = "has none of its own" if len(tokens) == 1 else f"takes {len(tokens)}"
+            raise UserError(
+                f"the model's tokenizer has no distinct single token for each of {', '.join(labels):.100} in "
+                f"one place after {prompt[-_SHOWN:]!r} ({label} {why} there); ask this model with another "
+                "template or answer_prefix"
+            )
+    kept = len(common_start([known, before]))
+
+    def after(tokens: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The tokens right after `before`, of those that are one token there."""
+        single = [one[-1] for one in tokens if [*one[:-1]] == before and one[-1] != unknown]
+        return tuple(dict.fromkeys(single))
+
+    others = after(whole[count : 2 * count])
+    chosen = tuple(tokens[0] for tokens in read)
+    return LetterIds(
+        natural,
+        chosen,
+        others if len(others) == count and not set(others) & set(chosen) else (),
+        tuple(sorted(after(whole[2 * count :]))),
+        len(known) - kept,
+        tuple(before[kept:]),
+    )
+
+
+def common_start(texts: Iterable[Sequence[int]]) -> list[int]:
+    """The tokens with which all begin."""
+    alike = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*texts, strict=False))
+    return [tokens[0] for tokens in alike]

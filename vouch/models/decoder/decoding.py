@@ -1,6 +1,7 @@
-"""From logits to answers. Numbers leave the device once for each row of a pass.
+"""From logits to answers: letters, likelihoods and generated texts.
 
-Generated texts: greedy, and samples whose random numbers depend on the question alone.
+Texts are greedy, or samples whose random numbers depend on the question alone. Numbers leave the device once
+for each row of a pass.
 """
 
 import math

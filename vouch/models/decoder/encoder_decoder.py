@@ -1,7 +1,7 @@
 """The engine for encoder-decoder models (BLIP-2 on T5).
 
-A prompt goes through image tower, Q-Former and encoder once. The keys and
-values of its cross-attention serve every option and every decoding of the prompt.
+A prompt goes through vision tower, Q-Former and encoder once. The keys and values of its cross-attention then
+serve every option and every decoding of the prompt.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
-"""What a pass of a decoder gets beside its tokens: images, a value for each token, masks, caches.
+"""Forward passes of a decoder: a prefix with its images once, then what follows it.
 
-Forward passes of a decoder that reads images: a prefix once, then what follows it.
-
-Written against what all families of the transformers library have in common; what differs between
-them is read off the model: the positions its text decoder receives, the kinds of its cache layers.
+`Forward` runs the passes, `Inputs` makes what they get beside tokens (images, a value for each token, masks,
+caches). Both are written against what all models of transformers have in common. What differs is read off the
+model (the positions that its text decoder receives, the kinds of its cache layers), or stands in
+vouch/models/families.py.
 """
 
 import copy

@@ -1,6 +1,7 @@
-"""A tokenised question, and what a model asks of its inputs.
+"""A question as the row of tokens and tensors that a model reads.
 
-From a question to tokens and tensors of one row: chat template, processor, letters, options.
+`Preparer` runs the chat template and the processor, checks that the model gets the text that was written, and
+finds the tokens of option labels and options.
 """
 
 import copy

@@ -1,11 +1,9 @@
-"""What both engines of transformers' models share: batching rows, and what happens when memory runs out.
+"""What both engines of transformers' models share: batches, and what happens when memory runs out.
 
 All passes of one shape have the same number of rows; missing rows are copies of the last one. A row follows
 from its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
-on which other prompts are asked. One exception: where memory runs out twice, passes of that shape get half
-the rows, which changes the last bits. Every answer records the number of rows it was computed with.
-
-The engine for decoder-only models: a prefix with its images is computed once, for all its questions.
+on which other prompts are asked. There is one exception: where memory runs out twice, passes of that shape
+get half the rows, which changes the last bits. Every answer records the number of rows it was computed with.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,7 @@
-"""Token sequences with common beginnings as one tree, so that a model reads each beginning once.
+"""Packs of questions as rows of forward passes.
 
-Rows of forward passes made from packs of questions. A job is one row; jobs of one shape share a pass.
+A `Job` is one row; jobs of one shape share a pass. In the mode `trie` several questions after one prefix are
+a single row: a tree of their tokens, so that the model reads each common beginning once.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -1,10 +1,8 @@
-"""How far the logits of two modes are apart, and how far they may be.
+"""The self-check: the fastest mode (trie, batch, plain) that reproduces a model's own logits.
 
-Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
-
-A few fixed questions about images of noise are answered in every mode and compared with whole prompts, one
-at a time: position ids, the logits, and the logits while a text is generated. A mode with differences larger
-than rounding explains is not used. The choice depends on the model, never on data.
+A few fixed questions about images of noise are answered in every mode, and compared with whole prompts read
+one at a time: position ids, logits, and logits while a text is generated. A mode that differs by more than
+rounding explains is not used. The choice depends on the model alone, never on data, and is kept in a file.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Encoders, and the rows of embeddings that they make of a dataset's distinct images and questions.
+"""What an encoder makes of a dataset: embeddings of its images and questions, similarities of its texts.
 
-An encoder is a file of vouch/models/encoders or a pinned model. Rows come in the order of the items.
-
-How similar a model's sampled texts are to its greedy text, by a text encoder.
+An encoder is a file of vouch/models/encoders, or a pinned model. Rows come in the order of the items. The
+similarity of a model's sampled texts to its greedy text is measured token by token (F1) and by their mean
+vectors (cosine).
 """
 
 import hashlib
@@ -30,13 +30,16 @@ from vouch.tables.names import SIMILARITIES
 if TYPE_CHECKING:
     from vouch.models.encoders.pinned import TextEncoder
 
-
 T = TypeVar("T")
 Row = dict[str, Any]
 Vectors = NDArray[np.float32]
 ROOM = 1 << 30  # bytes of decoded images
 AT_ONCE = 64
 """Batches of questions that are sorted by their length together."""
+Floats = NDArray[np.floating]
+TEXTS_SUFFIX = ".text.parquet"
+PROMPTS_AT_ONCE = 256
+"""Prompts whose texts are encoded together, so that memory stays flat."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,91 @@ def _rows(
             yield {"digest": key, "items": counts[key], "encoder": name, "embedding": vector.tolist()}
 
 
-Floats = NDArray[np.floating]
+@dataclass(frozen=True)
+class Sampled:
+    """One prompt at one temperature: the greedy text and the samples in the order of their numbers."""
+
+    prompt: str
+    temperature: float
+    text: str
+    samples: tuple[str, ...]
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+
+    def expanded(self) -> "Sampled":
+        """The same with the option's text after an answer that is its letter alone."""
+        texts = [_expanded(text, self.labels, self.options) for text in (self.text, *self.samples)]
+        return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.labels, self.options)
+
+
+def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]:
+    """Rows of TEXT_SIMILARITY. path: the texts of one model and dataset."""
+    dataset, model = path.parent.name, path.name.removesuffix(TEXTS_SUFFIX)
+    texts = TEXT.read(path, ("prompt", "temperature", "sample", "text"))
+    prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "marks", "options"))
+    prompts_sampled = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
+    common = {"model": model, "dataset": dataset, "encoder": encoder.name}
+    for start in range(0, len(prompts_sampled), PROMPTS_AT_ONCE):
+        part = prompts_sampled[start : start + PROMPTS_AT_ONCE]
+        for one, values in zip(part, _of_part(part, encoder), strict=True):
+            # float32 as it is stored says 0.699999988
+            at = {"prompt": one.prompt, "temperature": round(one.temperature, 6)}
+            yield common | at | dict(zip(SIMILARITIES, values, strict=True))
+
+
+def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[float, float, float]]:
+    """SIMILARITIES of each."""
+    wider = [one.expanded() for one in part]
+    texts = sorted({text for one in [*part, *wider] for text in (one.text, *one.samples)})
+    made = dict(zip(texts, encoder.encode(texts), strict=True))
+
+    def mean(one: Sampled, measure: Any) -> float:
+        return float(np.mean([measure(made[text], made[one.text]) for text in one.samples]))
+
+    for one, expanded in zip(part, wider, strict=True):
+        yield mean(one, f1), mean(expanded, f1), mean(one, cosine)
+
+
+def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
+    """What was sampled for the prompts, in their order; those without a greedy text are left out.
+
+    texts: columns prompt, temperature, sample, text of TEXT. prompts: id, marks, options of PROMPTS.
+    """
+    greedy: dict[str, str] = {}
+    drawn: dict[tuple[str, float], list[tuple[int, str]]] = {}
+    columns = (texts[name].to_pylist() for name in ("prompt", "temperature", "sample", "text"))
+    for prompt, temperature, number, text in zip(*columns, strict=True):
+        if text is None:
+            continue
+        if temperature == 0:
+            greedy[prompt] = text
+        else:
+            drawn.setdefault((prompt, temperature), []).append((number, text))
+    temperatures = sorted({temperature for _, temperature in drawn})
+    return [
+        Sampled(
+            row["id"],
+            temperature,
+            greedy[row["id"]],
+            tuple(text for _, text in sorted(drawn[row["id"], temperature])),
+            tuple(row["marks"] or ()),
+            tuple(row["options"] or ()),
+        )
+        for row in prompts.to_pylist()
+        for temperature in temperatures
+        if row["id"] in greedy and (row["id"], temperature) in drawn
+    ]
+
+
+_LETTER = re.compile(r"\W*(\w)\W*")
+
+
+def _expanded(text: str, labels: Sequence[str], options: Sequence[str]) -> str:
+    letter = _LETTER.fullmatch(text)
+    for label, option in zip(labels, options, strict=False):
+        if letter and label.casefold() == letter[1].casefold():
+            return f"{label}. {option}"
+    return text
 
 
 @dataclass(frozen=True)
@@ -164,95 +251,3 @@ def cosine(candidate: Encoded, reference: Encoded) -> float:
 def _unit(vectors: Floats) -> Floats:
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(length, np.finfo(np.float32).tiny))
-
-
-_LETTER = re.compile(r"\W*(\w)\W*")
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """One prompt at one temperature: the greedy text and the samples in the order of their numbers."""
-
-    prompt: str
-    temperature: float
-    text: str
-    samples: tuple[str, ...]
-    labels: tuple[str, ...]
-    options: tuple[str, ...]
-
-    def expanded(self) -> "Sampled":
-        """The same with the option's text after an answer that is its letter alone."""
-        texts = [_expanded(text, self.labels, self.options) for text in (self.text, *self.samples)]
-        return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.labels, self.options)
-
-
-def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
-    """What was sampled for the prompts, in their order; those without a greedy text are left out.
-
-    texts: columns prompt, temperature, sample, text of TEXT. prompts: id, marks, options of PROMPTS.
-    """
-    greedy: dict[str, str] = {}
-    drawn: dict[tuple[str, float], list[tuple[int, str]]] = {}
-    columns = (texts[name].to_pylist() for name in ("prompt", "temperature", "sample", "text"))
-    for prompt, temperature, number, text in zip(*columns, strict=True):
-        if text is None:
-            continue
-        if temperature == 0:
-            greedy[prompt] = text
-        else:
-            drawn.setdefault((prompt, temperature), []).append((number, text))
-    temperatures = sorted({temperature for _, temperature in drawn})
-    return [
-        Sampled(
-            row["id"],
-            temperature,
-            greedy[row["id"]],
-            tuple(text for _, text in sorted(drawn[row["id"], temperature])),
-            tuple(row["marks"] or ()),
-            tuple(row["options"] or ()),
-        )
-        for row in prompts.to_pylist()
-        for temperature in temperatures
-        if row["id"] in greedy and (row["id"], temperature) in drawn
-    ]
-
-
-def _expanded(text: str, labels: Sequence[str], options: Sequence[str]) -> str:
-    letter = _LETTER.fullmatch(text)
-    for label, option in zip(labels, options, strict=False):
-        if letter and label.casefold() == letter[1].casefold():
-            return f"{label}. {option}"
-    return text
-
-
-TEXTS_SUFFIX = ".text.parquet"
-PROMPTS_AT_ONCE = 256
-"""Prompts whose texts are encoded together, so that memory stays flat."""
-
-
-def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]:
-    """Rows of TEXT_SIMILARITY. path: the texts of one model and dataset."""
-    dataset, model = path.parent.name, path.name.removesuffix(TEXTS_SUFFIX)
-    texts = TEXT.read(path, ("prompt", "temperature", "sample", "text"))
-    prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "marks", "options"))
-    prompts_sampled = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
-    common = {"model": model, "dataset": dataset, "encoder": encoder.name}
-    for start in range(0, len(prompts_sampled), PROMPTS_AT_ONCE):
-        part = prompts_sampled[start : start + PROMPTS_AT_ONCE]
-        for one, values in zip(part, _of_part(part, encoder), strict=True):
-            # float32 as it is stored says 0.699999988
-            at = {"prompt": one.prompt, "temperature": round(one.temperature, 6)}
-            yield common | at | dict(zip(SIMILARITIES, values, strict=True))
-
-
-def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[float, float, float]]:
-    """SIMILARITIES of each."""
-    wider = [one.expanded() for one in part]
-    texts = sorted({text for one in [*part, *wider] for text in (one.text, *one.samples)})
-    made = dict(zip(texts, encoder.encode(texts), strict=True))
-
-    def mean(one: Sampled, measure: Any) -> float:
-        return float(np.mean([measure(made[text], made[one.text]) for text in one.samples]))
-
-    for one, expanded in zip(part, wider, strict=True):
-        yield mean(one, f1), mean(expanded, f1), mean(one, cosine)

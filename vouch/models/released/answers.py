@@ -1,9 +1,7 @@
-"""Released rows meet the prompts that they answer.
+"""Answers that others released, as the response tables of one model and dataset.
 
-A row belongs to the prompt whose item has the row's id: loaders of released items use the row's id,
-as text, as the item's id, so the join needs no third table. Only the variation `original` was asked.
-
-Answers that others released, as the response tables of one model and dataset.
+A row belongs to the prompt whose item has the row's id: loaders of released items use the row's id, as text,
+as the item's id, so the join needs no third table. Only the variation `original` was asked.
 """
 
 from collections import Counter
@@ -29,6 +27,75 @@ LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, ho
 CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
 """What every row of a released file says of its making."""
 ABSENT = "the released file has no answer"
+NAMES = ("id", "source_id")
+Prompt = Mapping[str, Any]
+_CALLED = {"samples": "logs of samples", "table": "tables"}
+_SETTINGS = {"key": ("samples", "table"), "filter": ("samples",), "text": ("table",)}
+"""Settings of answers.yaml, and what the files hold that they are for."""
+
+
+def write_released(pin: Pin, dataset: str) -> int:
+    """Writes the three tables, all or none; how many rows. Logits become letters, logs of samples the others.
+
+    A dataset that the released files do not answer gets tables without rows. Raises UserError where a file is
+    not as it was pinned, or does not answer exactly the items of the dataset.
+    """
+    folder = Path(pin.source.path or "")
+    answers = answer_files(folder, pin.model).get(dataset)
+    table: pa.Table = RESPONSES[LETTERS].table.schema.empty_table()
+    rows: dict[str, Iterator[dict[str, Any]]] = {}
+    if answers is not None:
+        data = _read(answers.path, pin.files.get(relative(answers.path, folder)), pin.model)
+        table, rows = _answers(answers, data, dataset, pin.model)
+    with ExitStack() as stack:
+        count = int(table.num_rows)
+        for output, (contract, path_of) in RESPONSES.items():
+            schema = table.schema if output == LETTERS else contract.schema
+            writer = stack.enter_context(contract.writer(path_of(pin.model, dataset), schema))
+            if output == LETTERS:
+                writer.table(table)
+            for row in rows.get(output, ()):
+                writer.row(row)
+                count += 1
+    return count
+
+
+def _answers(
+    answers: Answers, data: bytes, dataset: str, model: str
+) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
+    """The letters table, and rows of the others by output."""
+    where, (name, form) = str(answers.path), form_of(answers.path, answers.form)
+    prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
+    empty = RESPONSES[LETTERS].table.schema.empty_table()
+    for setting, kinds in _SETTINGS.items():
+        if getattr(answers, setting) and form.holds not in kinds:
+            known = " and ".join(_CALLED[kind] for kind in kinds)
+            raise UserError(f"{where}: {setting} is for {known} only; leave it out of {INDEX}")
+    if form.holds == "logits":
+        parse = parse_parquet if name == "parquet" else parse_pickle
+        return letters(parse(data, where), prompts, empty.schema, where, dataset), {}
+    items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
+    if form.holds == "samples":
+        samples = read_samples(data, where, HARNESSES[name], answers.key, answers.filter)
+    else:
+        samples = table_samples(data, where, model, answers.key, answers.text)
+    keyed = form.holds == "table" or answers.key is not None
+    pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
+    if any(sample.choices for sample in samples):
+        return empty, {LIKELIHOOD: likelihood_rows(pairs)}
+    return empty, {TEXT: text_rows(pairs)}
+
+
+def _read(path: Path, digest: str | None, model: str) -> bytes:
+    """The whole file. Raises UserError where it is not the one that was pinned."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; restore it, or correct models.{model} in params.yaml")
+    if file_digest(path) != digest:
+        raise UserError(
+            f"{path}: not as pinned; restore it, or pin what it holds now with "
+            f"`dvc repro --force --single-item pin@{model}`"
+        )
+    return path.read_bytes()
 
 
 def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
@@ -105,10 +172,6 @@ def _table(logits: npt.NDArray[Any], prompts: list[str], schema: pa.Schema) -> p
         columns.get(field.name, pa.array([CONSTANT.get(field.name)] * count, field.type)) for field in fields
     ]
     return pa.table(arrays, schema=pa.schema(fields))
-
-
-NAMES = ("id", "source_id")
-Prompt = Mapping[str, Any]
 
 
 def join_samples(
@@ -210,72 +273,3 @@ def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]
     for prompt, sample in pairs:
         own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
         yield own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT
-
-
-_CALLED = {"samples": "logs of samples", "table": "tables"}
-_SETTINGS = {"key": ("samples", "table"), "filter": ("samples",), "text": ("table",)}
-"""Settings of answers.yaml, and what the files hold that they are for."""
-
-
-def write_released(pin: Pin, dataset: str) -> int:
-    """Writes the three tables, all or none; how many rows. Logits become letters, logs of samples the others.
-
-    A dataset that the released files do not answer gets tables without rows. Raises UserError where a file is
-    not as it was pinned, or does not answer exactly the items of the dataset.
-    """
-    folder = Path(pin.source.path or "")
-    answers = answer_files(folder, pin.model).get(dataset)
-    table: pa.Table = RESPONSES[LETTERS].table.schema.empty_table()
-    rows: dict[str, Iterator[dict[str, Any]]] = {}
-    if answers is not None:
-        data = _read(answers.path, pin.files.get(relative(answers.path, folder)), pin.model)
-        table, rows = _answers(answers, data, dataset, pin.model)
-    with ExitStack() as stack:
-        count = int(table.num_rows)
-        for output, (contract, path_of) in RESPONSES.items():
-            schema = table.schema if output == LETTERS else contract.schema
-            writer = stack.enter_context(contract.writer(path_of(pin.model, dataset), schema))
-            if output == LETTERS:
-                writer.table(table)
-            for row in rows.get(output, ()):
-                writer.row(row)
-                count += 1
-    return count
-
-
-def _answers(
-    answers: Answers, data: bytes, dataset: str, model: str
-) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
-    """The letters table, and rows of the others by output."""
-    where, (name, form) = str(answers.path), form_of(answers.path, answers.form)
-    prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
-    empty = RESPONSES[LETTERS].table.schema.empty_table()
-    for setting, kinds in _SETTINGS.items():
-        if getattr(answers, setting) and form.holds not in kinds:
-            known = " and ".join(_CALLED[kind] for kind in kinds)
-            raise UserError(f"{where}: {setting} is for {known} only; leave it out of {INDEX}")
-    if form.holds == "logits":
-        parse = parse_parquet if name == "parquet" else parse_pickle
-        return letters(parse(data, where), prompts, empty.schema, where, dataset), {}
-    items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
-    if form.holds == "samples":
-        samples = read_samples(data, where, HARNESSES[name], answers.key, answers.filter)
-    else:
-        samples = table_samples(data, where, model, answers.key, answers.text)
-    keyed = form.holds == "table" or answers.key is not None
-    pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
-    if any(sample.choices for sample in samples):
-        return empty, {LIKELIHOOD: likelihood_rows(pairs)}
-    return empty, {TEXT: text_rows(pairs)}
-
-
-def _read(path: Path, digest: str | None, model: str) -> bytes:
-    """The whole file. Raises UserError where it is not the one that was pinned."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; restore it, or correct models.{model} in params.yaml")
-    if file_digest(path) != digest:
-        raise UserError(
-            f"{path}: not as pinned; restore it, or pin what it holds now with "
-            f"`dvc repro --force --single-item pin@{model}`"
-        )
-    return path.read_bytes()

@@ -53,6 +53,57 @@ class Sample:
         return self.location.partition(":")[0]
 
 
+@dataclass(frozen=True)
+class Record:
+    """doc: what is known of the question. context: the prompt's text.
+
+    Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
+    `continuations` is empty and `answers` holds the one generated text.
+    """
+
+    doc_id: int
+    doc: Mapping[str, Any]
+    target: str
+    context: str
+    continuations: tuple[str, ...]
+    answers: tuple[float | str, ...]
+    metrics: Mapping[str, float]
+
+    @property
+    def requests(self) -> list[tuple[Any, ...]]:
+        """The arguments of each request: context and continuation, or context and how to generate."""
+        if not self.continuations:
+            return [(self.context, {"do_sample": False, "temperature": 0, "until": []})]
+        return [(self.context, continuation) for continuation in self.continuations]
+
+    @property
+    def responses(self) -> list[Any]:
+        """Each request's first response: [log-likelihood, is greedy] in texts, or the text itself.
+
+        Greedy is unknown and reads False.
+        """
+        return [answer if isinstance(answer, str) else [repr(answer), "False"] for answer in self.answers]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of the doc as JSON, of the context and of the target, as both harnesses write them."""
+        doc = json.dumps(self.doc, indent=2, ensure_ascii=False)
+        texts = {"doc_hash": doc, "prompt_hash": self.context, "target_hash": self.target}
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A program that writes logs of samples.
+
+    responses: of a line's object, the responses to every request, before any filter.
+    sample: the object of one line for a Record.
+    """
+
+    responses: Callable[[Mapping[str, Any]], Any]
+    sample: Callable[[Record], dict[str, Any]]
+
+
 def read_samples(
     data: bytes, where: str, harness: "Harness", key: str | None, chosen: str | None
 ) -> list[Sample]:
@@ -93,161 +144,6 @@ def _one_of(filters: set[str]) -> str:
     if len(filters) < 2:
         return "keep one"
     return f"choose one of its filters by the key filter: {', '.join(sorted(filters)[:5])}"
-
-
-def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises UserError."""
-    file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
-    try:
-        head = file.read(2**12)
-        file.seek(len(_BOM) if head.startswith(_BOM) else 0)
-        if not _LIST.match(head.removeprefix(_BOM)):
-            yield from _by_line(file, where)
-            return
-        text = file.read(MAX_LIST + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
-    if len(text) > MAX_LIST:
-        raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
-    for location, value in _listed(text, where):
-        yield location, _object(value, f"{where} {location}")
-
-
-def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in _lines(file, where):
-        values = _object_of(line, f"{where} line {number}")
-        logs = values.get("logs")
-        if isinstance(logs, list) and all(isinstance(one, dict) and "doc_id" in one for one in logs):
-            yield from ((f"sample {index}", one) for index, one in enumerate(logs, start=1))
-        else:
-            yield f"line {number}", values
-
-
-def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
-    """Each value of a list, which is the document or stands in its object under `logs`."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{where}: not JSON in UTF-8 ({error}); correct the file") from None
-    at = _after(text, 0)
-    at = yield from (_elements if text[at] == "[" else _logs)(text, at, where)
-    if text[at:].strip():
-        raise UserError(f"{where}: more text after its list of samples; write one list, or one object a line")
-
-
-def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list `logs` of the object that begins there, and where the object ends."""
-    at, listed = _after(text, at + 1), False
-    while text[at : at + 1] != "}":
-        key, at = _value(text, at, where)
-        at = _beyond(text, at, ":", ":", where)
-        if key == "logs" and text[at : at + 1] == "[":
-            if listed:
-                raise UserError(f"{where}: logs stands twice; keep one")
-            listed, at = True, (yield from _elements(text, at, where))
-        else:
-            _, at = _value(text, at, where)
-        at = _beyond(text, at, ",", "}", where)
-    if not listed:
-        raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
-    return at + 1
-
-
-def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list that begins there, and where it ends."""
-    at, count = _after(text, at + 1), 0
-    while text[at : at + 1] != "]":
-        count += 1
-        here = f"{where} sample {count}"
-        value, at = _value(text, at, here)
-        yield f"sample {count}", value
-        at = _beyond(text, at, ",", "]", here)
-    return at + 1
-
-
-def _after(text: str, at: int) -> int:
-    """Where what follows a blank begins."""
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
-
-
-def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
-    """Where what follows a mark begins, or the end that stands in its place. Raises UserError."""
-    at = _after(text, at)
-    next_sign = text[at : at + 1]
-    if next_sign not in (sign, end) or not next_sign:
-        raise UserError(
-            f"{where}: not JSON ({next_sign or 'the end of the file'} instead of {sign}); fetch it again"
-        )
-    return _after(text, at + 1) if next_sign == sign else at
-
-
-def _value(text: str, at: int, where: str) -> tuple[Any, int]:
-    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
-    size = min(2**16, MAX_LINE)
-    while True:
-        part = text[at : at + size]
-        whole = at + size >= len(text)
-        try:
-            value, end = _DECODER.raw_decode(part)
-            if end < len(part) or whole:  # else a number may go on
-                return value, at + end
-        except RecursionError:
-            raise UserError(f"{where}: nested too deep; correct it") from None
-        except ValueError as error:
-            if whole:
-                raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
-        if size == MAX_LINE:
-            raise UserError(
-                f"{where}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
-            )
-        size = min(8 * size, MAX_LINE)
-
-
-def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, bytes]]:
-    """Number and content of every line that is not blank."""
-    number = total = 0
-    try:
-        while line := file.readline(MAX_LINE + 1):
-            number, total = number + 1, total + len(line)
-            if len(line) > MAX_LINE or total > MAX_UNPACKED:
-                raise UserError(
-                    f"{where} line {number}: longer than {MAX_LINE:,} bytes, or the file than "
-                    f"{MAX_UNPACKED:,}; leave out the fields doc and arguments"
-                )
-            line = line.removeprefix(_BOM)  # of files put one after the other
-            if line.strip():
-                yield number, line
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(
-            f"{where} line {number + 1}: not readable as gzip ({error}); fetch it again"
-        ) from None
-
-
-def _object_of(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        values = json.loads(line.decode("utf-8"), parse_float=_finite)
-    except RecursionError:
-        raise UserError(f"{where}: nested too deep; correct the line") from None
-    except ValueError as error:
-        raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
-    return _object(values, where)
-
-
-def _object(values: Any, where: str) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise UserError(f"{where}: holds a {type(values).__name__}, not an object; correct the line")
-    return values
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"the number {text[:20]} is too large")
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_float=_finite)
 
 
 def _doc_id(values: Mapping[str, Any], where: str) -> int:
@@ -341,55 +237,159 @@ def sound(text: str, where: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Record:
-    """doc: what is known of the question. context: the prompt's text.
-
-    Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
-    `continuations` is empty and `answers` holds the one generated text.
-    """
-
-    doc_id: int
-    doc: Mapping[str, Any]
-    target: str
-    context: str
-    continuations: tuple[str, ...]
-    answers: tuple[float | str, ...]
-    metrics: Mapping[str, float]
-
-    @property
-    def requests(self) -> list[tuple[Any, ...]]:
-        """The arguments of each request: context and continuation, or context and how to generate."""
-        if not self.continuations:
-            return [(self.context, {"do_sample": False, "temperature": 0, "until": []})]
-        return [(self.context, continuation) for continuation in self.continuations]
-
-    @property
-    def responses(self) -> list[Any]:
-        """Each request's first response: [log-likelihood, is greedy] in texts, or the text itself.
-
-        Greedy is unknown and reads False.
-        """
-        return [answer if isinstance(answer, str) else [repr(answer), "False"] for answer in self.answers]
-
-    @property
-    def hashes(self) -> dict[str, str]:
-        """SHA-256 of the doc as JSON, of the context and of the target, as both harnesses write them."""
-        doc = json.dumps(self.doc, indent=2, ensure_ascii=False)
-        texts = {"doc_hash": doc, "prompt_hash": self.context, "target_hash": self.target}
-        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises UserError."""
+    file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
+    try:
+        head = file.read(2**12)
+        file.seek(len(_BOM) if head.startswith(_BOM) else 0)
+        if not _LIST.match(head.removeprefix(_BOM)):
+            yield from _by_line(file, where)
+            return
+        text = file.read(MAX_LIST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
+    if len(text) > MAX_LIST:
+        raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
+    for location, value in _listed(text, where):
+        yield location, _object(value, f"{where} {location}")
 
 
-@dataclass(frozen=True)
-class Harness:
-    """A program that writes logs of samples.
+def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in _lines(file, where):
+        values = _object_of(line, f"{where} line {number}")
+        logs = values.get("logs")
+        if isinstance(logs, list) and all(isinstance(one, dict) and "doc_id" in one for one in logs):
+            yield from ((f"sample {index}", one) for index, one in enumerate(logs, start=1))
+        else:
+            yield f"line {number}", values
 
-    responses: of a line's object, the responses to every request, before any filter.
-    sample: the object of one line for a Record.
-    """
 
-    responses: Callable[[Mapping[str, Any]], Any]
-    sample: Callable[[Record], dict[str, Any]]
+def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, bytes]]:
+    """Number and content of every line that is not blank."""
+    number = total = 0
+    try:
+        while line := file.readline(MAX_LINE + 1):
+            number, total = number + 1, total + len(line)
+            if len(line) > MAX_LINE or total > MAX_UNPACKED:
+                raise UserError(
+                    f"{where} line {number}: longer than {MAX_LINE:,} bytes, or the file than "
+                    f"{MAX_UNPACKED:,}; leave out the fields doc and arguments"
+                )
+            line = line.removeprefix(_BOM)  # of files put one after the other
+            if line.strip():
+                yield number, line
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(
+            f"{where} line {number + 1}: not readable as gzip ({error}); fetch it again"
+        ) from None
+
+
+def _object_of(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        values = json.loads(line.decode("utf-8"), parse_float=_finite)
+    except RecursionError:
+        raise UserError(f"{where}: nested too deep; correct the line") from None
+    except ValueError as error:
+        raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
+    return _object(values, where)
+
+
+def _object(values: Any, where: str) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise UserError(f"{where}: holds a {type(values).__name__}, not an object; correct the line")
+    return values
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite)
+
+
+def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
+    """Each value of a list, which is the document or stands in its object under `logs`."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not JSON in UTF-8 ({error}); correct the file") from None
+    at = _after(text, 0)
+    at = yield from (_elements if text[at] == "[" else _logs)(text, at, where)
+    if text[at:].strip():
+        raise UserError(f"{where}: more text after its list of samples; write one list, or one object a line")
+
+
+def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
+    """The values of the list `logs` of the object that begins there, and where the object ends."""
+    at, listed = _after(text, at + 1), False
+    while text[at : at + 1] != "}":
+        key, at = _value(text, at, where)
+        at = _beyond(text, at, ":", ":", where)
+        if key == "logs" and text[at : at + 1] == "[":
+            if listed:
+                raise UserError(f"{where}: logs stands twice; keep one")
+            listed, at = True, (yield from _elements(text, at, where))
+        else:
+            _, at = _value(text, at, where)
+        at = _beyond(text, at, ",", "}", where)
+    if not listed:
+        raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
+    return at + 1
+
+
+def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
+    """The values of the list that begins there, and where it ends."""
+    at, count = _after(text, at + 1), 0
+    while text[at : at + 1] != "]":
+        count += 1
+        here = f"{where} sample {count}"
+        value, at = _value(text, at, here)
+        yield f"sample {count}", value
+        at = _beyond(text, at, ",", "]", here)
+    return at + 1
+
+
+def _after(text: str, at: int) -> int:
+    """Where what follows a blank begins."""
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
+    """Where what follows a mark begins, or the end that stands in its place. Raises UserError."""
+    at = _after(text, at)
+    next_sign = text[at : at + 1]
+    if next_sign not in (sign, end) or not next_sign:
+        raise UserError(
+            f"{where}: not JSON ({next_sign or 'the end of the file'} instead of {sign}); fetch it again"
+        )
+    return _after(text, at + 1) if next_sign == sign else at
+
+
+def _value(text: str, at: int, where: str) -> tuple[Any, int]:
+    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
+    size = min(2**16, MAX_LINE)
+    while True:
+        part = text[at : at + size]
+        whole = at + size >= len(text)
+        try:
+            value, end = _DECODER.raw_decode(part)
+            if end < len(part) or whole:  # else a number may go on
+                return value, at + end
+        except RecursionError:
+            raise UserError(f"{where}: nested too deep; correct it") from None
+        except ValueError as error:
+            if whole:
+                raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
+        if size == MAX_LINE:
+            raise UserError(
+                f"{where}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
+            )
+        size = min(8 * size, MAX_LINE)
 
 
 def _lm_eval_responses(sample: Mapping[str, Any]) -> Any:

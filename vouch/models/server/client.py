@@ -1,4 +1,7 @@
-"""A server's answer is read up to a limit, so that it can at worst be refused."""
+"""The client of a chat completions server: requests, retries, and what errors mean.
+
+A response is read up to a limit, so a hostile server can at worst be refused.
+"""
 
 import asyncio
 import json
@@ -25,68 +28,7 @@ from vouch.models.server.completions import (
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
-MOST = 1 << 20  # bytes of the list
-SECONDS = 20.0
-
-
-def served(url: str) -> list[str]:
-    """Names of the models at an address, asked without a key. Raises UserError."""
-    asked = f"{url.rstrip('/')}/models"
-    try:
-        with httpx2.stream("GET", asked, timeout=SECONDS, headers={"accept-encoding": "identity"}) as answer:
-            answer.raise_for_status()
-            if answer.headers.get("content-encoding", "identity") != "identity":
-                raise ValueError("it is compressed")
-            body = b""
-            for chunk in answer.iter_raw():
-                body += chunk
-                if len(body) > MOST:
-                    raise ValueError(f"it has more than {MOST:,} bytes")
-        return [str(model["id"]) for model in json.loads(body)["data"]]
-    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
-        what = " ".join(str(error).split())[:120]
-        raise UserError(
-            f"{asked}: gives no list of models ({what}); start the server, or write {url}#NAME with the name "
-            "that the model has there"
-        ) from None
-
-
-MAX_BODY = 8 * 2**20  # a text of 4096 tokens with their log-probabilities takes less than one
-
-
-class AnswerTooLarge(httpx2.RequestError):
-    """More than MAX_BODY bytes."""
-
-
-class AnswerCompressed(httpx2.RequestError):
-    """Compressed, though it was asked not to be: what it unpacks to is not known."""
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MAX_BODY
-        async for chunk in self._stream:
-            left -= len(chunk)
-            if left < 0:
-                raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-async def bounded(response: httpx2.Response) -> None:
-    """A hook of the client: bounds a response before it is read."""
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise AnswerCompressed("compressed")
-    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
-
-
 T = TypeVar("T")
-
 MOST_NAMES = 100  # that a server gives itself and that are noted
 MOST_NAME = 200  # characters of each
 GREETING = [{"role": "user", "content": "Hello"}]
@@ -94,26 +36,6 @@ LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not wai
 _TRANSIENT = (408, 409, 425, 429)
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _NO_MODEL = ("model_not_found", "invalid_model")
-
-
-class GivenUp(Exception):
-    """The tries are used up. alone: each got a reply, and another question was answered after the last."""
-
-    def __init__(self, problem: str, alone: bool = False) -> None:
-        super().__init__(problem)
-        self.alone = alone
-
-
-class TurnedDown(Exception):
-    """The server will not answer this request; the message is what it said."""
-
-
-class _Transient(Exception):
-    """Another try may mend it. wait: seconds that the server asked for. replied: to this very request."""
-
-    def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
-        super().__init__(problem)
-        self.wait, self.replied = wait, replied
 
 
 @dataclass
@@ -284,6 +206,26 @@ class Client:
         return TurnedDown(problem)
 
 
+class GivenUp(Exception):
+    """The tries are used up. alone: each got a reply, and another question was answered after the last."""
+
+    def __init__(self, problem: str, alone: bool = False) -> None:
+        super().__init__(problem)
+        self.alone = alone
+
+
+class TurnedDown(Exception):
+    """The server will not answer this request; the message is what it said."""
+
+
+class _Transient(Exception):
+    """Another try may mend it. wait: seconds that the server asked for. replied: to this very request."""
+
+    def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
+        super().__init__(problem)
+        self.wait, self.replied = wait, replied
+
+
 def retry_after(headers: Mapping[str, str]) -> float:
     """Seconds for which a server asks to wait: a number or a date; 0 where it does not say."""
     given = headers.get("retry-after", "")
@@ -310,3 +252,65 @@ def error_message(body: str) -> tuple[str, list[str]]:
         inner = inner.get("message", inner.get("detail"))
     line = " ".join((inner if isinstance(inner, str) else body).split())
     return "".join(char for char in line if char.isprintable())[:200], codes
+
+
+MAX_BODY = 8 * 2**20  # a text of 4096 tokens with their log-probabilities takes less than one
+
+
+class AnswerTooLarge(httpx2.RequestError):
+    """More than MAX_BODY bytes."""
+
+
+class AnswerCompressed(httpx2.RequestError):
+    """Compressed, though it was asked not to be: what it unpacks to is not known."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MAX_BODY
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def bounded(response: httpx2.Response) -> None:
+    """A hook of the client: bounds a response before it is read."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise AnswerCompressed("compressed")
+    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
+
+
+MOST = 1 << 20  # bytes of the list
+
+
+SECONDS = 20.0
+
+
+def served(url: str) -> list[str]:
+    """Names of the models at an address, asked without a key. Raises UserError."""
+    asked = f"{url.rstrip('/')}/models"
+    try:
+        with httpx2.stream("GET", asked, timeout=SECONDS, headers={"accept-encoding": "identity"}) as answer:
+            answer.raise_for_status()
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise ValueError("it is compressed")
+            body = b""
+            for chunk in answer.iter_raw():
+                body += chunk
+                if len(body) > MOST:
+                    raise ValueError(f"it has more than {MOST:,} bytes")
+        return [str(model["id"]) for model in json.loads(body)["data"]]
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
+        what = " ".join(str(error).split())[:120]
+        raise UserError(
+            f"{asked}: gives no list of models ({what}); start the server, or write {url}#NAME with the name "
+            "that the model has there"
+        ) from None

@@ -1,8 +1,11 @@
-"""Questions as requests of the chat completions API, images included.
+"""An OpenAI-compatible server as an engine: vLLM, llama.cpp, hosted models (docs/add-a-model.md).
 
-Many requests to one server under way at once, and when to give the server up.
+letters     one request of one token; completions.py says what the value of a letter is
+text        one request for the greedy text and for each sample
+likelihood  one request for the prompt and for each option, of servers that score given texts (vLLM)
 
-An OpenAI-compatible server as an engine: many requests under way, answers as they come.
+Many requests are under way at once, and answers come as they arrive. `Refusals` decides when to give the
+server up.
 """
 
 import asyncio
