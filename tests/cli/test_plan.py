@@ -13,8 +13,8 @@ from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
 from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import finds
+from vouch.metrics.comparison.leaderboard import differences
+from vouch.metrics.comparison.statistics import finds
 from vouch.models.config import Config, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
@@ -257,9 +257,7 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:
-    said = (
-        "questions about one picture are one group, which no split parts: kites (another: `group` on a line)"
-    )
+    said = "questions about one image form one group, which no split separates: kites (to group otherwise: `group` on a line)"
     assert "one group" not in vouch("plan")
     (bare / "kites").mkdir()
     (bare / "kites/items.jsonl").write_text("{}\n", "utf-8")

@@ -154,7 +154,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 import pyarrow as pa
-from vouch.models.requests.work_cache import WorkCache
+from vouch.models.work_cache import WorkCache
 with WorkCache(Path(sys.argv[1]), pa.schema([])).claim():
     print("held", flush=True)
     time.sleep(60)

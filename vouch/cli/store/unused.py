@@ -1,20 +1,17 @@
-"""Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, with their records.
+"""Results that no stage of the present profile makes.
 
-What DVC's cache holds comes back from there, so that switching back computes nothing. Results of a stage
-that it does not hold, as after a run that failed, are moved to .vouch/unused, and `vouch store restore`
-brings them back; --force removes them for good. Files that no record names are listed and left alone.
-
-Examples:
-  vouch store prune --dry-run
+`vouch store prune` removes them, `vouch store restore` brings back those that were moved to .vouch/unused.
 """
 
 import argparse
 import json
 import re
+import shutil
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.dvc_store import held, remember
@@ -24,28 +21,36 @@ from vouch.pipeline.state import LOCK, MARKER, RECEIPTS, STAMPS, Digests, read_l
 from vouch.pipeline.yaml12 import dumped, load
 
 _ROOTS = ("data", "reports")
-_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, or its disk was full
+_OF_DVC = re.compile(
+    r"\.[\w-]{22}\.tmp"
+)  # a file that DVC was writing when it was killed or the disk was full
 
 
 @dataclass
 class Pruning:
-    """Files removed, those moved to UNUSED, and those left because no record says that a stage made them."""
+    """Files that were removed, moved to UNUSED, or left because no record says that a stage made them."""
 
     removed: list[str] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch store prune`."""
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only list what would go")
-    parser.add_argument(
-        "--force", action="store_true", help="also what DVC's cache does not hold: lost for good"
-    )
+@command(
+    "store prune",
+    "remove the results of an earlier profile",
+    argument("-n", "--dry-run", action="store_true", help="only list what would be removed"),
+    argument("--force", action="store_true", help="also remove, for good, what DVC's cache does not hold"),
+)
+def run_prune(options: argparse.Namespace) -> int:
+    """Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, and their records.
 
+    What DVC's cache holds can come back from there, so switching back computes nothing. Results that it does
+    not hold, as after a failed run, are moved to .vouch/unused; `vouch store restore` brings them back.
+    --force removes them for good. Files that no record names are listed and left alone.
 
-def run(options: argparse.Namespace) -> int:
-    """Prunes and says what went."""
+    Examples:
+      vouch store prune --dry-run
+    """
     with nullcontext() if options.dry_run else none_at_work():
         pruning = prune(read_dag(), options.dry_run, options.force)
     verb = "would remove" if options.dry_run else "removed"
@@ -61,9 +66,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
-    """Removes outputs of stages that are gone; what DVC's cache does not hold is moved, but by force.
+    """Removes the outputs of stages that `dag` does not have; moves what DVC's cache does not hold.
 
-    To be called while no runner is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
+    force: removes these as well. No runner may be at work, as it rewrites dvc.lock.
     """
     gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
@@ -96,7 +101,9 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
         pruning.removed = [path for path in pruning.removed if not _at_or_below(Path(path), beside)]
     if not dry_run:
         if LOCK.exists():
-            remember(load(LOCK).get("stages", {}).values())  # the present ones too: they get other parameters
+            remember(
+                load(LOCK).get("stages", {}).values()
+            )  # the present stages too, as they get other parameters
         if pruning.moved:
             set_aside([*pruning.moved, *map(str, receipts)])
         for path in (*map(Path, pruning.removed), *temporary, *records):
@@ -121,12 +128,12 @@ def _outs(receipt: Path) -> list[str]:
         return []
 
 
-def _at_or_below(path: Path, places: set[str]) -> bool:
-    return any(str(place) in places for place in (path, *path.parents))
+def _at_or_below(path: Path, roots: set[str]) -> bool:
+    return any(str(each) in roots for each in (path, *path.parents))
 
 
 def _lost(paths: list[str]) -> list[Path]:
-    """Those whose contents DVC's cache does not hold."""
+    """The files whose contents DVC's cache does not hold."""
     digests = Digests()
     digest_of = {path: digest for path in paths if (digest := digests.of(path))}
     cached = held(digest_of.values())
@@ -141,10 +148,41 @@ def _remove_empty_folders(root: Path) -> None:
 
 
 def _prune_lock(gone: list[str]) -> None:
-    """Drops the entries of stages that are gone, so that one dvc.lock describes one profile."""
+    """Removes the entries of these stages, so that dvc.lock describes one profile."""
     from ruamel.yaml import YAML
 
     lock = YAML().load(LOCK.read_text(encoding="utf-8"))
     for name in gone:
         del lock["stages"][name]
     write_text(LOCK, dumped(lock))
+
+
+@command(
+    "store restore",
+    "bring back what was moved to .vouch/unused",
+)
+def run_restore(_options: argparse.Namespace) -> int:
+    """Bring back the files that were moved to .vouch/unused because no stage made them any more.
+
+    A run moves files there that belong to models and datasets which params.yaml no longer names; `vouch store
+    prune` moves what DVC's cache does not hold. The next run moves them again if they still belong to no
+    stage. If a file has been made again meanwhile, it stays as it is, and the older one stays in
+    .vouch/unused.
+
+    Examples:
+      vouch store restore
+    """
+    folders = sorted((path for path in UNUSED.glob("*") if path.is_dir()), key=lambda path: -int(path.name))
+    files = [(path, folder) for folder in folders for path in sorted(folder.rglob("*")) if not path.is_dir()]
+    restored = 0
+    with none_at_work():
+        for path, folder in files:
+            target = path.relative_to(folder)
+            if target.exists():
+                print(plain(f"restore: left {path}: {target} exists"))
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, target)
+            restored += 1
+    print(f"restore: brought back {restored} files" if restored else "restore: nothing to bring back")
+    return 0

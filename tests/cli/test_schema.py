@@ -10,10 +10,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from vouch.cli import main
+from vouch.cli.schema import FOLDER, ChoiceLine, OpenLine, schemas
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.params.schema import FOLDER, ChoiceLine, OpenLine, schemas
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]

@@ -1,19 +1,12 @@
-"""Write the requests to a served model as OpenAI's batch files, or read the answers that came of them.
-
-Only what is not answered yet is written; answers are kept as if they had been asked for live, and `dvc repro`
-then finds them. A dialogue is exported again once its first turns are imported. Likelihoods are left out.
-
-Examples:
-  vouch server batch export mini requests      requests/1.jsonl, ... to upload, with purpose `batch`
-  vouch server batch import mini output.jsonl errors.jsonl
-"""
+"""Exchange requests and answers with models that a server answers for."""
 
 import argparse
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from vouch.cli.printing import check_name, file_argument, plain
+from vouch.cli.command import argument, command, path_argument
+from vouch.cli.printing import check_name, plain
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.models.requests import DatasetRequests, Session
 from vouch.models.server.batch import Batch, Replies, exchanged
@@ -23,30 +16,33 @@ from vouch.pipeline.files import replacing_folder
 from vouch.report.formatting import plural
 from vouch.tables.answered import pin_path, read_pin
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI takes 50,000 and 200 MB
+MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # in a file; OpenAI accepts 50,000 requests and 200 MB
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch server batch`."""
-    parser.add_argument("action", choices=["export", "import"])
-    parser.add_argument("model", help="a served model of params.yaml")
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        type=file_argument,
-        metavar="PATH",
-        help="export: a new folder; import: files of answers",
-    )
+@command(
+    "server batch",
+    "write requests as OpenAI's batch files, and read the answers to them",
+    argument("action", choices=["export", "import"]),
+    argument("model", names="models", help="a served model of params.yaml"),
+    path_argument("paths", nargs="+", metavar="PATH", help="export: a new folder; import: files of answers"),
+)
+def run_batch(options: argparse.Namespace) -> int:
+    """Write the requests to a served model as OpenAI's batch files, or read the answers to them.
 
+    Only requests without an answer are written. Imported answers are kept as if the server had been asked
+    live, and `dvc repro` then finds them. After the first turns of a dialogue are imported, export it again
+    for the next ones. Likelihoods are left out.
 
-def run(options: argparse.Namespace) -> int:
-    """Writes or reads."""
+    Examples:
+      vouch server batch export mini requests      requests/1.jsonl, ... to upload, with purpose `batch`
+      vouch server batch import mini output.jsonl errors.jsonl
+    """
     project = check_project()
     check_name("model", options.model, project.models)
     pin = read_pin(pin_path(options.model))
     if pin.engine != SERVER_ENGINE:
         raise UserError(
-            f"models.lock: {options.model}: is no served model (engine {pin.engine}), so has no batch files"
+            f"models.lock: {options.model}: is not on a server (engine {pin.engine}), so has no batch files"
         )
     session = Session(pin, project.extract)
     datasets = [DatasetRequests(session, name) for name in project.datasets]
@@ -72,18 +68,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Parts:
-    """Files 1.jsonl, 2.jsonl, ... of a folder, each as large as a host takes it; every id stands once."""
+    """Files 1.jsonl, 2.jsonl, ... in a folder, none larger than a host accepts; every id occurs once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._left = 0, 0  # requests and bytes that the file still takes
+        self._left = 0, 0  # requests and bytes that still fit into the file
         self._ids: set[str] = set()
         self.files = 0
 
     @property
     def requests(self) -> int:
-        """How many were written."""
+        """How many requests were written."""
         return len(self._ids)
 
     def __enter__(self) -> "Parts":
@@ -96,7 +92,7 @@ class Parts:
             self._file.close()
 
     def write(self, name: str, line: str) -> None:
-        """Adds a request, unless one of this name was added."""
+        """Adds a request, unless one with this name was added before."""
         if name in self._ids:
             return
         self._ids.add(name)
