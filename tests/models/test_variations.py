@@ -20,7 +20,7 @@ STYLE = Template(
     body="{hint}{question}\n{options}",
     hint="{hint}\n",
     option="{mark} {text}",
-    images="joined",
+    pictures="joined",
     outputs=(LETTERS, LIKELIHOOD, TEXT),
 )
 IMAGES = [image(seed, (24, 24)) for seed in range(3)]

@@ -34,7 +34,7 @@ def test_both_spellings_are_found_and_the_natural_one_is_read(encoder: Tokenizer
 
 
 @pytest.mark.parametrize(
-    ("prompt", "natural", "marks", "dropped", "added", "read"),
+    ("prompt", "natural", "labels", "dropped", "added", "read"),
     [
         ("is:", " ", "12", 0, [" "], ["1", "2"]),  # a space is written before a digit, as a token of its own
         ("is: ", "", "12", 0, [], ["1", "2"]),

@@ -280,7 +280,7 @@ def test_a_prompt_whose_line_the_processor_ends(images: int) -> None:
         ready.for_thread().prepare(question(1, 3, [*range(images)], text="is it:", labels="AB"))
 
 
-@pytest.mark.parametrize(("marks", "change"), [("12", 1), ("AB", 0)])
+@pytest.mark.parametrize(("labels", "change"), [("12", 1), ("AB", 0)])
 def test_what_stands_beside_each_token_follows_the_letters_place(labels: str, change: int) -> None:
     from transformers import Gemma3ImageProcessorPil, Gemma3Processor, PreTrainedTokenizerFast
 
