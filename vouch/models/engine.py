@@ -41,8 +41,8 @@ class Decoding:
 class Question:
     """One prompt, its placeholders filled and its images rendered. id: of the prompt; it changes no answer.
 
-    turns: earlier (question, answer) pairs. thought: what the model said before its answer, the end of the
-    thought included. response: how the answer begins. marks: letters to read. options: texts to score.
+    turns: earlier (question, answer) pairs. thought: what the model wrote before its answer, the end of the
+    thought included. response: how the answer begins. labels: option labels to read. options: texts to score.
     max_tokens and decodings: of generated text; stop: a text that ends it. known: its answer is stored,
     and it is here only because others of its pack are asked.
     """
@@ -63,7 +63,7 @@ class Question:
 
     @property
     def prefill(self) -> str | None:
-        """What the assistant has said when the model goes on."""
+        """What the assistant's message already holds when the model continues."""
         return self.thought + (self.response or "") if self.thought else self.response
 
 
@@ -80,7 +80,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class LetterAnswer:
-    """See vouch/tables/answered.py for the fields; one logit per mark."""
+    """See vouch/tables/answered.py for the fields; one logit per option label."""
 
     logits: Sequence[float]
     spelling: str | None = None
@@ -118,9 +118,9 @@ class TextAnswer:
 class Refusal:
     """Why a question has no answer, one line without its id.
 
-    transient: a trouble of this run (a server, the memory): the question is asked again by the next run.
-    Otherwise the refusal is remembered like an answer. unproven: whoever refuses may be at fault for good;
-    transient only where no other question has an answer.
+    transient: a problem of this run (a server, memory), so the next run asks the question again. Otherwise
+    the refusal is stored like an answer. unproven: the server may refuse every question; the refusal counts
+    as transient where no other question has an answer.
     """
 
     problem: str
@@ -154,7 +154,7 @@ class Engine(Protocol):
         """An answer for every question (for text: for every decoding) of every pack, in any order.
 
         A question that cannot be answered gets a Refusal and the others go on. Raises UserError only
-        for what no question can survive; answers given before it are kept.
+        for what fails every question; answers given before it are kept.
         """
         ...
 

@@ -34,8 +34,10 @@ _STATM = "/proc/self/statm"
 
 
 def pinned_folder(pin: Pin) -> Path:
-    """The model's folder, every file compared with its pin. Raises UserError where one differs, or
-    where a file beside them would be loaded."""
+    """The model's folder, after every file was compared with its pin.
+
+    Raises UserError where one differs, or where another file would be loaded.
+    """
     folder = _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
     digests = folder_digests(folder)
     for name in sorted({*digests, *pin.files}):
@@ -69,7 +71,7 @@ def _hub_folder(pin: Pin) -> Path:
 
 
 def prepare_device(wanted: str, threads: int) -> str:
-    """See choose_device; sets everything else that could move a bit, and hushes the library."""
+    """`choose_device`, and everything else that could change bits; silences the library."""
     device = choose_device(wanted)
     torch.set_num_threads(threads)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -81,7 +83,7 @@ def prepare_device(wanted: str, threads: int) -> str:
 def choose_device(wanted: str) -> str:
     """cpu or cuda; a split model takes its inputs on the device of its first part.
 
-    Of several GPUs this process sees one from now on that no other run has, a split model all of them.
+    Of several GPUs this process from now on sees one that no other run uses; a split model sees all.
     Raises UserError where CUDA, or what splitting needs, is asked for and not there.
     """
     if wanted == "split" and find_spec("accelerate") is None:
@@ -222,9 +224,9 @@ def _without_torchvision(why: str) -> str | None:
 
 @contextmanager
 def opening(folder: Path, what: str, advice: str) -> Iterator[None]:
-    """`foreign` for loading a model and its first pass: a folder gets the memory that its weights explain.
+    """`foreign` for loading a model and its first pass, with memory in proportion to its weights.
 
-    A setting may ask for any width, image or default; MemoryError is better than a machine that swaps.
+    A setting may ask for any size, and a MemoryError is better than a machine that swaps.
     """
     weights = sum(path.stat().st_size for path in folder.glob(f"*{WEIGHT_SUFFIX}") if path.is_file())
     with foreign(folder, what, advice), _bounded(A_BYTE * weights + SPARE):
@@ -233,8 +235,8 @@ def opening(folder: Path, what: str, advice: str) -> Iterator[None]:
 
 @contextmanager
 def _bounded(more: int) -> Iterator[None]:
-    """So many bytes beside what this process has; no limit where the system cannot tell what it has, nor with
-    CUDA, which takes its own share."""
+    """Limits this process to so many more bytes; no limit where the system does not tell how many it has, nor
+    with CUDA, which reserves memory of its own."""
     if not os.path.exists(_STATM) or torch.version.cuda:
         yield
         return

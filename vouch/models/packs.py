@@ -96,7 +96,7 @@ def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
     return {**prompt, "turns": turns, "text": PLACEHOLDER.sub(answer, prompt["text"])}, None
 
 
-PACK_PROMPTS = 12  # a longer pack gains little and its mask grows with the square
+PACK_PROMPTS = 12  # a longer pack gains little, and its mask grows quadratically
 
 _SHOWN = ("system", "turns", "text", "response", "pictures")
 _CONTENT = {LETTERS: (*_SHOWN, "marks"), LIKELIHOOD: (*_SHOWN, "options"), TEXT: (*_SHOWN, "max_tokens")}
@@ -107,7 +107,7 @@ _NEEDED = {LETTERS: "marks", LIKELIHOOD: "options"}
 class Member:
     """A prompt of a pack, placeholders filled. keys: one for each of its decodings, or a single one.
 
-    problem: why it is not asked at all, else None; then it has no keys.
+    problem: why it cannot be asked, else None; with a problem it has no keys.
     """
 
     prompt: Prompt

@@ -43,7 +43,7 @@ LOCK = "models.lock"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 SINGLE = "model.safetensors"
 ADAPTER = "adapter_config.json"
-# transformers opens what these name, pickles too
+# transformers opens the files that these keys name, even pickles
 SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
 # what a configuration may claim of any model, however few its weights are
 LAYERS, SIZE, ENTRIES = 64, 1 << 16, 1 << 14
@@ -99,7 +99,7 @@ def _of_entry(name: str, entry: LockEntry | None) -> Pin:
             "`unpinned: true` into its entry"
         )
     folder = fetch(entry.source.repo, entry.source.revision)
-    # the commit, for which a branch that is not resolved yet stands now
+    # the commit that an unresolved branch points to now
     source = entry.source.model_copy(update={"revision": folder.name})
     return _of_folder(name, folder, entry.model_copy(update={"source": source}))
 
@@ -321,7 +321,7 @@ def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
 
 
 def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folder: Path) -> None:
-    """Raises UserError where a file has not the digest that models.lock gives for it."""
+    """Raises UserError where a file does not have the digest that models.lock gives for it."""
     for name, digest in expected.items():
         if name not in digests:
             raise UserError(
@@ -403,7 +403,7 @@ def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
 
 
 def _licence(card: Any) -> str | None:
-    """The model card's licence; `other` gives way to the name beside it."""
+    """The model card's licence; for `other`, the name that the card gives beside it."""
     licence = getattr(card, "license", None)
     if licence == "other":
         licence = getattr(card, "license_name", None) or licence

@@ -27,7 +27,7 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, i
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-AHEAD = 16  # packs whose images are rendered before they are used
+AHEAD = 16  # packs whose images are rendered in advance
 HELD = 8  # images kept for the packs that follow, which often show the same
 _NO_MEMORY = Refusal("no memory left to decode its images", transient=True)
 _NOTHING_CAME = Refusal("the engine gave no answer", transient=True)
@@ -49,9 +49,9 @@ class Session:
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._kind.settings}
-        on_cpu = config.device in ("auto", "cpu")  # what asks again must be able to do better
+        on_cpu = config.device in ("auto", "cpu")  # only a run with fixed kernels may replace them
         self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
-        """Devices whose answers are not used: a CPU that chose its own kernels."""
+        """Devices whose stored answers are not used: a CPU without fixed kernels."""
         self.reasons = pin.reasoning is not None
 
     @cached_property
@@ -62,7 +62,7 @@ class Session:
         return self._kind.load(self._pin, self.config)
 
     def keys(self, dataset: str) -> Keys:
-        """Of its answers to a dataset."""
+        """The keys of its answers to a dataset."""
         base = {"pin": self._pin.digest, "engine": self.revision, "settings": self._settings}
         sampling = self.config.sampled(self.name, dataset)
         return Keys(base, self.config.model_copy(update={"sampling": sampling}), self._pin.answer_prefix)
@@ -95,7 +95,7 @@ class DatasetRequests:
         return chain.from_iterable(self._groups())
 
     def windows(self) -> Iterator[list[tuple[str, Member]]]:
-        """All of `packs`, members apart with what they are asked for, in the order of the prompts."""
+        """The members of all `packs` with their request type, in the order of the prompts."""
         window: list[tuple[str, Member]] = []
         size = 0
         for group in self._groups():
@@ -118,7 +118,7 @@ class DatasetRequests:
         return sum(map(len, wanted.values())), unknown
 
     def learn(self) -> bool:
-        """Takes note of texts that other prompts repeat, as far as they are known; whether any is new."""
+        """Notes the known texts that other prompts repeat; returns whether any is new."""
         before = len(self.known_texts)
         for pack in self.packs() if self.prompts.repeated else ():
             member = pack.members[0]
@@ -143,10 +143,11 @@ class DatasetRequests:
 
 @dataclass(frozen=True)
 class Round:
-    """What came of asking everything unknown once.
+    """The outcome of asking everything unknown once.
 
     wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: those that
-    did not come for transient trouble, the first of which was `trouble`. damaged: shards of the work cache.
+    did not come because of transient problems, the first of which was `trouble`. damaged: shards of the work
+    cache.
     """
 
     wanted: int
@@ -160,7 +161,7 @@ class Round:
 def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
     """Answers everything; returns measures of the run.
 
-    Raises UserError where transient trouble left questions without an answer; all other answers are kept.
+    Raises UserError where transient problems left questions without an answer; all other answers are kept.
     """
     asked, count, damaged = 0, 0, set[str]()
     for one in rounds(dataset, lambda: dataset.model.engine, progress):
@@ -268,10 +269,10 @@ class Questions:
         self._digests: LruCache[str] = LruCache(HELD)
 
     def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
-        """Every answer with where it is to be kept: in several places for a text refused as a whole.
+        """Every answer with its slots: several for a text that is refused as a whole.
 
-        A pack with any unknown answer is passed on whole; answers that are known already go nowhere. Contents
-        that stand several times are asked once.
+        A pack with any unknown answer is passed on whole; answers that are already known are dropped.
+        Duplicate contents are asked once.
         """
         for answered in engine.answer(self._packs(wanted)):
             yield from self._refused

@@ -66,7 +66,7 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
 
 
 def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
-    """Every prompt by what it is asked for, with its answers; of each output in the order of the prompts."""
+    """Every prompt of each request type with its answers, in the order of the prompts."""
     for window in dataset.windows():
         for output in OUTPUTS:
             members = [member for what, member in window if what == output]
@@ -79,10 +79,10 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
 
 
 def restore(dataset: DatasetRequests) -> int:
-    """Takes answers over from the response tables into the work cache; how many it did not have.
+    """Copies answers from the response tables into the work cache; returns how many were new.
 
-    For the caller to know: the tables were made from the present prompts and images, by the model as it
-    is pinned, under the present settings. Raises UserError where this engine did not make them.
+    The caller must know that the tables were made from the present prompts and images, by the model as it is
+        pinned, under the present settings. Raises UserError where this engine did not make them.
     """
     before, taken = dataset.known_texts, 0
     with dataset.claim():
@@ -147,7 +147,7 @@ class Recomputed:
 
 
 class _AllBut(Container[bytes]):
-    """Stands in for a work cache that knows every answer but some."""
+    """A work cache that knows every answer but some."""
 
     def __init__(self, keys: Iterable[bytes]) -> None:
         self._keys = set(keys)
@@ -202,7 +202,7 @@ def _compared(where: str, output: str, one: Mapping[str, Any], other: Mapping[st
 
 
 def numbers(answer: Mapping[str, Any]) -> list[float]:
-    """All numbers of an answer that are not whole, in the order of its columns."""
+    """All floating-point numbers of an answer, in the order of its columns."""
     values = [value if isinstance(value, list) else [value] for value in answer.values()]
     return [number for value in values for number in value if isinstance(number, float)]
 

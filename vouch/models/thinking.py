@@ -18,7 +18,7 @@ from vouch.tables.asked import TEXT
 
 WINDOW = 64  # packs whose thoughts come before their answers
 _GREEDY = Decoding()
-_ANSWER_SEED = 0x9E3779B97F4A7C15  # an answer draws other numbers than its thought
+_ANSWER_SEED = 0x9E3779B97F4A7C15  # so that an answer draws other random numbers than its thought
 
 _Thoughts = Mapping[tuple[Hashable, Decoding], TextAnswer | Refusal]
 
@@ -57,7 +57,7 @@ class Thinking:
             self.notes.update(self._engine.notes, reasoning=self._counts)
 
     def _thoughts(self, packs: Iterable[Pack]) -> _Thoughts:
-        """What is thought about every question and decoding, each once."""
+        """The thought about every question and decoding, each asked once."""
         wanted = {
             (_content(question), decoding): question
             for pack in packs
@@ -121,7 +121,7 @@ class Thinking:
             yield Pack(pack.output, whole)
 
     def _closed(self, thought: TextAnswer) -> tuple[str | None, str]:
-        """A thought by itself, and with all that stands before the answer; None and nothing without one."""
+        """The bare thought, and the whole text before the answer; None and empty without a thought."""
         if not thought.stopped:
             return None, ""
         before, _, _ = thought.text.partition(self._reasoning.ends)
@@ -132,6 +132,6 @@ _NOTHING = Refusal("the engine gave no thought", transient=True)
 
 
 def _content(question: Question) -> Hashable:
-    """What a thought follows from; images by identity, which the packs of an item share."""
+    """What a thought depends on; images by identity, because the packs of an item share them."""
     shown = tuple(map(id, question.images))
     return question.system, question.text, tuple(question.turns), shown

@@ -24,7 +24,7 @@ LARGEST_ID = 1 << 24  # of a token; vocabularies have some hundred thousand
 
 
 def check_tokenizer(folder: Path) -> None:
-    """Raises UserError where a text would grow without measure in a tokenizer, or end this process."""
+    """Raises UserError where a tokenizer would let a text grow without bound, or would end this process."""
     from vouch.tables.answered import SECOND
 
     for path in (folder / "tokenizer.json", folder / SECOND / "tokenizer.json"):

@@ -73,9 +73,9 @@ class WorkCache:
         return key in self._index or key in self._pending
 
     def look_up(self, wanted: Collection[bytes]) -> None:
-        """Finds out which of the wanted keys have an answer on disk.
+        """Finds which of the wanted keys have an answer on disk.
 
-        Of several the own one counts: this dataset's responses may have been written from it.
+        This dataset's own answer counts first: its responses may have been written from it.
         """
         self._index.clear()
         self.damaged.clear()
@@ -91,7 +91,7 @@ class WorkCache:
                     self._index.setdefault(answer["key"], (path, row))
 
     def add(self, key: bytes, answer: Mapping[str, Any]) -> None:
-        """Remembers an answer; it is on disk after the next flush, which comes by itself."""
+        """Adds an answer; it is on disk after the next flush, which happens automatically."""
         if not self._pending:
             self._flushed = self._clock()
         self._pending[key] = {"key": key, **answer}
@@ -99,7 +99,7 @@ class WorkCache:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what is remembered as one shard."""
+        """Writes the pending answers as one shard."""
         if not self._pending:
             return
         table = pa.Table.from_pylist(list(self._pending.values()), schema=self._schema)
@@ -194,7 +194,7 @@ def to_remember(answered: Answered, pixels: str, device: str) -> dict[str, Any]:
 
 
 def refused(output: str, problem: str) -> dict[str, Any]:
-    """What stands for an answer to a prompt that was not asked."""
+    """The row for a prompt that was not asked."""
     return {**dict.fromkeys(remembered(output).names), "pixels": "", "flags": [], "problem": problem}
 
 

@@ -34,8 +34,8 @@ BRACKET = "("
 _SHOWN = 12  # characters of a prompt's end in a message
 Encode = Callable[[Sequence[str]], list[list[int]]]
 _PLACEHOLDER = re.compile(r"<image (\d+)>")
-# Templates that print today's date take it from this variable or ask a function for it, in whose place the
-# macro stands: an answer must not depend on the day.
+# Templates that print today's date take it from this variable, or from a function that the macro replaces:
+# an answer must not depend on the day.
 TEMPLATE_VARIABLES = {"date_string": "01 Jan 2025"}
 
 
@@ -89,14 +89,14 @@ def _lost(text: str, rendered: str) -> bool:
     return any(piece.strip() not in rendered for piece in _PLACEHOLDER.split(text)[::2])
 
 
-# Troubles of this machine and not of a question: never taken for a refusal, which would be remembered.
+# Problems of this machine and not of a question: never stored as a refusal.
 MACHINE_ERRORS = (MemoryError, ImportError, OSError)
 
 
 class ChatTemplate:
     """The template of a processor, `text` or the processor's own.
 
-    separate_decoder: the model has a decoder of its own for what it says, so answers begin from nothing.
+    separate_decoder: the model writes answers with a separate decoder, so an answer follows no text.
     """
 
     def __init__(self, processor: Any, text: str | None, separate_decoder: bool) -> None:
@@ -147,7 +147,7 @@ class ChatTemplate:
 
     @cached_property
     def opening(self) -> str:
-        """What the template writes before all that is said; nothing where it fails at a plain question."""
+        """What the template writes before the first message; empty where it fails at a plain question."""
         conversation = as_strings(messages(_PROBE)[0], self._strings)
         return (self._tried(conversation, answer=False) or "").partition(_PROBE.text)[0]
 
@@ -164,9 +164,9 @@ class ChatTemplate:
         return space if rest[len(space) :].startswith("A") else space_after(asked)
 
     def between(self, begun: str | None) -> str:
-        """What stands before an answer's next word, after the words that begin it, if there are any.
+        """The space before an answer's next word. begun: the words that already begin the answer.
 
-        As the template writes an answer, unless the answer has begun or the model has a decoder of its own.
+        As the template writes answers, unless the answer has begun or the model has a separate decoder.
         """
         if begun:
             return space_after(begun)
@@ -219,7 +219,7 @@ def _written(processor: Any, text: str | None) -> str:
 _PROBE = Question("probe", None, "Which?")
 
 
-# For each role, a conversation that ends with the user and holds what that role says.
+# For each role, a conversation that ends with the user and has a message of that role.
 _SPOKEN = {
     "user": _PROBE,
     "system": Question("probe", "Be brief.", "Which?"),
@@ -253,7 +253,7 @@ _TAG = re.compile(r"<[^<>\s][^<>]*>$")
 
 
 def space_after(text: str) -> str:
-    """What stands between a text and the next word: a space, or nothing.
+    """The separator between a text and the next word: a space, or nothing.
 
     Nothing after a space, an opening mark (`(`, a quote, `**`, `#`), a tag, and in writing without spaces.
     """
@@ -272,8 +272,8 @@ def space_after(text: str) -> str:
 class LetterIds:
     """read: one token per label, in `spelling`. other: the same labels in the other spelling, if it has them.
 
-    dropped, added: at the end of the prompt so many tokens go, and these come, before the letter is read.
-    bracket: tokens of an opening bracket in either spelling.
+    dropped, added: how many tokens are cut from the end of the prompt, and which replace them, before the
+    letter. bracket: tokens of an opening bracket in either spelling.
     """
 
     spelling: str
@@ -327,6 +327,6 @@ def letter_ids(
 
 
 def common_start(texts: Iterable[Sequence[int]]) -> list[int]:
-    """The tokens with which all begin."""
+    """The tokens that all texts begin with."""
     alike = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*texts, strict=False))
     return [tokens[0] for tokens in alike]

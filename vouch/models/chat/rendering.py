@@ -44,7 +44,7 @@ class Failed(ValueError):
 
 
 class Endless(OSError):
-    """A template does not come to an end: no next question can be asked either."""
+    """A template does not end, so no other question can be asked either."""
 
 
 class _Worker:
@@ -141,7 +141,7 @@ def render(
 def main() -> None:
     """Answers until its input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # keeps what libraries print out of the answers
     from transformers.utils.chat_template_utils import render_jinja_template
 
     _bound_memory()

@@ -33,9 +33,9 @@ NOT_FINITE = Refusal(
 def letter_answers(
     logits: torch.Tensor, wanted: Sequence[tuple[int, LetterIds]]
 ) -> list[tuple[LetterAnswer | Refusal, list[str]]]:
-    """An answer and its flags for each (place, letters), from float32 logits [n, vocabulary] of n places.
+    """An answer and its flags for each (position, letters). logits: [n, vocabulary] float32 of n positions.
 
-    Sums run over all n places, wanted or not, so that their bits follow from the shape alone.
+    Sums run over all n positions, wanted or not, so that their bits follow from the shape alone.
     """
     log_probs = logits.log_softmax(dim=-1)
     probs = log_probs.exp()
@@ -81,7 +81,7 @@ def _letter_answer(
 
 
 def token_nlls(logits: torch.Tensor, wanted: Sequence[tuple[int, int]]) -> list[float]:
-    """Negative log-likelihood, nats, of each (place, token) under the logits [n, vocabulary], float32."""
+    """Negative log-likelihood, nats, of each (position, token) under the logits [n, vocabulary], float32."""
     positions, tokens = torch.tensor(wanted).T.to(logits.device)
     nlls: list[float] = (-logits.log_softmax(dim=-1)[positions, tokens]).tolist()
     return nlls
@@ -167,7 +167,7 @@ def _generated(
     draws: torch.Tensor | None,
     ended: Callable[[Sequence[int]], bool],
 ) -> list[list[_Generated]]:
-    """Of each row what it says, up to `most` tokens, one with which it ended, or one that is not finite."""
+    """The generated tokens of each row: up to `most`, an end token, or one that is not finite."""
     logits = continued.logits
     chosen_tokens: list[list[_Generated]] = [[] for _ in most]
     tokens: list[list[int]] = [[] for _ in most]
@@ -229,7 +229,7 @@ def _draws(decodings: Sequence[Decoding | None], most: Sequence[int]) -> torch.T
 
 def sampled(logits: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """[r] for each row the token at which its distribution function passes a uniform number [r]."""
-    # On the CPU: a GPU adds up in an order that may change from run to run.
+    # On the CPU: on a GPU the order of summation may change from run to run.
     shares = logits.double().softmax(dim=-1).cpu().cumsum(dim=-1)
     level = drawn.to(shares) * shares[:, -1]
     tokens = torch.searchsorted(shares, level[:, None], right=True)[:, 0]

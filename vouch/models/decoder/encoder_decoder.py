@@ -97,7 +97,7 @@ class EncoderDecoder(RowEngine[Row]):
         ]
 
     def _nlls(self, rows: Sequence[Row], read: "_EncoderPass") -> list[list[list[float]]]:
-        """Of each row and option its tokens and the one that ends it, in a pass for each option's number."""
+        """For each row and option the NLL of its tokens and the end token, in one pass per option."""
         known: list[list[list[float]]] = [[] for _ in rows]
         length = rows[0].option_length
         for number in range(len(rows[0].prepared.options)):
@@ -173,7 +173,7 @@ class _Continued:
 
 
 def _padded(rows: Sequence[torch.Tensor], length: int) -> torch.Tensor:
-    """[r, length] of rows [1, n], with zeros on the right: masked places, whatever token a zero is."""
+    """[r, length] of rows [1, n], with zeros on the right, which are masked."""
     padded = torch.zeros((len(rows), length), dtype=torch.long)
     for row, value in enumerate(rows):
         padded[row, : value.shape[1]] = value[0]

@@ -88,7 +88,7 @@ def with_settings(processor: Any, folder: Path, settings: Mapping[str, Any]) -> 
     """A model's processor whose image processor is that of `image_processor`."""
     if hasattr(processor, "image_processor"):
         processor.image_processor = image_processor(folder, settings)
-        # Defaults of the processor's own come before those of its image processor: InternVL's tiles, for one.
+        # The processor's own defaults override those of its image processor (InternVL's tiles).
         own = {name: value for name, value in settings.items() if name != KIND}
         if own:
             processor.images_kwargs = {**getattr(processor, "images_kwargs", {}), **own}
@@ -98,7 +98,7 @@ def with_settings(processor: Any, folder: Path, settings: Mapping[str, Any]) -> 
 
 
 def _check_processor(processor: Any, family: Family, folder: Path, template: str | None) -> None:
-    """Raises UserError where a processor does not read images and text, or knows no way to write a chat."""
+    """Raises UserError where a processor does not read images and text, or has no chat template."""
     for part in ("image_processor", "tokenizer"):
         if not hasattr(processor, part):
             raise UserError(
@@ -122,8 +122,8 @@ def head_in_float32(model: Any) -> None:
     head.register_forward_pre_hook(lambda module, inputs: (inputs[0].float(), *inputs[1:]))
 
 
-PREFIX_TOKENS = 512  # of one pass over prefixes, about: few are missing at once, and copies fill the rest
-TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept after their use
+PREFIX_TOKENS = 512  # most tokens of a pass over prefixes, about: few are missing at once
+TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept for later passes
 
 
 class SharedPrefix(RowEngine[Job]):

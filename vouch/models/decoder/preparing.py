@@ -46,13 +46,13 @@ class LoadedModel:
 class Prepared:
     """A tokenised question.
 
-    ids            its tokens, places of images included
-    prefix         how many of them end with the last place of an image: 0 without images
+    ids            its tokens, image tokens included
+    prefix         number of tokens up to the last one of an image; 0 without images
     shown          tensors of the images; rows are joined along the first axis
-    by_token       further tensors [1, len(ids), ...] that the model wants beside the tokens
-    letters        tokens of its marks, None where it has none
-    options        tokens of each option as a continuation, for a decoder of its own with the one that ends it
-    prefill        tokens with which a decoder of its own begins the answer; elsewhere they are among `ids`
+    by_token       further tensors [1, len(ids), ...] that the model takes beside the tokens
+    letters        tokens of its option labels, None where it has none
+    options        tokens of each option as a continuation; for a separate decoder, with the end token
+    prefill        tokens with which a separate decoder begins the answer; elsewhere they are part of `ids`
     """
 
     question: Question
@@ -72,7 +72,7 @@ class Prepared:
 
     @cached_property
     def prefix_digest(self) -> str:
-        """Names what a model has read up to the end of the prefix."""
+        """Digest of what a model has read at the end of the prefix."""
         digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())
         for name, value in sorted(self.shown.items()):
             digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
@@ -99,7 +99,7 @@ class Needs:
 
     @classmethod
     def of(cls, config: Any) -> "Needs":
-        """Those of a model, by its configuration."""
+        """The needs of a model, from its configuration."""
         text, family = config.get_text_config(), family_of(config)
         named = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
         return cls(
@@ -122,20 +122,20 @@ class Needs:
         return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
-_ENDS = 256  # of prompts whose letters' tokens are kept: with most chat templates all prompts end alike
-_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
+_ENDS = 256  # most prompt endings whose label tokens are cached; with most chat templates all are alike
+_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes: do all of them get one shape?
 
 
 class _Measured:
-    """A tokenizer of a processor, which writes as many places for an image as its settings say.
+    """A processor's tokenizer, with a bound on the text: settings may ask for any number of image tokens.
 
-    Where memory runs out for them, the library ends the process.
+    The library ends the process where memory runs out.
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self.given: list[str] = []
-        """The texts that it got, image places written out."""
+        """The texts that it was given, with all image tokens in them."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tokenizer, name)
@@ -147,7 +147,7 @@ class _Measured:
         texts = text if isinstance(text, list) else [text]
         length = sum(map(len, texts))
         if length > LONGEST:
-            raise UserError(f"it becomes {length:,} characters with the places of its images; see its sizes")
+            raise UserError(f"it becomes {length:,} characters with its image tokens; check the image sizes")
         self.given += texts
         return self._tokenizer(text, *args, **kwargs)
 
@@ -166,16 +166,16 @@ class Preparer:
 
     @classmethod
     def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
-        """One for a loaded model."""
+        """The preparer of a loaded model."""
         return cls(loaded.processor, template, Needs.of(loaded.model.config))
 
     def for_thread(self) -> "Preparer":
-        """One with a processor of its own: a tokenizer must not be used by two threads at once."""
+        """A copy with its own processor: two threads must not use one tokenizer at once."""
         return Preparer(copy.deepcopy(self._original), self._template, self.needs)
 
     @property
     def folder(self) -> Path:
-        """Where the model lies, for messages."""
+        """The model's folder, for messages."""
         return Path(self._tokenizer.name_or_path)
 
     @cached_property
@@ -184,12 +184,12 @@ class Preparer:
         return int(max(self._tokenizer.get_vocab().values())) + 1
 
     def one_shape(self) -> bool:
-        """Whether images of every size come to the model in one shape and number of tokens."""
+        """Whether images of all sizes reach the model with the same shape and number of tokens."""
         rows = [self.prepare(_probe(size)) for size in _PROBES]
         return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
 
     def decode(self, ids: Sequence[int], special: bool = False) -> str:
-        """The text of generated tokens. special: with special ones."""
+        """The text of generated tokens. special: keep special tokens."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
 
     def prepare(self, question: Question) -> Prepared:
@@ -238,7 +238,7 @@ class Preparer:
         return prepared
 
     def _control_tokens(self, question: Question) -> bool:
-        """Whether the question holds a token with a meaning of its own. Raises UserError for an image's."""
+        """Whether the question's text contains a special token. Raises UserError for the image token."""
         texts = [question.system or "", question.text, question.response or "", *question.options]
         whole = "\n".join([*texts, *(text for turn in question.turns for text in turn)])
         if self.needs.image_token is not None:
@@ -259,7 +259,7 @@ class Preparer:
 
     @cached_property
     def _sees_all(self) -> bool:
-        """Whether a second image takes tokens of its own; without, some models pass it over silently."""
+        """Whether a second image adds tokens of its own. If not, the model silently ignores it."""
         counts = []
         for count in (1, 2):
             question = _probe(*_PROBES[:1] * count)
@@ -273,7 +273,7 @@ class Preparer:
         most, given = self.needs.reader_context, one.shown.get(f"{self.needs.reader}_input_ids")
         if context is not None and tokens + answer > context:
             problem = f"{tokens} tokens and an answer of {answer} exceed the {context} that the model"
-        elif most is not None and given is not None and given.shape[1] >= most:  # one place is for padding
+        elif most is not None and given is not None and given.shape[1] >= most:  # one token is for padding
             problem = f"{given.shape[1]} tokens exceed the {most - 1} that the model's Q-Former"
         else:
             return
@@ -288,9 +288,9 @@ class Preparer:
         return self._letters[key]
 
     def _options(self, text: str, between: str, options: Sequence[str]) -> tuple[int, list[tuple[int, ...]]]:
-        """How many of a text's last tokens become others before some option, and the options' tokens.
+        """How many of a text's last tokens change before some option, and the options' tokens.
 
-        Text and option are tokenised as one. Those tokens that not all have in common count as the option's.
+        Text and option are tokenised as one. Tokens that are not common to all options count as the option's.
         """
         known, *whole = self._encode([text, *(text + between + option for option in options)])
         kept = len(common_start([known, *(tokens[:-1] for tokens in whole)]))
@@ -303,10 +303,11 @@ class Preparer:
         return len(known) - kept, [(*tokens[kept:], *end) for tokens in whole]
 
     def _as_written(self, rendered: str, inputs: dict[str, torch.Tensor]) -> tuple[list[int], str]:
-        """A prompt's tokens, and the end of its text, from the last token with a meaning of its own on.
+        """A prompt's tokens, and the end of its text, starting at the last special token.
 
-        What the tokenizer ends a text with is cut off, of `inputs` as well: the model goes on there. Raises
-        UserError where the tokens are not what the tokenizer begins a text with, once, and those of the text.
+        The tokenizer's end token is cut off, of `inputs` as well, because the model continues there. Raises
+        UserError where the tokens are not exactly one begin token (or what the tokenizer begins with) and the
+        text's.
         """
         ids, (_, ends) = inputs.pop("input_ids")[0].tolist(), self._added
         inputs.pop("attention_mask", None)
@@ -335,7 +336,7 @@ class Preparer:
         return list(takewhile(lambda one: one in self._apart or not self.decode([one]).strip(), tokens))
 
     def _end(self, text: str, tokens: Sequence[int]) -> str:
-        """A text from its last token with a meaning of its own on: nothing before it changes what follows."""
+        """A text from its last special token on: nothing before it changes how the rest is tokenised."""
         start = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
         if start is None:
             return text
@@ -344,7 +345,7 @@ class Preparer:
 
     @cached_property
     def _apart(self) -> frozenset[int]:
-        """Tokens with a meaning of their own, which a text is split at before it is tokenised."""
+        """Special tokens: a text is split at them before it is tokenised."""
         return frozenset(self._tokenizer.get_added_vocab().values())
 
     @cached_property
@@ -357,12 +358,12 @@ class Preparer:
 
     @cached_property
     def _beginnings(self) -> list[list[int]]:
-        """What may stand before a text: what the tokenizer puts there, or a processor by itself."""
+        """What may come before a text: what the tokenizer puts there, or a processor's begin token."""
         begin = self._tokenizer.bos_token_id
         return [self._added[0], *([] if begin is None else [[begin]])]
 
     def _begins(self, rendered: str) -> bool:
-        """Whether the chat template writes itself what the tokenizer begins a text with."""
+        """Whether the chat template itself writes what the tokenizer begins a text with."""
         put = self._tokenizer.convert_ids_to_tokens(self._added[0])
         begin = "".join(put) or self._tokenizer.bos_token
         return bool(begin) and (rendered.lstrip().startswith(begin) or begin in self._chat.opening)
@@ -379,7 +380,7 @@ class Preparer:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
         except MACHINE_ERRORS:
             raise
-        except BaseException as error:  # templates and processors raise many kinds
+        except BaseException as error:  # templates and processors raise anything
             if not raised_for_us(error):
                 raise
             if out_of_memory(error):
@@ -416,6 +417,6 @@ def _probe(*sizes: tuple[int, int]) -> Question:
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
-    """What a model wants beside each of so many tokens: the last ones are text, all alike."""
+    """A tensor beside tokens, cut or extended to so many of them: the last ones are text, all alike."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)

@@ -28,7 +28,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
 
 HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
-PASS_TOKENS = 2048  # of one pass, about: more rows gain nothing, and gaps among them cost
+PASS_TOKENS = 2048  # most tokens of a pass, about: more rows gain nothing, and filling rows cost
 
 
 class Row(Protocol):
@@ -91,12 +91,12 @@ class RowEngine(ABC, Generic[J]):
     ) -> None:
         self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
-        # Where the size of an image reaches the model hardly two prompts share a shape, and filling
-        # every pass with copies would cost more than it saves: one row then.
+        # Where an image's size reaches the model, hardly two prompts share a shape, and filling every pass
+        # with copies would cost more than it saves: passes then have one row.
         self._rows = config.batch if preparer.one_shape() else 1
         self._limits = RowLimits()
         self._current: tuple[Hashable, int] = (None, 0)  # shape and rows of the pass under way
-        self._without: set[str] = set()  # questions refused for want of memory
+        self._without: set[str] = set()  # questions refused because memory ran out
         self.notes: dict[str, Any] = {
             "mode": mode,
             "rows": self._rows,
@@ -111,15 +111,15 @@ class RowEngine(ABC, Generic[J]):
 
     @abstractmethod
     def _computed(self, rows: Sequence[J], real: int) -> list[Answered]:
-        """Answers of a full pass whose first `real` rows are wanted; `rows` is noted on them elsewhere."""
+        """Answers of a full pass whose first `real` rows are wanted; the caller adds the number of rows."""
 
     def _forget(self) -> None:
-        """Frees what is kept between passes: nothing, unless an engine keeps something."""
+        """Frees what the engine keeps between passes."""
 
     def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
         """Every decoding of rows of one question each. begin: starts anew after their prompts."""
         asked = [row.asked[0] for row in rows]
-        stop = asked[0].question.stop  # of all rows: thoughts are asked for by themselves
+        stop = asked[0].question.stop  # the same for all rows: thoughts have passes of their own
         decode = partial(self._preparer.decode, special=bool(stop))
         answers = texts([one.question for one in asked], begin, decode, self._ends, stop)
         return [
@@ -173,7 +173,7 @@ class RowEngine(ABC, Generic[J]):
             if answers is None:
                 answers = self._tried(part, rows)
             if answers is None and (self._limits.halve(*self._current) or self._limits.halve(shape, rows)):
-                # The pass that failed has fewer rows from now on, else the rows that it was to serve.
+                # From now on the pass that failed has fewer rows, or else the rows that it was for.
                 self.notes["halved"] += 1
                 continue
             yield from self._refused(part[0]) if answers is None else answers
@@ -195,7 +195,7 @@ class RowEngine(ABC, Generic[J]):
                 self.notes["filling_rows"] += len(rows) - len(part)
                 return [replace(answered, rows=count) for answered in answers]
         if self.device.startswith("cuda"):
-            torch.cuda.empty_cache()  # smaller tensors seldom fit into the holes that large ones leave
+            torch.cuda.empty_cache()  # small tensors leave holes into which no large one fits
         return None
 
     def _refused(self, job: J) -> Iterator[Answered]:

@@ -48,7 +48,7 @@ class Tolerances:
     most: float
 
 
-NOISIER = 1.5  # so much more than padding alone may a way to ask change
+NOISIER = 1.5  # a mode may change the logits this many times as much as padding alone
 
 FLOAT32 = Tolerances(logits=1e-3, shares=1e-4, noise=5e-3, most=5e-3)
 # Smaller than the faults to be found: a lost sliding window moves logits by 0.07 to 0.2, lost token types
@@ -58,14 +58,14 @@ HALF = Tolerances(logits=0.05, shares=0.03, noise=0.5, most=0.15)
 
 @dataclass
 class Differences:
-    """The largest ones found. positions: whether all of them are equal."""
+    """The largest differences so far. positions: whether all of them are equal."""
 
     positions: bool = True
     logits: float = 0.0
     shares: float = 0.0
 
     def add_logits(self, own: torch.Tensor, logits: torch.Tensor) -> None:
-        """Takes in logits [n, vocabulary] of a way to ask and the model's own."""
+        """Compares logits [n, vocabulary] of a mode with the model's own."""
         own, logits = own.double().cpu(), logits.double().cpu()
         best = own.topk(min(TOP_TOKENS, own.shape[-1])).indices
         shares = (values.gather(-1, best).softmax(dim=-1) for values in (own, logits))
@@ -73,7 +73,7 @@ class Differences:
         self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
 
     def within(self, limits: Tolerances, noise: "Differences | None" = None) -> str | None:
-        """What differs too much, else None. noise: of padded batches, of which ways may have some more."""
+        """What differs too much, else None. noise: of padded batches; modes may have somewhat more."""
         logits, shares = limits.logits, limits.shares
         if noise is not None:
             logits = max(logits, min(NOISIER * noise.logits, limits.most))
@@ -97,12 +97,12 @@ def _worst(known: float, new: torch.Tensor) -> float:
 
 ANSWER = 3  # tokens
 
-# What a model raises that cannot be asked in some way.
+# What a model raises that does not support a mode.
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
 
 
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
-    """The fastest way that is sound, and a report for the run record.
+    """The fastest sound mode, and a report for the run record.
 
     Raises UserError where an input is missing without which the model reads images wrongly, or where
     not even whole padded prompts give the model's own numbers.
@@ -114,7 +114,7 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
                 f"the model's processor does not give {lacking[0]}, without which it would read images "
                 "wrongly; save the processor anew with the present version of transformers"
             )
-    # An answer for the models to read on: the prompt's own last words, so that it is text.
+    # An answer for the models to continue with: the prompt's own last tokens, so that it is text.
     asked = [
         replace(one, options=(one.ids[-ANSWER:],), question=replace(one.question, max_tokens=ANSWER))
         for one in asked
@@ -136,14 +136,14 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
     raise UserError(f"no memory left on {forward.device} for a few short prompts; choose another device")
 
 
-_SPARE = 2  # so many times the memory that float32 weights take must be free
+_SPARE = 2  # free memory, as a multiple of what float32 weights take
 
 
 @contextmanager
 def in_float32(model: Any) -> Iterator[bool]:
-    """Raises all weights to float32 in place, afterwards every tensor is what it was, bit for bit.
+    """Raises all weights to float32 in place; afterwards every tensor is restored bit for bit.
 
-    Gives False, and changes nothing, where memory does not allow it.
+    Yields False, and changes nothing, where memory does not allow it.
     """
     tensors = chain(model.parameters(), model.buffers())
     coarse = [one for one in tensors if one.is_floating_point() and one.element_size() < 4]
@@ -286,7 +286,7 @@ class _Check:
                 self._compare(differences, one, number, logits[row : row + 1], received[:, row])
 
     def _received(self, rows: int, length: int) -> torch.Tensor:
-        """[1 or 3, r, t] the positions of the last pass; a model that got none counts by itself."""
+        """[1 or 3, r, t] the positions of the last pass; without any, the model counts from 0."""
         positions = self._forward.positions
         if positions is None:
             positions = torch.arange(length)[None]
@@ -342,7 +342,7 @@ Choice = tuple[Mode, dict[str, Any]]
 
 
 def mode_path(folder: Path, model: str, revision: int) -> Path:
-    """Where the mode of a model (the digest of its pin) lies, for an engine's revision and libraries."""
+    """The file of a model's mode. model: digest of its pin. revision: of the engine."""
     versions = "-".join(f"{name}{version(name)}" for name in _LIBRARIES)
     return folder / f"{model[:16]}-{revision}-{versions}.json"
 

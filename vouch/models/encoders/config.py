@@ -59,7 +59,7 @@ class Texts(_Encoder):
 
 
 class Config(BaseModel):
-    """Both."""
+    """Parameters of `embed`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -113,7 +113,7 @@ def _image_side(
 
 
 def _numbers(folder: Path, vectors: torch.Tensor) -> Vectors:
-    """As numpy has them. Raises UserError where they are none: every distance to them would be none, too."""
+    """Vectors as a numpy array. Raises UserError where they are not finite: no distance could be computed."""
     numbers = np.asarray(vectors.float().cpu().numpy())
     if not np.isfinite(numbers).all():
         raise UserError(f"{folder}: gives vectors that are not finite; take another model, or dtype float32")
@@ -127,7 +127,7 @@ class _TextSide:
         check_tokenizer(folder)
         with opening(folder, WHAT, ADVICE):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            # Some tokenizers say how much of it may be used.
+            # Some tokenizers declare a limit of their own.
             limits = [*_declared_limits(folder), *_position_limits(model), self.tokenizer.model_max_length]
             self._cut = {"truncation": True, "max_length": min(filter(None, limits))} if any(limits) else {}
         self.folder, self._model, self._device = folder, model, device
@@ -158,7 +158,7 @@ class _TextSide:
 
 
 def _declared_limits(folder: Path) -> Iterator[int]:
-    """What sentence-transformers' settings of a folder say: most tokens of a text."""
+    """The most tokens of a text by the folder's sentence-transformers settings."""
     for path in sorted(folder.glob("sentence_*_config.json")):
         most = read_json(path).get("max_seq_length")
         if most is not None and (type(most) is not int or most < 1):
@@ -170,7 +170,7 @@ def _declared_limits(folder: Path) -> Iterator[int]:
 
 
 def _position_limits(model: Any) -> Iterator[int]:
-    """The places that a model has for the tokens of a text; RoBERTa and its kin keep some for padding."""
+    """Number of positions a model has for a text's tokens; RoBERTa and the like reserve some for padding."""
     yield getattr(model.config.get_text_config(), "max_position_embeddings", None) or 0
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
@@ -178,7 +178,7 @@ def _position_limits(model: Any) -> Iterator[int]:
 
 
 def encoder_name(pin: Pin) -> str:
-    """A pinned encoder as the tables name it."""
+    """The name of a pinned encoder in tables."""
     return f"{pin.model} {pin.digest[:DIGITS]}"
 
 

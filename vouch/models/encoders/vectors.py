@@ -140,7 +140,7 @@ class Sampled:
     options: tuple[str, ...]
 
     def expanded(self) -> "Sampled":
-        """The same with the option's text after an answer that is its letter alone."""
+        """The same, with the option's text appended to answers that are only its letter."""
         texts = [_expanded(text, self.labels, self.options) for text in (self.text, *self.samples)]
         return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.labels, self.options)
 
@@ -234,7 +234,7 @@ def encoded(vectors: Floats, counted: NDArray[np.bool_]) -> Encoded:
 
 
 def f1(candidate: Encoded, reference: Encoded) -> float:
-    """Harmonic mean of precision and recall, at most 1. Texts without tokens are like each other alone."""
+    """Harmonic mean of precision and recall, at most 1. Two texts without tokens are alike."""
     if not candidate.counted.any() or not reference.counted.any():
         return float(candidate.counted.any() == reference.counted.any())
     similarity = candidate.tokens @ reference.tokens.T
@@ -244,7 +244,7 @@ def f1(candidate: Encoded, reference: Encoded) -> float:
 
 
 def cosine(candidate: Encoded, reference: Encoded) -> float:
-    """Of the texts' mean vectors, -1 ... 1."""
+    """Cosine of the texts' mean vectors, -1 ... 1."""
     return float(candidate.mean @ reference.mean)
 
 

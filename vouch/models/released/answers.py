@@ -25,7 +25,7 @@ from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_
 VARIATION = "original"
 LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, however many options are shown
 CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
-"""What every row of a released file says of its making."""
+"""Columns that are the same in every row of a released file."""
 ABSENT = "the released file has no answer"
 NAMES = ("id", "source_id")
 Prompt = Mapping[str, Any]
@@ -139,7 +139,7 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
 
 
 def asked_prompts(prompts: Sequence[Mapping[str, Any]], where: str, dataset: str) -> list[Mapping[str, Any]]:
-    """Those of the variation that others asked. Raises UserError where there is none."""
+    """The prompts of the variation that others asked. Raises UserError where there is none."""
     asked = [prompt for prompt in prompts if prompt["variation"] == VARIATION]
     if not asked:
         raise UserError(
@@ -269,7 +269,7 @@ def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str
 
 
 def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
-    """Rows of TEXT, the texts of each prompt; one that is missing is why there is no answer."""
+    """Rows of TEXT, the texts of each prompt; a missing text gets a problem instead."""
     for prompt, sample in pairs:
         own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
         yield own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT

@@ -42,13 +42,13 @@ FORMS = {
     "pickle": Form("logits", (".pkl", ".pickle")),
     "table": Form("table", (".csv", ".tsv", ".xlsx")),
 }
-"""By name; read by the file of vouch/models/released that is named after what it holds."""
+"""By name. logits.py, samples.py and tables.py read what they hold."""
 
 
 class Answers(BaseModel):
     """One file of answers. file: its path, in answers.yaml from that folder on.
 
-    form: a file of vouch/models/released/logits where the suffix does not tell it. Of logs of samples, key:
+    form: one of FORMS where the suffix does not tell it. Of logs of samples, key:
     the field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several
     filters. Of tables, key and text: the columns of ids and answers, `id` and `text` by default.
     """

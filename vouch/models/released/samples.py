@@ -189,7 +189,7 @@ def _field(values: Mapping[str, Any], key: str, where: str) -> Any:
 
 
 def _only(request: Any, where: str) -> Any:
-    """The one response to a request; a filtered or flattened one stands without its list."""
+    """The one response to a request; filtered or flattened ones are not in a list."""
     if not isinstance(request, list) or _is_pair(request):
         return request
     if len(request) != 1:
@@ -238,7 +238,8 @@ def sound(text: str, where: str) -> str:
 
 
 def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises UserError."""
+    """Location (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises
+    UserError."""
     file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
     try:
         head = file.read(2**12)
@@ -354,13 +355,13 @@ def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None
 
 
 def _after(text: str, at: int) -> int:
-    """Where what follows a blank begins."""
+    """Index of the first character that is not blank."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
 
 def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
-    """Where what follows a mark begins, or the end that stands in its place. Raises UserError."""
+    """Index after a separator, or of the closing sign instead of it. Raises UserError."""
     at = _after(text, at)
     next_sign = text[at : at + 1]
     if next_sign not in (sign, end) or not next_sign:

@@ -128,7 +128,7 @@ def _delimited(delimiter: str) -> Callable[[bytes, str], Iterator[tuple[str, Row
 
 
 def _with_head(rows: Iterator[list[str]], where: str, padded: bool = False) -> Iterator[tuple[str, Row]]:
-    """Rows under the names of the first. padded: whether cells at the end may be missing."""
+    """Rows by the column names of the first row. padded: whether cells at the end may be missing."""
     head = next(rows, [])
     if len(set(head)) < len(head):
         raise UserError(f"{where}: two columns have one name; rename one")
@@ -198,7 +198,7 @@ def _first_sheet(archive: zipfile.ZipFile) -> str:
 
 
 def _of(archive: zipfile.ZipFile, member: str, tag: str) -> Iterator[ElementTree.Element]:
-    """The elements of a member with that tag, one after the other; what was seen is let go."""
+    """The elements of a member with that tag, one at a time; each is freed afterwards."""
     with archive.open(member) as file:
         events = ElementTree.iterparse(file, ("start", "end"))
         _, root = next(events)

@@ -62,7 +62,7 @@ class Reply(BaseModel):
 
     @property
     def worth(self) -> int:
-        """Of several to one request the greatest counts: an answer, words of a server, nothing."""
+        """Of several replies to one request the most useful counts: an answer, an error message, nothing."""
         given = self.given
         if given is None:
             return 0
@@ -81,7 +81,7 @@ def _reply(line: bytes) -> Reply | None:
 
 
 class Replies:
-    """Where in some files the reply to each request stands; one is read when it is asked for."""
+    """Finds the reply to each request in some files; a reply is read when it is needed."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[int, Path, int]] = {}
@@ -89,7 +89,8 @@ class Replies:
     def add(self, path: Path) -> None:
         """Finds the replies of a file; of several to a request the best counts, then the last.
 
-        Raises UserError for what is no batch's output, before more than MAX_LINE bytes of it are held.
+        Raises UserError for a file that is no batch output, before more than MAX_LINE bytes of it are in
+        memory.
         """
         check_plain(path)
         try:
@@ -184,6 +185,6 @@ class Batch(ServerEngine):
 
 
 def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:
-    """Puts every unknown request to the engine and keeps what it answers: answers kept, answers that lack."""
+    """Sends every unknown request to the engine and keeps its answers; counts of kept and missing answers."""
     each = list(rounds(dataset, lambda: engine))
     return sum(one.kept for one in each), each[-1].missed

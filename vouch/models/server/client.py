@@ -29,7 +29,7 @@ from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
 T = TypeVar("T")
-MOST_NAMES = 100  # that a server gives itself and that are noted
+MOST_NAMES = 100  # most model names of a server that are recorded
 MOST_NAME = 200  # characters of each
 GREETING = [{"role": "user", "content": "Hello"}]
 LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
@@ -57,7 +57,7 @@ class Tally:
     fingerprints: set[str] = field(default_factory=set)
 
     def count(self, answer: Completion) -> None:
-        """Takes note of a completion, be it good or not: it was paid for."""
+        """Counts a completion, valid or not: it was paid for."""
         if answer.usage is not None:
             self.input_tokens += answer.usage.prompt_tokens
             self.output_tokens += answer.usage.completion_tokens
@@ -207,7 +207,7 @@ class Client:
 
 
 class GivenUp(Exception):
-    """The tries are used up. alone: each got a reply, and another question was answered after the last."""
+    """All tries failed. alone: each got a reply, and another question was answered after the last try."""
 
     def __init__(self, problem: str, alone: bool = False) -> None:
         super().__init__(problem)
@@ -215,11 +215,11 @@ class GivenUp(Exception):
 
 
 class TurnedDown(Exception):
-    """The server will not answer this request; the message is what it said."""
+    """The server will not answer this request; the message is the server's."""
 
 
 class _Transient(Exception):
-    """Another try may mend it. wait: seconds that the server asked for. replied: to this very request."""
+    """Another try may succeed. wait: seconds that the server asked for. replied: it answered this request."""
 
     def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
         super().__init__(problem)

@@ -41,7 +41,7 @@ _MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{
 _TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
 
-# What servers say where a question, not the server, is at fault: too long, or not allowed.
+# Messages that blame the question and not the server: too long, or not allowed.
 _ABOUT_QUESTION = re.compile(
     r"(context|model|prompt|input|sequence)('s)?[ _](maximum )?(length|size|window)"
     r"|too (long|large)|longer than|exceeds?.{0,40}tokens|context the overflows"
@@ -49,7 +49,7 @@ _ABOUT_QUESTION = re.compile(
     r"|content.(policy|management|filter)|moderation|flagged|safety",
     re.IGNORECASE,
 )
-# What they say, with whatever status, where no other try can succeed.
+# Messages, with whatever status, after which no other try can succeed.
 _CANNOT = re.compile(
     r"(not|n't) (be )?(currently )?(support|implement)|unsupported|mmproj|required for image|must alternate"
     r"|support image|(load|decode|identify|process|open) (the )?(image|audio|picture)",
@@ -78,7 +78,7 @@ class BadAnswer(Exception):
 class NoLogprobs(BadAnswer):
     """A body without log-probabilities.
 
-    answer: what it is without them. refusal: if the server never gives any.
+    answer: the answer without them. refusal: what to record if the server never gives any.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ _TEXTS, _THOUGHT = ("text", "refusal"), ("thinking", "reasoning", "thought", "su
 
 
 def _joined(parts: Sequence[object]) -> tuple[str, str]:
-    """What the parts of a content say, and what they think (Mistral's form): texts, or parts again."""
+    """The text of a content in parts, and its thought (Mistral's form); parts may be nested."""
     text, thought = "", ""
     for part in parts:
         if isinstance(part, dict) and str(part.get("type")).startswith(_THOUGHT[:3]):
@@ -227,7 +227,7 @@ _ENDED = ("stop", "eos_token", "stop_sequence", "eos")  # as TGI names them, and
 
 
 def _positions(answer: Completion) -> list[_Position] | None:
-    """The tokens of the answer, None where the server does not tell how likely they were."""
+    """The tokens of the answer, None where the server gives no log-probabilities."""
     choice = answer.choices[0]
     given = choice.logprobs.content if choice.logprobs else None
     if given is None or (not given and choice.message.content):
@@ -236,7 +236,7 @@ def _positions(answer: Completion) -> list[_Position] | None:
 
 
 def _seen(answer: Completion) -> str:
-    """What stands where log-probabilities should, by its keys; often those of a text completion."""
+    """The keys that the server sent in place of log-probabilities, often those of a text completion."""
     logprobs = answer.choices[0].logprobs
     keys = [repr(name)[:40] for name in (logprobs.model_extra or {}) if name != "refusal"] if logprobs else []
     return f" in `logprobs.content`: `logprobs` holds {', '.join(sorted(keys)[:4])}" if keys else ""
@@ -328,7 +328,7 @@ def text(answer: Completion, reasoning: Reasoning | None = None, begun: str = ""
 
 
 def _without(begun: str, content: str, tokens: Sequence[str]) -> str:
-    """A content without the beginning that the prompt gave; with it where the tokens say it as well."""
+    """A content without the beginning that the prompt gave, unless the model's own tokens repeat it."""
     begins = begun.strip()
     if not begins or not content.lstrip().startswith(begins):
         return content
@@ -350,7 +350,7 @@ def _bare(content: str, reasoning: Reasoning) -> tuple[str, str]:
 
 
 def _start(tokens: Sequence[str], content: str) -> int | None:
-    """The first of the last tokens that spell a content, None where none do."""
+    """Index of the first of the last tokens that spell a content, None where none do."""
     spelled = ""
     for index in range(len(tokens) - 1, -1, -1):
         spelled = tokens[index] + spelled
@@ -387,7 +387,8 @@ def _log_sum(logprobs: Sequence[float]) -> float:
 def largest_allowed(message: str, asked: int) -> int | None:
     """How many `top_logprobs` to ask for after a server turned `asked` down.
 
-    The maximum that it names, else the next of SMALLER; None where they are not its trouble, or none is left.
+    The maximum that it names, else the next of SMALLER; None where the problem is another one, or none is
+    left.
     """
     if not about_logprobs(message):
         return None
@@ -424,7 +425,7 @@ def cannot_succeed(status: int, problem: str) -> bool:
 
 
 def may_pass(problem: str) -> bool:
-    """Whether the trouble may be one of the moment, of memory or load."""
+    """Whether the problem may be temporary: memory, or load."""
     return _PASSING.search(problem) is not None
 
 

@@ -173,7 +173,7 @@ T = TypeVar("T")
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
 FAILS = "the server fails at this question and answers others"
-AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
+AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # the server may be at fault, as long as it has answered nothing
 
 
 def each_done(
@@ -181,8 +181,8 @@ def each_done(
 ) -> Iterator[T]:
     """What `do` makes of each job, as they come; no job is drawn before its request may be under way.
 
-    Raises what `do` raises, after the other results that came with it. Breaks off what is under way when it
-    is left early.
+    Raises what `do` raises, after the other results that came with it. Cancels running requests when the
+    caller stops early.
     """
     with asyncio.Runner() as runner:
         client = Client(url, settings, tally)
@@ -209,7 +209,7 @@ async def _stop(client: Client, running: set[asyncio.Future[T]]) -> None:
 
 
 class Refusals(Generic[T]):
-    """Passes answers on, and raises UserError once it must be the server that is at fault.
+    """Passes answers on, and raises UserError once the server itself must be at fault.
 
     While it has not answered a single question, it is not known whether a request was turned down for its
     question or because this server takes none, so such refusals are held back.
@@ -221,7 +221,8 @@ class Refusals(Generic[T]):
         self.held: list[T] = []
 
     def passed_on(self, one: T, refusal: Refusal | None) -> Iterator[T]:
-        """What is certain by now. refusal: why it is no answer, else None. Raises UserError."""
+        """The answers that are certain by now. refusal: why `one` is no answer, else None. Raises
+        UserError."""
         if self._tally.answering:
             yield from self.held
             self.held.clear()
@@ -280,11 +281,11 @@ class ServerEngine:
         self.notes: dict[str, Any] = {}
         self._tally = Tally()
         self._refusals = Refusals[Answered](url, self._tally)
-        self._top: int | None = TOP_LOGPROBS  # None where the server takes no wish for any
-        self._taken: int | None = None  # with how many it has answered letters
-        self._unwilling: list[Refusal] = []  # what it said where it took none
+        self._top: int | None = TOP_LOGPROBS  # None where the server rejects requests for any
+        self._taken: int | None = None  # the number with which it has answered letters
+        self._unwilling: list[Refusal] = []  # its messages when it rejected them
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
-        # What came without log-probabilities while none had ever come, and waits until the end.
+        # Answers without log-probabilities, while none had any: they wait until the end.
         self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
@@ -315,7 +316,7 @@ class ServerEngine:
         return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
 
     def _silent(self, output: str) -> Refusal | None:
-        """Why a server is asked no more for what it has never given, None where it is."""
+        """Why a request type that the server has never answered is no longer asked for, else None."""
         if output == LETTERS and self._top is None:
             return self._unwilling[0]
         if output == LIKELIHOOD and self._scored is False:
@@ -393,7 +394,7 @@ class ServerEngine:
             return answer
 
     async def _likelihood(self, client: Client, job: Job) -> Given:
-        """Of each option the tokens after the prompt's."""
+        """The likelihood of each option, from its tokens after the prompt's."""
         try:
             prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
             self._tally.answering = True
