@@ -4,57 +4,16 @@
 for each model and variation.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from vouch.prompts.variations import at_level
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
-from vouch.tables.asked import TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 
-# Takes the image away, and so shows what the text alone gives.
 CONTROL = "blank"
-# Take away what an answer rests on, or paint over it; not meant as realistic prompts.
-CONTROLS = (CONTROL, "image_only", "text_only", TYPOGRAPHIC, TYPOGRAPHIC_CONTROL)
-MEANING = {
-    "blank": "pictures blank",
-    "circular": "options in every rotation",
-    "contrast": "pictures with less contrast",
-    "dialogue": "dialogue with the model's own earlier answers",
-    "dialogue_gold": "dialogue with correct earlier answers",
-    "fog": "pictures in fog",
-    "image_only": "pictures and options without the question",
-    "instruction": "reworded instruction",
-    "jpeg": "JPEG compression",
-    "lr_c": "concise question",
-    "lr_i": "question as an instruction",
-    "lr_v": "verbose question",
-    "ls_a": "question negated by an antonym",
-    "ls_m": "`more` replaced by `less`",
-    "ls_n": "negated question",
-    "marks": "options marked a, b, c; 1, 2, 3; A, B, C",
-    "motion": "pictures blurred by motion",
-    "no_response": "no prefix of the answer",
-    "no_sample": "no in-context sample",
-    "noise": "pictures with noise",
-    "option_order": "options in reversed order",
-    "p_true": "model asked whether its own answer is true",
-    "pixelate": "pictures of fewer pixels",
-    "shuffled": "options shuffled",
-    "tests": "several instructions and option orders",
-    "text_only": "question without its pictures",
-    "typographic": "wrong option painted into the picture",
-    "typographic_control": "harmless word painted into the picture",
-    "vr_b": "pictures blurred",
-    "vr_l": "pictures brightened",
-    "vr_r": "pictures rotated by 90°",
-    "vs_e": "picture replaced, which flips the answer",
-    "vs_s": "pictures swapped, which flips the answer",
-}
-"""Long names of variations; a variation that is not here is shown by its code."""
-COUNTED = ("shuffled", "tests")  # the number in their name is a number of prompts
-_LEVEL = re.compile(r"(.+)_([0-9]+)")
+"""Replaces every image by a grey one, so its accuracy is what the text alone gives."""
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
@@ -134,7 +93,8 @@ def real_changes(found: Costs) -> tuple[str, ...]:
 
 def is_control(variation: str) -> bool:
     """Whether a variation, alone or combined, takes away what an answer rests on."""
-    return any(part in CONTROLS for part in variation.split("+"))
+    declarations = [named[0] for part in variation.split("+") if (named := at_level(part))]
+    return any(one.control for one in declarations)
 
 
 def meaning(variation: str) -> str:
@@ -146,22 +106,21 @@ def beside_a_guess(cost: Cost) -> str:
     """Accuracy in the variation and in the original prompts, each with chance level; needs a `guess`."""
     assert cost.guess is not None
     return (
-        f"{formatting.percent(cost.value)} correct, chance {formatting.percent(cost.guess, 0)}; original "
-        f"prompts {formatting.percent(cost.original)}, chance {formatting.percent(1 - cost.guess, 0)}"
+        f"{formatting.percent(cost.value)} correct (chance {formatting.percent(cost.guess, 0)}) instead of "
+        f"{formatting.percent(cost.original)} (chance {formatting.percent(1 - cost.guess, 0)})"
     )
 
 
 def in_words(variation: str) -> str | None:
     """`pictures blurred, level 5`; for a combination, all of its parts. None if a part has no long name."""
-    names = []
+    parts = []
     for part in variation.split("+"):
-        leveled = None if part in MEANING else _LEVEL.fullmatch(part)
-        name, level = leveled.groups() if leveled else (part, "")
-        if name not in MEANING:
+        declaration, level = at_level(part) or (None, None)
+        if declaration is None or not declaration.label:
             return None
-        level = f"{level} prompts" if name in COUNTED else f"level {level}"
-        names.append(f"{MEANING[name]}, {level}" if leveled else MEANING[name])
-    return " + ".join(names)
+        strength = f"{level} prompts" if declaration.counts_prompts else f"level {level}"
+        parts.append(declaration.label if level is None else f"{declaration.label}, {strength}")
+    return " + ".join(parts)
 
 
 def named(variation: str) -> str:

@@ -153,7 +153,7 @@ def _models(evidence: Evidence) -> Grid:
         Column("Model"),
         Column("From", "entry of models.lock, or recipe of params.yaml"),
         Column("SHA-256 of weights"),
-        Column("Engine", "vouch/models/engines, with its revision and that of image decoding"),
+        Column("Engine", "its name in models.lock, with its revision and that of image decoding"),
         Column("List of files", "SHA-256 of each loaded file, number format, chat template"),
         Column("Stages in dvc.lock"),
     )
