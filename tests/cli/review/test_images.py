@@ -1,10 +1,11 @@
-"""`vouch review exchange`: pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
+"""`vouch review render` and `vouch review exchange`."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -15,6 +16,73 @@ from tests.cli.csv_rows import load, save
 from tests.cli.review.conftest import QUESTION, prepare_greys, stage
 from vouch.cli.main import main
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
+
+
+@pytest.fixture
+def greys(bare: Path) -> Path:
+    prepare_greys({"i0": (250, 10), "i1": (20, 240), "i2": (230, 30)}, (40, 20), ["original"])
+    return bare
+
+
+def first_row(path: Path) -> list[int]:
+    """The first row of a picture without repetitions."""
+    row = [int(value) for value in np.asarray(Image.open(path))[0, :, 0]]
+    return [value for place, value in enumerate(row) if place == 0 or row[place - 1] != value]
+
+
+def test_pictures_and_a_page(greys: Path, vouch: Vouch) -> None:
+    said = vouch("review", "render", "greys", "vs_s+option_order", "--items", "2")
+    assert "render: 2 items, 4 images in renders/greys/vs_s+option_order" in said
+    folder = greys / "renders/greys/vs_s+option_order"
+    assert {path.name: first_row(path) for path in sorted(folder.glob("*.png"))} == {
+        "001.original.1.png": [250, 10],
+        "001.vs_s+option_order.1.png": [10, 250],
+        "002.original.1.png": [20, 240],
+        "002.vs_s+option_order.1.png": [240, 20],
+    }
+    page = (folder / "index.html").read_text("utf-8")
+    assert "Which is &lt;b&gt;lighter&lt;/b&gt;, &quot;left&quot; or right?\nA. Right\nB. Left\n" in page
+    assert page.count("Correct (kept): Left") == 1 and page.count("Correct (swapped): Right") == 1
+    assert '<img src="001.vs_s+option_order.1.png" alt="side_by_side">' in page and "<script" not in page
+
+
+def test_prompts_with_one_picture_share_its_file(greys: Path, vouch: Vouch) -> None:
+    vouch("review", "render", "greys", "circular", "--into", "seen", "--items", "1")
+    assert [path.name for path in (greys / "seen").glob("*.png")] == ["001.original.1.png"]
+    assert "i0/circular/2" in (greys / "seen/index.html").read_text("utf-8")
+    vouch("review", "render", "greys", "vr_b_5", "--into", "seen")
+    assert len(list((greys / "seen").glob("*.png"))) == 6, "what it made it may make anew"
+    vouch("review", "render", "greys", "original")
+    assert len(list((greys / "renders/greys/original").glob("*.png"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["greyz", "vr_b"], "did you mean greys?"),
+        (["greys", "vr_bb"], "unknown variation vr_bb"),
+        (["greys", "vr_b+vr_l"], "both change the pictures"),
+        (["greys", "ls_n"], "ls_n: no item of greys gets such a prompt"),
+        (["greys", "vr_b", "--items", "0"], "--items: give a number of items from 1"),
+        (["greys", "vr_b", "--into", "mine"], "mine: exists, and `vouch review render` did not make it"),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_line(
+    greys: Path, vouch: Vouch, arguments: list[str], said: str
+) -> None:
+    (greys / "mine").mkdir()
+    (greys / "mine/letter.txt").write_text("keep", "utf-8")
+    assert said in vouch("review", "render", *arguments, status=1)
+    assert not (greys / "renders").exists() and (greys / "mine/letter.txt").read_text("utf-8") == "keep"
+
+
+@pytest.mark.parametrize("place", ["items", "images"])
+def test_what_is_missing_is_named(greys: Path, vouch: Vouch, place: str) -> None:
+    (greys / f"data/{place}/greys.parquet").unlink()
+    said = vouch("review", "render", "greys", "vr_b", status=1)
+    assert f"data/{place}/greys.parquet: no such file" in said
+    assert not list(greys.glob("renders/greys/*")), "nothing half-written"
+
 
 DECISIONS = Path("decisions/exchange/greys.csv")
 SHADES = {"a": (250, 10), "b": (20, 240), "c": (230, 30)}  # left and right; the lighter one wins
