@@ -23,7 +23,7 @@ from vouch.metrics.text.judge import (
     open_answers,
     undecided,
 )
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.prompts.asking.engine import CachedModel, Reply, Text

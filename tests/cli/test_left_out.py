@@ -11,7 +11,7 @@ from tests.cli.conftest import Vouch, lay_out
 from tests.cli.scored import ESCAPE, MARKS, build, stage
 from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.asides import MARK, REMEDY, left_out
 from vouch.report.claims import leaders

@@ -13,8 +13,8 @@ from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
 from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import finds
+from vouch.metrics.comparison.leaderboard import differences
+from vouch.metrics.comparison.statistics import finds
 from vouch.models.pins.config import LockEntry, Prices
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.packs import PACK_PROMPTS

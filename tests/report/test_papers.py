@@ -9,7 +9,7 @@ import pytest
 
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
-from vouch.metrics.ranking.rankers import RANKERS
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.pipeline.yaml12 import load
 from vouch.report import declared, papers
 from vouch.report.evidence import Evidence, facts, family, read_printed, series, size

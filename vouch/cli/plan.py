@@ -27,7 +27,7 @@ from vouch.cli.entries import PROFILES
 from vouch.cli.printing import and_more, as_json, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.metrics.comparison.resampling import deviation, finds, questions_for
+from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag

@@ -148,7 +148,7 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
 
 def label(metric: str, score: str) -> str:
     """The heading of a column: the metric's label, and the nonconformity score."""
-    from vouch.metrics.registry import metrics
+    from vouch.metrics.metric import metrics
 
     return " ".join([metrics()[metric].label, *([score.upper()] if score in ("lac", "aps") else [])])
 

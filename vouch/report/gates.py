@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from scipy.special import betainc, stdtr, stdtrit
 
-from vouch.metrics.comparison.resampling import INTERVAL, detectable, holm
+from vouch.metrics.comparison.statistics import INTERVAL, detectable, holm
 from vouch.report import formatting
 from vouch.report.numbers import SIGNIFICANCE
 

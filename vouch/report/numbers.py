@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vouch.metrics.comparison import resampling
+from vouch.metrics.comparison import statistics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ def minimum_detectable_effect(low: float | None, high: float | None, claims: int
 
     claims: of its kind, among which Holm's correction may leave it the smallest p.
     """
-    return resampling.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)
+    return statistics.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)
 
 
 WHOLE = ("items", "rank", "rank_low", "rank_high")
@@ -102,7 +102,7 @@ class Comparisons:
     """
 
     def __init__(self, frame: "pd.DataFrame") -> None:
-        self.frame = frame.assign(p_holm=np.array(resampling.holm(columns(frame, ["p"])[0]), dtype=float))
+        self.frame = frame.assign(p_holm=np.array(statistics.holm(columns(frame, ["p"])[0]), dtype=float))
         self._claims = int(frame["p"].notna().sum())
         self._pairs: dict[tuple[str, str, str], Pair] = {}
         names = ("dataset", "first", "second", *Pair._fields)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vouch.metrics.comparison.resampling import (
+from vouch.metrics.comparison.statistics import (
     detectable,
     deviation,
     finds,

@@ -14,7 +14,7 @@ from tests.models.loopback_server import Loopback, Reply
 from tests.prompts.rewrites import test_transformers as local
 from tests.prompts.rewrites.conftest import completion
 from vouch.metrics.text.judge import OF_ITEMS, OF_PROMPTS, key
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load

@@ -4,8 +4,7 @@ import re
 import string
 
 from vouch.metrics.text.numbers import number
-from vouch.metrics.text.reader.reader import read
-from vouch.metrics.text.reader.spans import (
+from vouch.metrics.text.reader.options import (
     NONE,
     OPTION,
     SEVERAL,
@@ -16,6 +15,7 @@ from vouch.metrics.text.reader.spans import (
     opening,
     without_article,
 )
+from vouch.metrics.text.reader.reader import read
 from vouch.metrics.text.wording import EDGES
 from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
 

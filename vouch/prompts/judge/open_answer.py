@@ -3,7 +3,7 @@
 import re
 
 from vouch.metrics.text.judge import OpenAnswer
-from vouch.metrics.text.numbers import wide
+from vouch.metrics.text.wording import wide
 from vouch.prompts.judge.quoting import LONGEST_OPTION, filled, line, without_thought
 from vouch.tables.answered import CORRECT, INCORRECT, NONE
 

@@ -1,6 +1,6 @@
 """p_true: the model is asked whether its own answer to `original` is true (Kadavath et al. 2022).
 
-Two prompts, with True first and with False first: in their mean (vouch/metrics/text/grading.py) a preference
+Two prompts, with True first and with False first: in their mean (vouch/metrics/text/scoring.py) a preference
 for a letter cancels. The words are ours: the answer stands where the model gave it, and the question follows.
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.resampling import holm, questions_for
+from vouch.metrics.comparison.statistics import holm, questions_for
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.claims import leaders, why_no_leader

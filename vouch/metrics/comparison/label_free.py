@@ -1,14 +1,10 @@
-"""Label-free scores of generated texts (Tu et al. 2024): tables by what a formula rests on.
+"""Label-free scores: what a model's answers say about its certainty (Tu et al. 2024).
 
-To add one, add an entry.
+PER_TEXT    scores from the Tokens of n greedy texts, [n]; NaN where unknown
+PER_SAMPLE  scores from a greedy text and the texts sampled at one temperature, in 0 ... 1
 
-PER_TEXT    from Tokens of n greedy texts, [n]; NaN where it is not known
-PER_SAMPLE  from a greedy text and the texts sampled at one temperature, at least one: a number in 0 ... 1
-
-An entropy is that of the full vocabulary before a token, as a share of the largest possible. With `_eos` the
-token that ends the sequence counts as one of the text.
-
-Rows of LABEL_FREE: scores that rank models without labels, item by item.
+An entropy is that of the full vocabulary before a token, as a share of the largest possible. Names with
+`_eos` count the token that ends the sequence as part of the text.
 """
 
 import math
@@ -21,9 +17,8 @@ import pyarrow as pa
 
 from vouch.metrics.calibration.calibration import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.intervals import Column
 from vouch.metrics.join import Block
-from vouch.metrics.registry import is_share
+from vouch.metrics.metric import Column, is_share
 from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import Numbers, TextBlock, Tokens

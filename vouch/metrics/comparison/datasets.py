@@ -1,113 +1,164 @@
-"""How well one number orders models as another one does: the only place where correlations are computed.
+"""What carries over from one dataset to another: thresholds, and the order of models.
 
-Both arguments hold one number per model in the last axis, [..., models], and higher is better in both.
-NaN where all numbers of one side are equal, or one is NaN.
-
-How far datasets lie apart by their embeddings, and what that says about models' order.
-
-Apart: the Frechet distance between Gaussians (Dowson and Landau 1982; of data sets: Heusel et al. 2017).
+`transfers` applies thresholds calibrated on one dataset or model to another, unweighted or weighted by the
+density ratio of embeddings. `distances` measures how far datasets lie apart: the Frechet distance between
+Gaussians fitted to their embeddings (Dowson and Landau 1982; for datasets Heusel et al. 2017). `trends` asks
+whether models are ordered less alike on datasets that lie further apart.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
-from scipy.special import stdtr
-from scipy.stats import rankdata
 
+from vouch.metrics.comparison.ranking import CLOSE, EXACT, spearman
+from vouch.metrics.conformal.selective import alone
+from vouch.metrics.conformal.sets import density_ratio, group_splits, weighted_thresholds
+from vouch.metrics.intervals import percentiles
 from vouch.metrics.responses import Array
 from vouch.pipeline.errors import UserError
+from vouch.tables.asked import ORIGINAL
+from vouch.tables.results import NONE
 
-EXACT = 8
-"""Most models for which every permutation is looked at."""
-CLOSE = 1e-9
+SPLITS = 100
+CALIBRATION = 0.5
+WRONG = 0.05
+Vectors = Mapping[str, Mapping[str, Array]]
+"""By dataset and item, an embedding."""
 
 
-def spearman(x: Array, y: Array) -> Array:
-    """[...] Spearman's rho, ties at their mean rank."""
-    return _pearson(_ranks(x), _ranks(y))
+@dataclass(frozen=True)
+class _Answers:
+    """Of one model, dataset and output, n rows. scores [n]: minus p of the answer, in the order of LAC's
+    1 - p, which would round to 1 where p is tiny; NaN for texts. p: by row."""
+
+    items: list[str]
+    groups: list[str]
+    scores: Array
+    p: list[Any]
+    confidence: Array
+    right: Array
 
 
-def weighted_tau(x: Array, y: Array) -> Array:
-    """[...] weighted Kendall tau (Vigna 2015) as scipy.stats.weightedtau has it by default.
+def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict[str, dict[str, Array]]:
+    """By kind and item, the mean embedding of its pictures, and that of its question; all or none of a kind.
 
-    A pair weighs 1 / (1 + r) + 1 / (1 + s), with r and s the places of its models from the top, 0 for the
-    best. The mean of the taus by the order of x (ties: of y) and by that of y (ties: of x).
+    items: id, images and question of ITEMS; images, questions: rows of EMBEDDINGS of the same dataset.
     """
-    signs_x, signs_y = _signs(x), _signs(y)
-    # A pair's weight is a sum over its two models: so is the sum over all pairs.
-    agreed, of_x, of_y = (
-        pairs.sum(axis=-1, dtype=np.int64) for pairs in (signs_x * signs_y, signs_x**2, signs_y**2)
-    )
-    taus = []
-    for first, second in ((x, y), (y, x)):
-        weights = 1 / (1 + _places(first, second))
-        both, alone_x, alone_y = ((weights * pairs).sum(axis=-1) for pairs in (agreed, of_x, of_y))
-        with np.errstate(invalid="ignore"):
-            taus.append(both / (np.sqrt(alone_x) * np.sqrt(alone_y)))
-    unknown = (np.isnan(x) | np.isnan(y)).any(axis=-1)
-    return np.where(unknown, np.nan, np.clip((taus[0] + taus[1]) / 2, -1, 1))
+    import hashlib
+
+    of = {
+        "images": items["images"].to_pylist(),
+        "questions": [
+            [hashlib.sha256((text or "").encode()).hexdigest()] for text in items["question"].to_pylist()
+        ],
+    }
+    found = {}
+    for kind, table in (("images", images), ("questions", questions)):
+        known = dict(zip(table["digest"].to_pylist(), table["embedding"].to_pylist(), strict=True))
+        if known and all(names and known.keys() >= set(names) for names in of[kind]):
+            every = (np.mean([known[name] for name in names], axis=0, dtype=float) for names in of[kind])
+            found[kind] = dict(zip(items["id"].to_pylist(), every, strict=True))
+    return found
 
 
-def _signs(values: Array) -> NDArray[np.int8]:
-    """[..., n, n] the sign of each model's value minus each other's."""
-    one, other = values[..., :, None], values[..., None, :]
-    return np.asarray((one > other).view(np.int8) - (one < other).view(np.int8))
+def transfers(
+    outcomes: pa.Table, label_free: pa.Table, vectors: Mapping[str, Vectors], alpha: float, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Rows of TRANSFER from rows of OUTCOMES and LABEL_FREE. vectors: by kind.
 
-
-def p_values(x: Array, y: Array) -> tuple[float, float]:
-    """Two-sided p of the rho of [models], and the smallest that any order of these models could have.
-
-    Up to EXACT models the share of all permutations whose rho is as far from 0; above, Student's t with n - 2
-    degrees of freedom, and 2 / n! for the smallest. (NaN, NaN) where rho is NaN.
+    Whole groups calibrate or test, as in the clean protocol, in SPLITS splits.
     """
-    count, rho = len(x), float(spearman(x, y))
-    if np.isnan(rho):
-        return math.nan, math.nan
-    if count <= EXACT:
-        drawn = np.abs(_pearson(_ranks(x)[_permutations(count)], _ranks(y)[None]))
-        return float((drawn >= abs(rho) - CLOSE).mean()), float((drawn >= drawn.max() - CLOSE).mean())
-    least = 2 / math.factorial(count)
-    if abs(rho) == 1:
-        return least, least
-    t = abs(rho) * math.sqrt((count - 2) / (1 - rho**2))
-    return max(least, float(2 * stdtr(count - 2, -t))), least
+    every = _answers(outcomes, label_free)
+    for (output, source, here), (there, model, name) in product(sorted(every), sorted(every)):
+        if output != there or (source != model and here != name):
+            continue
+        first, second = every[output, source, here], every[there, model, name]
+        row: dict[str, Any] = {"output": output, "from_model": source, "from_dataset": here}
+        row |= {"model": model, "dataset": name, "items": len(second.items)}
+        home = (source, here) == (model, name)
+        yield row | {"weighting": NONE} | _plain(first, second, alpha, seed, home)
+        for kind, of in sorted(vectors.items()):
+            if here != name and {here, name} <= of.keys() and not np.isnan(first.scores).any():
+                source_rows, target_rows = (
+                    np.array([of[dataset][item] for item in answers.items])
+                    for dataset, answers in ((here, first), (name, second))
+                )
+                if source_rows.shape[1] == target_rows.shape[1]:
+                    weights = density_ratio(source_rows, target_rows)
+                    yield row | {"weighting": kind} | _sets(first, second, weights, alpha, seed)
 
 
-@cache
-def _permutations(count: int) -> NDArray[np.int64]:
-    return np.array(list(permutations(range(count))))
+def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, str], _Answers]:
+    """By output, model and dataset; of the original prompts that the clean protocol keeps."""
+    kept = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
+    names = ["output", "model", "dataset", "prompt"]
+    columns = [*names, "item", "group", "confidence", "clean_correct"]
+    frame = outcomes.filter(kept).select(columns).to_pandas()
+    given = label_free.filter(pc.is_valid(label_free["probabilities"]))
+    of = given.select([*names, "probabilities", "answers"]).to_pandas()
+    frame = frame.merge(of, on=names, how="left").dropna(subset=["confidence"])
+    found = {}
+    for place, part in frame.groupby(names[:3], sort=True):
+        pairs = zip(part["probabilities"], part["answers"], strict=True)
+        scores = [np.nan if p is None or isinstance(p, float) else -max(p[a] for a in right)
+                  for p, right in pairs]  # fmt: skip
+        output, model, dataset = place
+        found[str(output), str(model), str(dataset)] = _Answers(
+            part["item"].tolist(),
+            part["group"].tolist(),
+            np.array(scores),
+            part["probabilities"].tolist(),
+            part["confidence"].to_numpy(float),
+            part["clean_correct"].to_numpy(float),
+        )
+    return found
 
 
-def _ranks(values: Array) -> Array:
-    """Twice the ranks, whole numbers, so that sums of them are exact."""
-    return np.asarray(np.rint(2 * rankdata(values, axis=-1)))
+def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
+    """Sets and single answers by thresholds as they are; of its own the share that was shown."""
+    groups = np.unique(first.groups, return_inverse=True)[1]
+    found = alone(first.confidence, first.right, groups, WRONG, seed=seed)
+    row: dict[str, Any] = {}
+    if found.answered:
+        given = second.confidence >= found.threshold
+        row["answered"] = found.answered if same else float(given.mean())
+        errors = found.errors / int(found.answers.sum()) if same else (second.right[given] < 1).mean()
+        row["wrong"] = float(errors) if same or given.any() else None
+    if np.isnan(first.scores).any() or np.isnan(second.scores).any():
+        return row
+    return row | _sets(first, second, (np.ones(len(first.items)), np.ones(len(second.items))), alpha, seed)
 
 
-def _pearson(x: Array, y: Array) -> Array:
-    """[...] of whole numbers [..., n]."""
-    count = x.shape[-1]
-
-    def product(a: Array, b: Array) -> Array:
-        return np.asarray(count * (a * b).sum(axis=-1) - a.sum(axis=-1) * b.sum(axis=-1))
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.clip(product(x, y) / np.sqrt(product(x, x) * product(y, y)), -1, 1))
-
-
-def _places(first: Array, second: Array) -> NDArray[np.int64]:
-    """[..., n] place from the top by `first`, ties by `second`."""
-    order = np.lexsort((second, first), axis=-1)[..., ::-1]
-    places = np.empty_like(order)
-    np.put_along_axis(places, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), axis=-1)
-    return places
+def _sets(
+    first: _Answers, second: _Answers, weights: tuple[Array, Array], alpha: float, seed: int
+) -> dict[str, Any]:
+    """Of LAC sets; weights of the rows of both. Nothing where a half is empty."""
+    numbers = np.unique([*first.groups, *second.groups], return_inverse=True)[1]
+    cut, found = len(first.groups), []
+    most = max(map(len, second.p))
+    p = np.array([[*row, *[-1.0] * (most - len(row))] for row in second.p])
+    for split in group_splits(numbers, CALIBRATION, seed, SPLITS):
+        calibrates, tests = split[:cut], ~split[cut:]
+        if not calibrates.any() or not tests.any():
+            return {}
+        own = weights[0][calibrates]
+        limits = weighted_thresholds(first.scores[calibrates], own, weights[1][tests], alpha)
+        size = ((-p[tests] <= limits[:, None]) & (p[tests] >= 0)).sum(axis=1)
+        covered = second.scores[tests] <= limits
+        effective = own.sum() ** 2 / (own**2).sum()
+        found.append((covered.mean(), size.mean(), np.isinf(limits).mean(), effective))
+    coverage, *others = np.array(found).T
+    low, high = percentiles(coverage)
+    sizes, infinite, effective = (float(each.mean()) for each in others)
+    return {"coverage": float(coverage.mean()), "low": low, "high": high, "set_size": sizes} | {
+        "infinite": infinite,
+        "effective": effective,
+    }
 
 
 Rows = list[dict[str, Any]]

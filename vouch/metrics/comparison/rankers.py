@@ -1,9 +1,7 @@
-"""The numbers that rank models without labels, as arrays.
+"""Rankers: scores that say without labels which model is better (Tu et al. 2024). To add one, add an entry.
 
-Rankers: what tells without labels which model is better (Tu et al. 2024). To add one, add an entry.
-
-A ranker gives every model and item a number, [models, items], of which a model's value is the mean over its
-items; higher is better, always, and NaN is unknown.
+A ranker gives every model and item a number, [models, items]; a model's value is the mean over its items.
+Higher is always better, and NaN is unknown.
 """
 
 from collections.abc import Callable, Mapping
