@@ -13,7 +13,6 @@ import pytest
 
 from tests.cli.conftest import Vouch
 from tests.datasets.loopback_files import listening
-from vouch.cli.printing import long_name
 from vouch.cli.publish.hub import sensitivity, with_guesses
 from vouch.library.results import results
 
@@ -26,36 +25,34 @@ def cost(variation: str, original: float, value: float, metric: str = "accuracy"
     return {**PLACE, "variation": variation, "metric": metric, "value": value, "original": original, **ends}
 
 
-def said(guess: float, *rows: dict[str, Any]) -> list[str]:
-    """Sentences; guess: accuracy of a guess on negated questions, whose answer is flipped."""
+@pytest.mark.parametrize(
+    ("guess", "values", "claims"),
+    [  # guess: the accuracy of a guess on negated questions, whose correct answer changes
+        (
+            0.75,
+            {"vr_b": (0.5, 0.4), "ls_n": (0.5, 0.6)},
+            ("costliest", "ls_n", "60.0 %", "75 %", "50.0 %", "25 %"),
+        ),
+        (0.5, {"vr_b": (0.5, 0.4), "ls_n": (0.5, 0.6)}, ("costliest", "vr_b", "-10.0 [-15.0, -5.0]")),
+        (
+            0.75,
+            {"vr_b": (0.5, 0.48), "ls_n": (0.3, 0.8)},
+            ("None", "significantly", "vr_b", "-2.0 [-7.0, +3.0]"),
+        ),
+    ],
+    ids=["a gain smaller than that of a guess is a loss", "two options", "no significant cost"],
+)
+def test_the_costliest_variation(
+    guess: float, values: dict[str, tuple[float, float]], claims: tuple[str, ...]
+) -> None:
+    rows = [cost(variation, *pair) for variation, pair in values.items()]
     opposite = cost("ls_n", 0, 0.4, "not_flipped")
-    line = ("kites", "ls_n", "letters", "alpha")
-    every = {line: {("random_accuracy", ""): {"value": guess}}}
-    return list(sensitivity(with_guesses([*rows, opposite], every)))
-
-
-def test_a_gain_that_is_less_than_a_guess_gains_is_the_loss() -> None:
-    """Of four options one is right, and three are once the question is negated."""
-    rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
-    assert said(0.75, *rows) == [
-        f"The costliest of 2 prompt variations is {long_name('ls_n')}: 60.0 % are correct, "
-        "where a guess gives 75 %, and of the originals 50.0 %, where it gives 25 %."
-    ]
-
-
-def test_of_two_options_a_guess_gains_nothing() -> None:
-    rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
-    assert said(0.5, *rows) == [
-        f"The costliest of 2 prompt variations is {long_name('vr_b')}: accuracy -10.0 [-15.0, -5.0] points."
-    ]
-
-
-def test_no_change_that_significantly_costs() -> None:
-    rows = cost("vr_b", 0.5, 0.48), cost("ls_n", 0.3, 0.8)
-    assert said(0.75, *rows) == [
-        "None of 2 prompt variations costs accuracy significantly; the lowest accuracy is with "
-        f"{long_name('vr_b')}; accuracy -2.0 [-7.0, +3.0] points."
-    ]
+    every = {("kites", "ls_n", "letters", "alpha"): {("random_accuracy", ""): {"value": guess}}}
+    (sentence,) = sensitivity(with_guesses([*rows, opposite], every))
+    assert (
+        all(claim in sentence for claim in claims)
+        and sentence.count("(vr_b)") + sentence.count("(ls_n)") == 1
+    )
 
 
 TABLES = {
