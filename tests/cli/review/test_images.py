@@ -149,7 +149,7 @@ def test_out_decided_and_back_into_prompts(
         shades = [shade_of(digest) for digest in recipe["images"]]
         assert row["answers"] == [shades.index(max(shades))], "the lighter picture is the answer"
     exchange()
-    assert "3 decided\nexchange: 2 items get a picture by decisions, 0 have" in capsys.readouterr().out
+    assert "3 decided\nexchange: 2 items get an image by decisions, 0 have" in capsys.readouterr().out
 
     first = DECISIONS.read_bytes()
     assert [row["winner"] for row in exported(file)] == [lighter(row) for row in rows]
@@ -212,7 +212,7 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
     before = (tmp_path / "review.csv").read_bytes()
     capsys.readouterr()
     assert main(["review", "exchange", "greys", "--export", "review.csv", "--pictures", str(pages)]) == 1
-    assert "was not made by `vouch review exchange`" in capsys.readouterr().err
+    assert "`vouch review exchange` did not make it" in capsys.readouterr().err
     assert (tmp_path / "review.csv").read_bytes() == before
 
 
@@ -314,13 +314,13 @@ def test_a_known_order_decides_as_a_person_would(
     ("text", "said"),
     [
         ("id,first,second\na,250,10\nb,240,20\n", "line 3: item b: 20 wins against 240, but by shades.csv"),
-        ("id,first,second\na,7,7\n", "line 2: item a: both pictures have 7, but one is the answer"),
+        ("id,first,second\na,7,7\n", "line 2: item a: both images have 7, but one is the answer"),
         ("id,first,second\nz,7,8\n", "line 2: no item 'z' in greys"),
         ("id,first,second\na,7,8\na,7,9\n", "line 3: item a is a duplicate of "),
         ("id,first,second\na,7,nan\n", "line 2: 'nan' is not a number"),
         ("id,first,second\na,=1+1,2\n", "line 2: '=1+1' is not a number"),
         ("id,first,third\na,1,2\n", "unknown column third; valid: "),
-        ("id,first,second\n", "orders no item"),
+        ("id,first,second\n", "has no item"),
         ('{"id": "a", "order": [1]}', "line 1: order is not a list of two numbers"),
         ('{"id": "a", "order": [true, 2]}', "line 1: True is not a number"),
         ('{"id": "a", "order": [NaN, 2]}', "line 1: holds NaN, which is not JSON"),
