@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from tests.datasets.loopback_files import Files, serving_files
+from tests.datasets.test_fetch import Files, serving_files
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from tests.models.project import MODEL, ROOT, Project
 from vouch.cli import main

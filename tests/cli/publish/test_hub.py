@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.cli.conftest import Vouch
-from tests.datasets.loopback_files import listening
+from tests.datasets.test_fetch import listening
 from vouch.cli.publish.hub import sensitivity, with_guesses
 from vouch.library.results import results
 

@@ -17,7 +17,7 @@ from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
 from vouch.cli.main import main
 from vouch.cli.review.texts import read_options
-from vouch.datasets.options.reform import read_written
+from vouch.datasets.options import read_written
 from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import Run

@@ -10,8 +10,7 @@ from vouch.report import formatting
 from vouch.report.claims import representative
 from vouch.report.costs import in_words
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.report.page import Page, PageSection
 from vouch.report.table import Cell, Column, Grid, cells
 from vouch.report.table_files import TABLES
@@ -154,7 +153,7 @@ def _models(evidence: Evidence) -> Grid:
         Column("Model"),
         Column("From", "entry of models.lock, or recipe of params.yaml"),
         Column("SHA-256 of weights"),
-        Column("Engine", "vouch/models/engines, its revision and that of how pictures are decoded"),
+        Column("Engine", "its name in models.lock, its revision and that of how pictures are decoded"),
         Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
         Column("Stages in dvc.lock"),
     )
