@@ -40,8 +40,8 @@ _HEADLINE = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("ece",
 _DIGITS = {"set_size": 2}  # of the headline; ECE has no interval there, as a line has 100 characters
 LEGEND = """\
 Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC)
-that contain the correct answer{target}. Set size: mean number of options in such a set, fewer are
-more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
+that contain the correct answer{target}. Set size: mean number of options in such a set;
+fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
 `vouch show --all` has every column, --json all digits.
 """
 
