@@ -105,7 +105,7 @@ def test_what_the_source_names_wins(project: Project) -> None:
     decide(f"{WHITER},winner,l2,l3,first")
     assert shown(project.vary(items, variations=["vs_e"])) == {"a": ["w1", "own"], "b": ["l2", "l3"]}
     decide(f"{WHITER},winner,l1,l2,first")
-    with refused("line 2: first: no picture 'l1' lost in that question"):
+    with refused("line 2: first: no image 'l1' lost in that question"):
         project.vary(items, variations=["vs_e"])
 
 
@@ -134,11 +134,11 @@ def test_candidates_are_all_pairs_of_losers_of_one_question() -> None:
 BAD = [
     ([f"{WHITER},winer,l1,l2,first"], "replaced: unknown name winer; did you mean winner? valid: loser, winner"),
     ([f"{WHITER},winner,l1,l2,frist"], "winner: unknown name frist; did you mean first? valid: first, neither, second"),
-    ([f"{WHITER},winner,l1,l1,first"], "first and second are the same picture"),
+    ([f"{WHITER},winner,l1,l1,first"], "first and second are the same image"),
     ([f"{WHITER},winner,l1,l2,first", f"{WHITER},winner,l2,l1,first"], "line 3: a second decision about l2 and l1"),
-    ([f"{WHITER},winner,l1,l9,first"], "second: no picture 'l9' lost in that question; take the digest"),
-    ([f"{WHITER},loser,w1,l1,first"], "second: no picture 'l1' won in that question"),
-    (["Which?,winner,l1,l2,first"], "no question 'Which?' that items of toy ask about two pictures"),
+    ([f"{WHITER},winner,l1,l9,first"], "second: no image 'l9' lost in that question; take the digest"),
+    ([f"{WHITER},loser,w1,l1,first"], "second: no image 'l1' won in that question"),
+    (["Which?,winner,l1,l2,first"], "no question 'Which?' that items of toy ask about two images"),
     ([f"{WHITER},winner,l1,l2"], "not as many fields"),
 ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.prompts.build import words
+from vouch.prompts.build import render
 from vouch.prompts.draft import Item, start
 from vouch.prompts.template import read_template
 
@@ -15,12 +15,12 @@ LINES = Path(__file__).resolve().parents[3] / "shared/reference/realdata/mathvis
 
 def text_of(question: str, options: tuple[str, ...], images: tuple[str, ...]) -> str:
     item = Item("q", "g", question, None, options, (0,), images, "choice")
-    return words(start(item, read_template("plain", "interleaved"), ""), (0,), "plain_interleaved", {})[
+    return render(start(item, read_template("plain", "interleaved"), ""), (0,), "plain_interleaved", {})[
         "text"
     ]
 
 
-def test_pictures_stand_between_the_words() -> None:
+def test_pictures_stand_between_the_render() -> None:
     text = text_of("Fold <image 2>. Is it <image1>, or not?", ("<image_3>", "see <image 1>"), ("a", "b", "c"))
     assert text.startswith("Fold <image 2>. Is it <image 1>, or not?\nA. <image 3>\nB. see image 1\n")
 

@@ -82,7 +82,7 @@ def test_swapped_twice_is_as_before(item: Item, name: str) -> None:
     first = start(item, template(name), "vs_s")
     for once, (twice,) in again("vs_s", item, template(name)):
         assert twice == first != once
-        assert [picture.image for picture in once.pictures] == ["v", "u"]
+        assert [image.image for image in once.images] == ["v", "u"]
     variation = load_variation("vs_s")
     assert variation.effect == SWAPPED
     turned = variation.answers(item)

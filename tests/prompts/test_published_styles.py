@@ -254,7 +254,7 @@ def test_instructions_go_round() -> None:
 
 
 def test_an_instruction_about_a_hint_needs_one() -> None:
-    with refused("item q: has no hint, of which the template's instruction speaks"):
+    with refused("item q: has no hint, which the template's instruction needs"):
         prompt("reform_itm")
 
 

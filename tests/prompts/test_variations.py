@@ -63,8 +63,8 @@ def test_a_file_says_what_it_is(name: str) -> None:
         ("tests_51", "unknown variation tests_51; valid: tests_1 to tests_50"),
         ("shuffled_0", "valid: shuffled_1 to shuffled_50"),
         ("option_order+qqqq", "unknown variation qqqq; valid: "),
-        ("vr_b+vr_l", "vr_b and vr_l both change the pictures; combine variations that change different"),
-        ("vr_b+vr_b", "vr_b and vr_b both change the pictures"),
+        ("vr_b+vr_l", "vr_b and vr_l both change the images; combine variations that change different"),
+        ("vr_b+vr_b", "vr_b and vr_b both change the images"),
         ("original+vr_b", "variation original.vr_b: original changes nothing; leave it out"),
     ],
 )

@@ -1,6 +1,6 @@
 """The variations of a prompt. Each is declared once, beside the function that makes it:
 
-    @variation("fog", "images in fog", changes=PICTURES, levels=5, default_level=3)
+    @variation("fog", "images in fog", changes=IMAGES, levels=5, default_level=3)
     def fog(draft: Draft, level: int) -> Draft | None: ...
 
 Every file of this folder is read; `basic.py` has those that take a line. Nothing else lists them:

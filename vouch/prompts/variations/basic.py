@@ -7,7 +7,7 @@ words of a rewrite (vouch/tables/asked.py has the kinds), reverse the options, o
 from dataclasses import replace
 from functools import partial
 
-from vouch.prompts.draft import ORDER, PICTURES, TEMPLATE, WORDS, Draft, Picture, Step
+from vouch.prompts.draft import IMAGES, ORDER, TEMPLATE, WORDS, Draft, ShownImage, Step
 from vouch.prompts.variations import variation
 from vouch.tables.asked import COMPLEMENT, KEPT
 
@@ -38,10 +38,10 @@ def _reversed(draft: Draft) -> Draft | None:
 
 def disturbed(operation: str, draft: Draft, level: int = 0) -> Draft | None:
     """Every image put through an operation, each by itself; None without an image."""
-    if not draft.pictures:
+    if not draft.images:
         return None
     step = Step(operation, level)
-    return draft._replace(pictures=tuple([Picture(image, (*steps, step)) for image, steps in draft.pictures]))
+    return draft._replace(images=tuple([ShownImage(image, (*steps, step)) for image, steps in draft.images]))
 
 
 def _image_operation(
@@ -49,7 +49,7 @@ def _image_operation(
 ) -> None:
     """An operation without levels."""
     declare = variation(
-        name, label, does=does, skips=NO_IMAGE, changes=PICTURES, family=family, control=control
+        name, label, does=does, skips=NO_IMAGE, changes=IMAGES, family=family, control=control
     )
     declare(partial(disturbed, operation))
 
@@ -60,7 +60,7 @@ def _corruption(name: str, label: str, operation: str, does: str, family: str = 
         *(name, label),
         does=does,
         skips=NO_IMAGE,
-        changes=PICTURES,
+        changes=IMAGES,
         family=family,
         levels=5,
         default_level=3,
@@ -91,12 +91,12 @@ _image_operation(
     "question without its pictures",
     does="images are removed, the words stay",
     skips=NO_IMAGE,
-    changes=PICTURES,
+    changes=IMAGES,
     control=True,
 )
 def _without_images(draft: Draft) -> Draft | None:
     """The same words without an image, and asked all the same."""
-    return draft._replace(pictures=()) if draft.pictures else None
+    return draft._replace(images=()) if draft.images else None
 
 
 # Words
