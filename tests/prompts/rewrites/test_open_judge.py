@@ -215,7 +215,7 @@ def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
         lines[at] = lines[at].replace(",correct", ",").replace(",incorrect", ",")
     file.write_text("\n".join(lines) + "\n", "utf-8")
     review(vouch, "--import", file)
-    assert f"answer {lines[31]:.12} is the first that is undecided" in review(vouch)
+    assert f"answer {lines[31]:.12} is the first without a decision" in review(vouch)
     open_project.scored()
     drawn = sorted((f"q{number}" for number in range(COUNT)), key=drawn_order)
     read = [bool(said(int(name[1:]))) for name in drawn]
@@ -279,7 +279,7 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     path.unlink()
     file = tmp_path / "review.csv"
     file.write_text(head + "k,q,r,a,correct\n", "utf-8")
-    assert "no decision about an answer as it was drawn" in review(vouch, "--import", file, status=1)
+    assert "no decision about an answer as it was sampled" in review(vouch, "--import", file, status=1)
     assert not path.exists()
     assert "is there already" in review(vouch, "--export", file, status=1)
     file.unlink()
