@@ -23,13 +23,12 @@ from tests.metrics.given import Given
 from tests.metrics.reference_loop import aps_sets, lac_sets, score_rows
 from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
 from vouch.metrics.calibration.calibration import authors_probabilities, softmax
-from vouch.metrics.comparison.differences import differences
+from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.join import Block, join
-from vouch.metrics.protocols import clean, faithful
+from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold, clean, faithful
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 

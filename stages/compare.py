@@ -6,11 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from vouch.metrics.comparison.config import Config
-from vouch.metrics.comparison.differences import differences, variations
-from vouch.metrics.comparison.leaderboard import dimensions, leaderboard, reproduced
-from vouch.metrics.comparison.transfer import item_vectors, transfers
-from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
-from vouch.metrics.ranking.ranking import rankings, with_similarity
+from vouch.metrics.comparison.datasets import Cloud, cloud, distances, item_vectors, transfers, trends
+from vouch.metrics.comparison.leaderboard import differences, dimensions, leaderboard, reproduced, variations
+from vouch.metrics.comparison.ranking import rankings, with_similarity
 from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage

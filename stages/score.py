@@ -1,27 +1,100 @@
 """`python -m stages.score DATASET`: all models' answers to a dataset -> metrics, outcomes, label-free scores.
 
-What the answers of a model came to is remembered: a new model, or a run that was stopped, scores what is new.
+`model_scores` scores one model, output by output and variation by variation. Its result is remembered, so a
+new model or a resumed run scores only what is new.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from vouch.metrics.comparison.label_free import option_scores, text_scores
 from vouch.metrics.config import Config
-from vouch.metrics.model_scores import Tables, model_scores, silent
-from vouch.metrics.tables import UNANSWERED
+from vouch.metrics.join import join, likelihood_blocks
+from vouch.metrics.metric import FAITHFUL
+from vouch.metrics.robustness.compared import Compared
+from vouch.metrics.tables import ALL, UNANSWERED, score_block
 from vouch.metrics.text.judge import Verdicts
+from vouch.metrics.text.scoring import score_texts, split_p_true
+from vouch.metrics.text.texts import text_blocks
 from vouch.params.start import run_stage
 from vouch.pipeline.result_cache import ResultCache
 from vouch.pipeline.run import Run
 from vouch.tables.answered import CORRECT, INCORRECT, JUDGED, RESPONSES, judged_path, pin_path, read_pin
-from vouch.tables.asked import ITEMS, LETTERS, PROMPTS, items_path, prompts_path
+from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
 from vouch.tables.decisions import judgements_path, read_judgements
 from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES, label_free_path, metrics_path, outcomes_path
 from vouch.tables.table import Writer, packed, unpacked
+
+OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
+OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
+OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
+
+Tables = Sequence[pa.Table]
+"""Rows of METRICS, OUTCOMES and LABEL_FREE."""
+
+
+def model_scores(
+    model: str,
+    dataset: str,
+    prompts: pa.Table,
+    items: pa.Table,
+    released: bool,
+    config: Config,
+    verdicts: Verdicts | None = None,
+) -> Iterator[Tables]:
+    """Scores the stored answers, output by output and variation by variation; last comes what compares them.
+
+    prompts, items: of the dataset. released: answers that need not cover every prompt: those of others, and
+    none at all, of a model that was not asked this dataset. verdicts: of a model as judge; None where there
+    is none.
+    """
+    letters, where = _answers(LETTERS, model, dataset, OF_LETTERS)
+    letters, prompts, p_true = split_p_true(letters, prompts)
+    asked = (prompts, items)
+    compared = Compared(*asked, config, p_true)
+    blocks = join(letters, *asked, where, released)
+    likelihood, where = _answers(LIKELIHOOD, model, dataset, OF_LIKELIHOOD)
+    blocks += likelihood_blocks(likelihood, *asked, where, released)
+    for block in blocks:
+        rows, outcomes = score_block(model, dataset, block, config)
+        compared.add(outcomes, block)
+        yield _metrics(rows), outcomes, option_scores(model, dataset, block, outcomes)
+    texts, where = _answers(TEXT, model, dataset, OF_TEXT)
+    for text_block in text_blocks(texts, *asked, where, released):
+        rows, outcomes = score_texts(model, dataset, text_block, config, verdicts)
+        compared.add(outcomes, text_block.texts)
+        compared.add_samples(outcomes, text_block, dataset)
+        yield _metrics(rows), outcomes, text_scores(model, dataset, text_block, outcomes, config)
+    nothing = (OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table())
+    yield _metrics(compared.rows(model, dataset)), *nothing
+
+
+def _answers(output: str, model: str, dataset: str, columns: Sequence[str]) -> tuple[pa.Table, str]:
+    """The stored answers of one output, and the name of their file."""
+    response = RESPONSES[output]
+    path = response.path(model, dataset)
+    return response.table.read(path, columns), str(path)
+
+
+def _metrics(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=METRICS.schema)
+
+
+def silent(metrics: pa.Table) -> dict[str, int]:
+    """Prompts without an answer, where there are any, by one model's rows of METRICS."""
+    of_metric = metrics.filter(pc.equal(metrics["metric"], UNANSWERED)).to_pylist()
+    return {
+        f"{row['model']}/{row['variation']}/{row['output']}": round(row["value"] * row["items"])
+        for row in of_metric
+        if row["value"] and (row["protocol"], row["category"]) == (FAITHFUL, ALL)
+    }
+
 
 SCORED = Path(".vouch/scored")
 SUFFIX = ".letters.parquet"

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
         temperature,
     )
     from vouch.library.comparison import compare, power, prediction_powered, regressions, robustness
-    from vouch.library.pictures import corrupt
     from vouch.library.ranking import rank_without_labels
-    from vouch.library.results import results
+    from vouch.library.results import corrupt, results
     from vouch.library.sets import answering, coverage, prediction_sets, sampled_sets, weighted_sets
 
 _HOME = {
     "answering": "sets",
     "calibration_error": "calibration",
     "compare": "comparison",
-    "corrupt": "pictures",
+    "corrupt": "results",
     "coverage": "sets",
     "image_information": "calibration",
     "power": "comparison",

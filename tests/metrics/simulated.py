@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from vouch.metrics.config import Config
-from vouch.metrics.intervals import Figure
+from vouch.metrics.metric import Figure
 from vouch.metrics.responses import Responses
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.run import Run

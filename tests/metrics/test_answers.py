@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vouch
-from vouch.metrics.ranking.label_free import agreement
-from vouch.metrics.registry import is_share
+from vouch.metrics.comparison.label_free import agreement
+from vouch.metrics.metric import is_share
 from vouch.metrics.text.answers import ANSWERS, anls, normal
 
 

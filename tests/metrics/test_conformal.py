@@ -17,11 +17,11 @@ from vouch.metrics.calibration.calibration import sureness
 from vouch.metrics.config import Raps, Saps, Settings
 from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
-from vouch.metrics.conformal.scores import Penalties, rank, score_values
+from vouch.metrics.conformal.scores import Penalties, score_values
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.intervals import HEADLINE, Figure
+from vouch.metrics.metric import HEADLINE, Figure
 from vouch.metrics.protocols import clean
-from vouch.metrics.responses import Responses, uniform
+from vouch.metrics.responses import Responses, rank, uniform
 
 SCORES = ["lac", "aps", "margin", "raps", "saps", "aps_randomised", "aps_crossing"]
 STRATA = ["marginal", "class", "category", "options"]

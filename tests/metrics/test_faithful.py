@@ -13,10 +13,8 @@ from tests.metrics.reference_loop import network_argsort, score_rows
 from tests.metrics.released import block, needs_released
 from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
 from vouch.metrics.calibration.calibration import authors_probabilities
-from vouch.metrics.conformal.authors import AUTHORS
-from vouch.metrics.conformal.scores import descending
-from vouch.metrics.protocols import clean, faithful
-from vouch.metrics.responses import Responses
+from vouch.metrics.protocols import AUTHORS, clean, faithful
+from vouch.metrics.responses import Responses, descending
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 

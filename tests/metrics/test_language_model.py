@@ -8,7 +8,7 @@ import pytest
 
 from tests.metrics.simulated import SHARED
 from vouch.metrics.calibration.calibration import authors_probabilities
-from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
+from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Responses
 
 FOLDER = SHARED.parent / "outputs/conformalllm"

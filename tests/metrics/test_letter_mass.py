@@ -8,7 +8,7 @@ import pytest
 from tests.metrics.released import block, models, needs_released
 from tests.metrics.simulated import CONFIG, replace_row, simulate, tables
 from vouch.metrics.join import join
-from vouch.metrics.registry import metrics
+from vouch.metrics.metric import metrics
 from vouch.metrics.tables import score_block
 from vouch.metrics.unranked import unranked
 

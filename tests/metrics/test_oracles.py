@@ -15,10 +15,10 @@ from tests.metrics.simulated import config, simulate, values
 from vouch.metrics.calibration.calibration import fit
 from vouch.metrics.config import Raps, Settings
 from vouch.metrics.conformal.figures import Calibrations, Rows, rows_of
-from vouch.metrics.conformal.scores import Penalties, Ranked, score_values
+from vouch.metrics.conformal.scores import Penalties, score_values
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits, set_membership
 from vouch.metrics.protocols import clean
-from vouch.metrics.responses import Responses
+from vouch.metrics.responses import Ranked, Responses
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*dataset has less labels")
 HALF = 500

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.simulated import SHARED
 from vouch.metrics.text.parsers import PARSERS, read
-from vouch.metrics.text.reader.spans import NONE, OPTION, SEVERAL, Choices, Reading
+from vouch.metrics.text.reader.options import NONE, OPTION, SEVERAL, Choices, Reading
 
 OUTPUTS = SHARED.parent / "outputs"
 needs_outputs = pytest.mark.skipif(not OUTPUTS.is_dir(), reason="needs ../shared/reference/outputs")

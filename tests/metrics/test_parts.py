@@ -15,12 +15,12 @@ from vouch.metrics.calibration.figures import (
     ece,
     mce,
 )
-from vouch.metrics.conformal.authors import authors_split, authors_threshold
+from vouch.metrics.comparison.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts
 from vouch.metrics.conformal.sets import exact_rank, group_splits
 from vouch.metrics.intervals import RESAMPLES, centred, mean_interval, resampled
-from vouch.metrics.ranking.label_free import PER_SAMPLE, PER_TEXT
-from vouch.metrics.registry import find, metrics, named
+from vouch.metrics.metric import find, metrics, named
+from vouch.metrics.protocols import authors_split, authors_threshold
 from vouch.metrics.robustness.metrics import OF_MEANS, OF_TESTS, OF_TURNS
 from vouch.metrics.text.answers import ANSWERS
 

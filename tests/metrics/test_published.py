@@ -11,9 +11,9 @@ from tests.metrics.simulated import config, labels_of, values
 from vouch.metrics.calibration.calibration import softmax
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.conformal.figures import Calibrations, rows_of
-from vouch.metrics.conformal.scores import descending
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.protocols import clean, faithful
+from vouch.metrics.responses import descending
 
 pytestmark = needs_released
 

@@ -293,7 +293,7 @@ def test_what_is_known_is_not_scored_again(
         scored.append(model)
         return score_block(model, *given)
 
-    monkeypatch.setattr("vouch.metrics.model_scores.score_block", counting)
+    monkeypatch.setattr("stages.score.score_block", counting)
 
     def score(*models: str) -> bytes:
         scored.clear()

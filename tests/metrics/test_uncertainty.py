@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from vouch.metrics.ranking.label_free import PER_TEXT, agreement, sample_bleu
+from vouch.metrics.comparison.label_free import PER_TEXT, agreement, sample_bleu
 from vouch.metrics.text.texts import Tokens
 
 # NLL and entropy of the tokens, the last one ends the sequence where it says so.

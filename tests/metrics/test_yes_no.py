@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from tests.metrics.simulated import CONFIG, config, simulate, tables
 from tests.metrics.text.test_texts import OPTIONS, blocks, choice, scored
 from vouch.metrics.join import YES_NO, join, yes_no
-from vouch.metrics.registry import metrics
+from vouch.metrics.metric import metrics
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.tables.asked import PROMPTS

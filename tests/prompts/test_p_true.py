@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.prompts.test_variations import ITEM, rows
-from vouch.metrics.text.grading import split_p_true
+from vouch.metrics.text.scoring import split_p_true
 from vouch.params.check import _check_variations
 from vouch.prompts.template import read_template
 from vouch.tables.answered import LETTERS

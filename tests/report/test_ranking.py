@@ -7,7 +7,7 @@ import pandas as pd
 
 from tests.report.html_page import Page
 from tests.report.project import Made, Make, parts
-from vouch.metrics.ranking.rankers import RANKERS
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.report.config import Config
 from vouch.report.pages.ranking import RANKERS as SHOWN
 from vouch.report.pages.ranking import RANKING_SECTION

@@ -7,7 +7,7 @@ import pytest
 from markupsafe import Markup
 
 from tests.report.html_page import Page
-from vouch.metrics.registry import metrics
+from vouch.metrics.metric import metrics
 from vouch.report.site import Marker, terms
 from vouch.report.table import Column, Measured
 

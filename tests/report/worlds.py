@@ -11,13 +11,11 @@ from scipy.stats import beta, norm
 
 from tests.metrics.simulated import config
 from vouch.metrics.calibration.calibration import clean_probabilities
-from vouch.metrics.comparison.differences import differences, variations
-from vouch.metrics.comparison.leaderboard import leaderboard
-from vouch.metrics.conformal.figures import rows_of, set_figures
+from vouch.metrics.comparison.leaderboard import differences, leaderboard, variations
+from vouch.metrics.conformal.figures import rows_of, set_figures, shift_figures
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.conformal.shift import shift_figures
-from vouch.metrics.intervals import CLEAN, mean_figure
 from vouch.metrics.join import Asked, Block
+from vouch.metrics.metric import CLEAN, mean_figure
 from vouch.metrics.responses import Responses
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence

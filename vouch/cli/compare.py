@@ -26,15 +26,15 @@ from vouch.cli.printing import (
 )
 from vouch.cli.show import Cells, cells, left_out, small
 from vouch.metrics.comparison.config import Config
-from vouch.metrics.comparison.differences import GRAIN, differences
-from vouch.metrics.comparison.resampling import holm, intervals, means
-from vouch.metrics.intervals import CLEAN
+from vouch.metrics.comparison.leaderboard import GRAIN, differences
+from vouch.metrics.comparison.statistics import holm, intervals, means
+from vouch.metrics.metric import CLEAN
 from vouch.metrics.tables import UNANSWERED
 from vouch.metrics.unranked import WORTH_SAYING
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.report.numbers import SIGNIFICANCE, minimum_detectable_effect
+from vouch.report.gates import SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL, OUTPUTS
 from vouch.tables.results import (
     DIFFERENCES,

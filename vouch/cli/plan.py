@@ -27,7 +27,7 @@ from vouch.cli.entries import PROFILES
 from vouch.cli.printing import and_more, as_json, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.metrics.comparison.resampling import deviation, finds, questions_for
+from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
@@ -37,8 +37,7 @@ from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.report.gates import MINIMUM
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 

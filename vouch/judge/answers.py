@@ -23,8 +23,8 @@ from vouch.judge.prompts import (
 from vouch.metrics.config import Config
 from vouch.metrics.text.judge import UNDECIDED, OpenAnswer, key
 from vouch.metrics.text.parsers import read
+from vouch.metrics.text.reader.options import Choices
 from vouch.metrics.text.reader.reader import shortened
-from vouch.metrics.text.reader.spans import Choices
 from vouch.metrics.text.texts import asks_confidence, choices_of, stated
 from vouch.tables.answered import TEXT
 from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path

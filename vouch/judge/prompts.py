@@ -17,9 +17,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from vouch.metrics.text.judge import OpenAnswer
-from vouch.metrics.text.numbers import number, wide
-from vouch.metrics.text.reader.reader import read, shortened
-from vouch.metrics.text.reader.spans import (
+from vouch.metrics.text.numbers import number
+from vouch.metrics.text.reader.options import (
     NONE,
     OPTION,
     SEVERAL,
@@ -30,7 +29,8 @@ from vouch.metrics.text.reader.spans import (
     opening,
     without_article,
 )
-from vouch.metrics.text.wording import EDGES
+from vouch.metrics.text.reader.reader import read, shortened
+from vouch.metrics.text.wording import EDGES, wide
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import CORRECT, INCORRECT
 from vouch.tables.answered import NONE as UNREAD

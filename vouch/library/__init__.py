@@ -1,2 +1,1 @@
-"""Functions for arrays of your own, `import vouch`. The stages rest on the same formulas, in
-vouch/metrics."""
+"""The functions of `import vouch`, for arrays of your own. The stages use the same formulas."""

@@ -1,6 +1,6 @@
-"""What callers give, checked and made what vouch.metrics takes: the only place where arguments are judged.
+"""Checks of the arguments, and their form for vouch.metrics.
 
-Whatever does not fit raises ValueError, one line that names the argument and, where there is one, the row.
+What does not fit raises ValueError: one line that names the argument and, where there is one, the row.
 """
 
 from collections.abc import Mapping, Sequence, Sized

@@ -1,9 +1,4 @@
-"""Whether a confidence means what it says, and the temperature that makes it so.
-
-Uncertainty estimates: what the picture adds to an answer, and whether samples mean the same.
-
-Which option a generated text names.
-"""
+"""Calibration error, temperature, image information, semantic entropy, and reading answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -47,15 +42,19 @@ from vouch.metrics.calibration.calibration import (
     sureness,
     tally,
 )
-from vouch.metrics.calibration.certainty import ALPHA, clustered_entropy, vision_amplified_entropy
-from vouch.metrics.calibration.certainty import image_information as of_logs
 from vouch.metrics.calibration.figures import ece, mce
-from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
-from vouch.metrics.conformal.scores import rank
+from vouch.metrics.calibration.uncertainty import (
+    ALPHA,
+    CONFIDENCE,
+    clustered_entropy,
+    uncertainty_figures,
+    vision_amplified_entropy,
+)
+from vouch.metrics.calibration.uncertainty import image_information as of_logs
 from vouch.metrics.intervals import centred, signed_interval
-from vouch.metrics.responses import Array
+from vouch.metrics.responses import Array, rank
+from vouch.metrics.text.reader.options import NONE, OPTION, Choices
 from vouch.metrics.text.reader.reader import read
-from vouch.metrics.text.reader.spans import NONE, OPTION, Choices
 from vouch.metrics.text.wording import plain as normalised
 
 

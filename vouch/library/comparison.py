@@ -1,9 +1,4 @@
-"""Which of two models is better on the same questions.
-
-What a change of the prompt does to answers (Schmalfuss et al. 2025, PARC).
-
-A judge's verdicts beside people's decisions on a random sample.
-"""
+"""Comparing models and prompts: differences, power, regressions, robustness, judges."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +24,8 @@ from vouch.library.arrays import (
     within,
 )
 from vouch.library.results import Estimate, Result, mean_of
-from vouch.metrics.comparison.resampling import (
+from vouch.metrics.comparison import statistics
+from vouch.metrics.comparison.statistics import (
     finds,
     holm,
     intervals,
@@ -40,7 +36,6 @@ from vouch.metrics.comparison.resampling import (
 )
 from vouch.metrics.intervals import mean_interval, some
 from vouch.metrics.robustness.metrics import calibrated, reliability
-from vouch.metrics.text import agreement
 
 LEAST_SHARE, MOST = 1e-6, 1e9
 """Bounds of what `power` is asked, so that no number overflows."""
@@ -310,8 +305,8 @@ def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = 
         raise ValueError(f"decided: give {len(verdicts)} numbers, as many as in judged, and some not NaN")
     shares_of(np.where(known, given, 0), "decided")
     numbers = groups_of(groups, len(given))
-    value, low, high, weight = agreement.prediction_powered(given, verdicts, numbers)
-    found = agreement.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
+    value, low, high, weight = statistics.prediction_powered(given, verdicts, numbers)
+    found = statistics.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
     return PredictionPowered(
         int(known.sum()),
         Estimate(value, low, high),

@@ -10,9 +10,9 @@ from scipy.stats import rankdata
 
 from vouch.library.arrays import Ints, answers_of, groups_of, mapping_of, numeric, seed_of, share
 from vouch.library.results import needs
-from vouch.metrics.comparison.resampling import bootstrap
+from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Task
+from vouch.metrics.comparison.statistics import bootstrap
 from vouch.metrics.intervals import percentiles
-from vouch.metrics.ranking.rankers import PROBABILITIES, RANKERS, Ranker, Task
 from vouch.metrics.responses import Array
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What the functions return: small frozen objects that print as one line and become a pandas table.
 
-The tables of a finished report as pandas DataFrames.
+Beside them the functions that need more than numpy and scipy: `results` (pandas) and `corrupt` (Pillow).
 """
 
 from dataclasses import fields
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vouch.library.arrays import shown
+from vouch.library.arrays import plain, shown, whole
 from vouch.metrics.intervals import mean_interval, percentiles
 
 if TYPE_CHECKING:
@@ -103,3 +104,26 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
             f"folder {str(folder)!r} has no tables/*.csv; run `dvc repro` or `dvc pull` first"
         )
     return {path.stem: readers[path.suffix](path) for path in tables}
+
+
+def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
+    """A picture [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
+
+    kind: blur, brighten, contrast, fog, jpeg, motion, noise or pixelate. What is random follows from the
+    pixels.
+
+    >>> int(np.ptp(corrupt(np.full((8, 8, 3), 100, np.uint8), "contrast", 5)))
+    0
+    """
+    needs("corrupt", "PIL", "Pillow")
+    from PIL import Image
+
+    from vouch.images.operations import LEVELLED, LEVELS
+
+    values = plain(picture, "picture", 1, 2, 3)
+    if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
+        raise ValueError(f"picture: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
+    if not isinstance(kind, str) or kind not in LEVELLED:
+        raise ValueError(f"kind is {shown(kind)}; give one of {', '.join(LEVELLED)}")
+    level = whole(severity, "severity", LEVELS)
+    return np.asarray(LEVELLED[kind][1](Image.fromarray(values), level - 1))

@@ -1,9 +1,4 @@
-"""How many questions a model may answer alone, and sets of sampled answers.
-
-Prediction sets for questions of another distribution than those that calibrate.
-
-Conformal prediction sets from logits.
-"""
+"""Prediction sets, sets under shift or of samples, and answers given without review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,11 +31,10 @@ from vouch.library.results import Estimate, Result, mean_of, over_splits
 from vouch.metrics.calibration.calibration import log_softmax
 from vouch.metrics.conformal import selective
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
-from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, Ranked, rank, score_values
-from vouch.metrics.conformal.sets import quantile
-from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
-from vouch.metrics.intervals import MARGINAL
-from vouch.metrics.responses import NO_ROLE, Array, Responses, uniform
+from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, score_values
+from vouch.metrics.conformal.sets import density_ratio, quantile, weighted_thresholds
+from vouch.metrics.metric import MARGINAL
+from vouch.metrics.responses import NO_ROLE, Array, Ranked, Responses, rank, uniform
 
 
 @dataclass(frozen=True, repr=False)

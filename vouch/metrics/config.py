@@ -16,7 +16,7 @@ from pydantic import (
 
 from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties
 from vouch.metrics.conformal.sets import STRATA
-from vouch.metrics.intervals import HEADLINE, MARGINAL
+from vouch.metrics.metric import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean

@@ -1,20 +1,16 @@
 """Intervals, 95 % unless asked otherwise, that respect groups: rows of one group are not independent.
 
-The two statistical protocols for the same responses, one file each.
-
-Both give a Protocol: figures for the metrics table and columns, one value a row, for outcomes.
+By the sandwich formula for means, exact where all values are equal, by a bootstrap over whole groups for the
+rest.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri, stdtrit
 
-from vouch.metrics.registry import is_share
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 RESAMPLES = 1000
@@ -144,60 +140,3 @@ def about(value: float, draws: Floats) -> Interval:
         return None, None
     low, high = percentiles(known - np.median(known))
     return value + low, value + high
-
-
-FAITHFUL, CLEAN = "faithful", "clean"
-HEADLINE = ("lac", "aps")
-"""The scores whose mean is the benchmark's headline."""
-MARGINAL = "marginal"
-"""How thresholds are calibrated: one for all rows."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One number: nonconformity score (or `mean`, or empty), metric, value, rows behind it, 95 % interval.
-
-    calibration, alpha: of the prediction sets that it rests on, as in METRICS.
-    """
-
-    score: str
-    metric: str
-    value: float
-    items: int
-    low: float | None = None
-    high: float | None = None
-    calibration: str = ""
-    alpha: float | None = None
-
-
-def mean_figure(metric: str, values: Floats | Bools, groups: Ints, protocol: str, score: str = "") -> Figure:
-    """The mean of values [n], in the clean protocol with its interval over groups [n]; the other has none."""
-    low, high = mean_interval(values, groups, is_share(metric)) if protocol == CLEAN else (None, None)
-    return Figure(score, metric, float(values.mean()), len(values), low, high)
-
-
-def split_figure(
-    metric: str,
-    values: Floats,
-    items: int,
-    score: str = "",
-    calibration: str = "",
-    alpha: float | None = None,
-) -> Figure:
-    """The mean of one number a split [splits], with the 2.5 and 97.5 percentiles over the splits."""
-    return Figure(score, metric, float(values.mean()), items, *percentiles(values), calibration, alpha)
-
-
-class Column(NamedTuple):
-    """values [n], which mean something only where known [n]."""
-
-    values: np.ndarray
-    known: Bools
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """figures, and per-row columns by name."""
-
-    figures: list[Figure]
-    columns: dict[str, Column] = field(default_factory=dict)

@@ -1,25 +1,17 @@
-"""Joining answers with their prompts and items; what does not fit together is refused here.
+"""Answers joined with their prompts and items; whatever does not fit together is refused here.
 
-Likelihoods of option texts, scored as letters are: the summed log-likelihood stands for the logit.
+`join` aligns letters, `likelihood_blocks` likelihoods of option texts: the summed log-likelihood takes the
+place of the logit, as in ReForm-Eval (Li et al. 2023). It prefers short options, so accuracy by mean per
+token and per byte stands beside it. `YesNo` gives precision, recall and F1 where a question's own options are
+yes and no, with yes as the positive class (POPE, Li et al. 2023); a text that is neither counts as not yes,
+whereas POPE's reader takes everything without `no` or `not` for yes.
 
-The sum is what ReForm-Eval compares (Li et al. 2023). It prefers short options, so the accuracy by mean per
-token and per byte stands beside it.
-
-Questions whose own options are yes and no: precision, recall and F1 of the answer yes.
-
-As POPE defines them (Li et al. 2023), with yes as the positive class. A text that is neither is not yes here;
-POPE's own reader takes whatever holds no `no` or `not` for yes.
-
-Letters that nobody said: how much of the first token's probability lies on the option letters.
-
-Scores compare the logits of the letters with each other. Where a model would begin with something else ("So",
-"The"), they say which letter it would name if it had to, not what it answers (Wang et al. 2024).
-
-The rule: a model *answers a dataset in another form* if in more than half of the original prompts less than
-half of the probability (LOW_MASS) is on letters. Both bounds are majorities, nothing is tuned: below the
-first an answer more probably begins otherwise; above the second that holds for most of what is scored. The
-model's sets keep their coverage, as those of any score do, but they are about another answer. Claims and
-comparisons of models leave it out on this dataset.
+`letter_mass` says how much of the first token's probability lies on the option letters. Where a model would
+begin otherwise ("So", "The"), its letter logits say which letter it would name if it had to, not what it
+answers (Wang et al. 2024). A model *answers a dataset in another form* if more than half of the original
+prompts have a letter mass below one half (LOW_MASS). Both bounds are majorities; neither is tuned. Its sets
+keep their coverage but are about another answer, so claims and comparisons leave the model out on this
+dataset.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
-from vouch.metrics.intervals import CLEAN, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
 from vouch.pipeline.errors import UserError

@@ -1,4 +1,4 @@
-"""Protocols as rows of the metrics and outcomes tables."""
+"""Both protocols' figures and columns as rows of the metrics and outcomes tables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, entropy
 from vouch.metrics.config import Config
-from vouch.metrics.intervals import CLEAN, FAITHFUL, Column, Figure, mean_figure
 from vouch.metrics.join import Asked, Block, letter_mass, reduced
+from vouch.metrics.metric import CLEAN, FAITHFUL, Column, Figure, mean_figure
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.texts import TextBlock

@@ -1,12 +1,12 @@
-"""Who has no rank on a dataset, for what was scored is not what the model answers: the gate of all claims.
+"""Which models have no rank on a dataset, because what was scored is not what they answer.
 
-letters   most of the prompts have low letter mass: it answers in another form (letter_mass.py)
-text      more than a tenth of the texts are undecided: no parser reads them, or they name several options.
-          Of what a judge decided so much counts as undecided as it may have read wrongly by people's
-          decisions: 1 less the lower end of its sensitivity or specificity, all without decisions
+letters   most prompts have low letter mass: the model answers in another form (vouch/metrics/join.py)
+text      more than a tenth of the texts are undecided: no parser reads them, or they name several options. Of
+          the texts that a judge decided, the share counts as undecided that it may have misread by people's
+          decisions: 1 minus the lower end of its sensitivity or specificity, all of them without decisions
 
-An undecided text counts as wrong, so the true accuracy lies between `accuracy` and that plus
-`undecided_rate`. Above a tenth that span is wider than most differences between models.
+An undecided text counts as wrong, so the true accuracy lies between `accuracy` and `accuracy` plus
+`undecided_rate`. Above a tenth that range is wider than most differences between models.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.intervals import CLEAN
 from vouch.metrics.join import LOW_MASS_RATE, MOSTLY
+from vouch.metrics.metric import CLEAN
 from vouch.metrics.responses import Bools
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 

@@ -50,13 +50,14 @@ def rename_key(document: Any, old: str, new: str) -> bool:
     *new_parents, new_last = new.split(".")
     level: Any = _level(document, parents)
     position, value = list(level).index(last), level.pop(last)
-    target = _level(document, new_parents)
+    target: Any = _level(document, new_parents)
     if not isinstance(target, dict) or new_last in target:
         return False
     comments: Any = getattr(level, "ca", None)  # ruamel.yaml keeps them by key
     if target is level and comments is not None:
         comment = comments.items.pop(last, None)
-        level.insert(position, new_last, value)
+        mapping: Any = level  # ruamel.yaml's, which knows positions
+        mapping.insert(position, new_last, value)
         if comment is not None:
             comments.items[new_last] = comment
     else:

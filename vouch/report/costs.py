@@ -1,6 +1,7 @@
-"""What variations of the prompt cost a model: look-ups in the table of that name.
+"""What variations of the prompt cost a model, and the words and heat maps that show it.
 
-Heat maps: one number of each model in each variation, coloured where it is not chance.
+`costs` looks up the table of that name; `in_words` names a variation; `heat_map` is a table with one number
+for each model and variation.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,8 +9,7 @@ from typing import NamedTuple
 
 from vouch.prompts.variations import at_level
 from vouch.report import formatting
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import columns
+from vouch.report.evidence import Evidence, columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
 
 CONTROL = "blank"

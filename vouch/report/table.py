@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
-from vouch.metrics import registry
+from vouch.metrics.metric import OPTIONS, SHARE, Metric, find
 from vouch.report import formatting
-from vouch.report.evidence import Evidence
+from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import OF_SETS, ends
-from vouch.report.numbers import Number
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
 
@@ -106,7 +105,7 @@ class Unit(NamedTuple):
 
 SETS = ("lac", "aps")
 POINTS = Unit(1, 100)
-UNITS = {registry.SHARE: POINTS, registry.OPTIONS: Unit(2), "": Unit(2)}
+UNITS = {SHARE: POINTS, OPTIONS: Unit(2), "": Unit(2)}
 OTHER = Unit(3)
 
 
@@ -129,9 +128,9 @@ class Measured:
     tone: Callable[[Evidence, Number], Tone] = lambda evidence, number: ""
 
     @property
-    def declared(self) -> registry.Metric:
+    def declared(self) -> Metric:
         """What the registry says of the metric; its bare name where it knows none."""
-        return registry.find(self.metric) or registry.Metric(self.metric, "", unit="")
+        return find(self.metric) or Metric(self.metric, "", unit="")
 
     @property
     def unit(self) -> Unit:
@@ -143,7 +142,7 @@ class Measured:
         """Its heading; scores of prediction sets stand in it where sets of several are side by side."""
         found = self.declared
         score = f" {self.score.upper()}" if self.score in SETS else ""
-        label = f"{found.label}{score}{' %' if found.unit == registry.SHARE else ''}"
+        label = f"{found.label}{score}{' %' if found.unit == SHARE else ''}"
         return Column(self.label or label, self.help or found.help, True)
 
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:

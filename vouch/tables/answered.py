@@ -1,41 +1,9 @@
-"""pin: which weights exactly a model is, and how its answers are read. One JSON file a model.
+"""Tables of what models answer: pins, letters, likelihoods, texts, and a judge's verdicts.
 
-model       slug
-engine      file in vouch/models/engines, or `released` for answers that others released
-source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
-            "revision", or "url" and "name"}
-template    text of the chat template that stands in for the model's own, null for its own
-processor   settings of the image processor over those of the model folder, left out where there are none
-answer_prefix  how an answer begins before its letter is read, left out where there is none
-template_kwargs  variables of the chat template, left out where there are none
-reasoning   how the model thinks before it answers, left out where it does not
-files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
-dtype       float32 | bfloat16 | float16
-parameters  number of parameters, null where unknown
-facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
-
-The pin's digest covers what can change an answer (files, template and its variables, processor, reasoning,
-engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
-folder repeats no work, and not the prefix, which is part of each prompt whose letter is read.
-
-What a model answers, in three tables of a model and dataset: letters, likelihood, text.
-
-letters: what a model gives to each option letter at the first position of its answer. The letters of a prompt
-are its `marks` (prompts): A-Z, or a-z or 1-9 where those were shown. Scores read prompt, logits, upper,
-letter_mass and problem.
-
-likelihood: how likely a model finds each option text as its answer to a prompt. A row for each option.
-Scores read prompt, option, nll, tokens, bytes and problem; a null among tokens or bytes leaves out what is
-divided by them.
-
-text: what a model generates for a prompt. A row for the greedy text and one for each sample. Scores read all
-but the columns of every answer, of which they read problem.
-
-The tables of a model that thinks before it answers have one more column, `reasoning`: the thought after which
-this answer was read, without what ends it; null where there was none. Numbers are those of the answer alone.
-
-judged: what a model as judge made of answers, a row for each distinct one: those to questions with options
-that no rule could decide, and, where `score.judge.open` says so, those to open questions.
+A pin says which weights exactly a model is, and how its answers are read. `letters`, `likelihood` and `text`
+are tables per model and dataset. Those of a model that thinks before it answers have one more column,
+`reasoning`: the thought before this answer, without what ends it; null where there was none. Numbers are
+those of the answer alone.
 """
 
 import hashlib
@@ -106,7 +74,26 @@ class Reasoning(BaseModel):
 
 
 class Pin(BaseModel):
-    """The contents of a pin file."""
+    """The contents of a pin, one JSON file a model.
+
+    model       slug
+    engine      file in vouch/models/engines, or `released` for answers that others released
+    source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
+                "revision", or "url" and "name"}
+    template    text of the chat template that stands in for the model's own, null for its own
+    processor   settings of the image processor over those of the model folder, left out where there are none
+    answer_prefix  how an answer begins before its letter is read, left out where there is none
+    template_kwargs  variables of the chat template, left out where there are none
+    reasoning   how the model thinks before it answers, left out where it does not
+    files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
+    dtype       float32 | bfloat16 | float16
+    parameters  number of parameters, null where unknown
+    facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
+
+    The digest covers what can change an answer (files, template and its variables, processor, reasoning,
+    engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
+    folder repeats no work, and not the prefix, which is part of each prompt whose letter is read.
+    """
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -289,7 +276,7 @@ problem  string    why there is no answer, one line; null where there is one
 """Columns of every answer, whatever was asked."""
 REASONING = pa.field("reasoning", pa.string())
 
-LETTERS = Table(
+LETTERS = Table(  # what a model gives to each option letter (`marks` of prompts) where its answer begins
     "letters",
     2,
     columns(
@@ -315,7 +302,7 @@ entropy       float32    of the full vocabulary at that position, nats; null whe
     alternatives={"logits": (pa.list_(pa.float64()),)},
     measured=True,
 )
-LIKELIHOOD = Table(
+LIKELIHOOD = Table(  # how likely a model finds each option's text as its answer; a row per option
     "likelihood",
     2,
     columns(
@@ -332,7 +319,7 @@ bytes   int32    UTF-8 bytes of the option; so every reduction comes from one pa
     ),
     measured=True,
 )
-TEXT = Table(
+TEXT = Table(  # what a model generates; a row for the greedy text and one per sample
     "text",
     2,
     columns(
@@ -378,7 +365,7 @@ def schema(output: str, reasoning: bool) -> pa.Schema:
 
 CORRECT, INCORRECT, NONE = "correct", "incorrect", "none"
 
-JUDGED = Table(
+JUDGED = Table(  # a row per distinct judged answer: undecided by rules or, with `score.judge.open`, open
     "judged",
     1,
     columns("""

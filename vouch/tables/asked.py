@@ -1,15 +1,10 @@
-"""items: one row per question of a dataset, without pixels.
+"""Tables of what is asked: items, images, rewrites, prompts, and the defects that cleaning found.
 
-images: each distinct picture of a dataset once, as the bytes its source gave.
-
-rewrites: questions of a dataset in other words, one row for each distinct question and kind.
-
-prompts: every prompt that will be asked of a model, with its pictures as recipes.
-
-What cleaning looked for in a dataset, and which entries of its source it left out.
-
-defects: how often each was there, and what the clean protocol does.
-rejects: items that were left out, and why; empty where every item went in.
+The text that declares a table's columns is its specification. `items` has one row per question, without
+pixels; `images` holds each distinct image of a dataset once, as the bytes of its source; `rewrites` holds
+questions in other words; `prompts` holds everything that will be asked of a model, with images as recipes;
+`defects` says how often each defect occurred and what the clean protocol does about it; `rejects` lists items
+that were left out.
 """
 
 import re

@@ -1,18 +1,15 @@
-"""decisions: what people decided, as CSV files in decisions/, under version control.
+"""What people decided, as CSV files in decisions/, under version control.
 
-A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided,
-and the reason) are optional in every kind. People open these files in spreadsheets: cells are guarded.
+A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided and the
+reason) are optional. People open these files in spreadsheets, which run a cell that begins with one of `= + -
+@`, a tab or a line end: such a cell is written with an apostrophe in front, which is taken off on reading.
 
-A spreadsheet runs a cell that begins with one of `= + - @`, a tab or a line end. Such a cell is written with
-an apostrophe in front, which is taken off when the file is read, so texts come back as they were.
-
-What people decide about answers that a judge read: decisions/judgements/DATASET.csv.
+decisions/judgements/DATASET.csv holds decisions about answers that a judge read:
 
 key       the answer as `vouch review judge` names it: digest of question, text, and references or options
-          with which of them are right
-question, reference, answer   what the person saw; for readers, not read again
+          together with which of them are correct
+question, reference, answer   what the person saw; not read again
 decision  correct or incorrect
-by, why   who decided and the reason; optional
 """
 
 import csv

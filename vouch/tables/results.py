@@ -1,12 +1,10 @@
-"""metrics: aggregate scores of all models on one dataset, long form, always in both protocols.
+"""Tables of what follows from the answers: metrics, outcomes, label-free scores and comparisons of models.
 
-outcomes: per-prompt scores of all models on one dataset. A row for each model, prompt and output.
-
-label_free: what models give away of themselves on each prompt of a dataset, for ranking without labels.
-
-One row per answered prompt of the variation `original` and output that the clean protocol keeps; of a
-generated text one more row for each temperature that was sampled. `performance` and `answers` rest on labels.
-All else does not.
+The text that declares a table's columns is its specification. `metrics` holds aggregate numbers in long form,
+always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models give away
+of themselves without labels: one row per answered original prompt and output that the clean protocol keeps,
+and for a generated text one more row per sampled temperature. Only `performance` and `answers` of it rest on
+labels. The other tables are those of data/compare and data/embeddings.
 """
 
 import re
@@ -152,7 +150,7 @@ performance             float64    how right the answer is, 0 ... 1, a tie at th
 answers                 int32[]    places of the right options; null for a generated text
 probabilities           float64[]  softmax over the options as shown; null for a generated text
 nll_first, nll_last, nll_min, nll_avg  float64
-                                   of the tokens of the greedy text (vouch/metrics/ranking/label_free.py),
+                                   of the tokens of the greedy text (vouch/metrics/comparison/label_free.py),
                                    nats; null where unknown
 ent_first, ent_last, ent_max, ent_avg  float64
                                    the same, shares of the largest possible entropy
@@ -269,7 +267,7 @@ FEW_LABELS = "few_labels"
 
 _PLACE = """
 dataset, output  string  what is ranked: performance of this output on this dataset, clean protocol
-ranker           string  an entry of vouch/metrics/ranking/rankers.py, `combined`, or `few_labels`
+ranker           string  an entry of vouch/metrics/comparison/rankers.py, `combined`, or `few_labels`
 score            string  `t0.7` for what rests on samples at that temperature, else empty
 proxy            string  the labelled dataset that helped; `mean` for the mean over all of them (each number
                          by itself); empty for a ranker without

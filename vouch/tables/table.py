@@ -1,6 +1,6 @@
-"""How rows become a parquet file: buffered into row groups, packed by what the columns hold; and bytes.
+"""A named, versioned parquet table: checked on reading, written atomically, same rows same bytes.
 
-A named, versioned parquet table: checked on reading, written atomically, same rows same bytes.
+`columns` parses a declaration, `Table` reads and writes files, `Writer` buffers rows into row groups.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""The marks by which models set a thought apart from their answer, and the two parts of a text.
+"""The thought that a model writes before its answer, and the text taken apart.
 
-A family of models with other marks is a line of TAGS or PAIRS.
+A family of models with other delimiters is a line of TAGS or PAIRS.
 """
 
 import re

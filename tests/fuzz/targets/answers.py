@@ -7,10 +7,10 @@ bound on one example there.
 import math
 from pathlib import Path
 
-from vouch.metrics.registry import is_share
+from vouch.metrics.metric import is_share
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import PARSERS
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 
 CHOICES = (
     Choices(("A", "B", "C", "D"), ("a cat", "a dog", "the red box", "none of these")),

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import holm, intervals
+from vouch.metrics.comparison.leaderboard import differences
+from vouch.metrics.comparison.statistics import holm, intervals
 from vouch.metrics.intervals import some
 from vouch.tables.results import OUTCOMES
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vouch.metrics.comparison.resampling import (
+from vouch.metrics.comparison.statistics import (
     detectable,
     deviation,
     finds,
@@ -11,7 +11,7 @@ from vouch.metrics.comparison.resampling import (
     p_values,
     questions_for,
 )
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import SIGNIFICANCE
 
 DISCORDANT = 0.2
 

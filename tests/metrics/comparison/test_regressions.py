@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import vouch
-from vouch.metrics.comparison.resampling import sign_flip_p
+from vouch.metrics.comparison.statistics import sign_flip_p
 
 
 def test_of_single_questions_it_is_mcnemars_test() -> None:

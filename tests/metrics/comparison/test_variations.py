@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.comparison.differences import MEASURES, variations
+from vouch.metrics.comparison.leaderboard import MEASURES, variations
 from vouch.tables.results import OUTCOMES
 
 Values = dict[str, np.ndarray]

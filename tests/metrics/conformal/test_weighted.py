@@ -7,9 +7,8 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 import vouch
-from vouch.metrics.comparison.transfer import CALIBRATION, SPLITS, item_vectors, transfers
-from vouch.metrics.conformal.sets import exact_rank, group_splits
-from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
+from vouch.metrics.comparison.datasets import CALIBRATION, SPLITS, item_vectors, transfers
+from vouch.metrics.conformal.sets import density_ratio, exact_rank, group_splits, weighted_thresholds
 from vouch.tables.results import EMBEDDINGS, LABEL_FREE, OUTCOMES, TRANSFER
 
 ALPHA = 0.1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from vouch.metrics.ranking.distances import p_values, spearman, weighted_tau
+from vouch.metrics.comparison.ranking import p_values, spearman, weighted_tau
 
 FEW = st.integers(2, 12).flatmap(
     lambda count: arrays(np.float64, (2, count), elements=st.integers(-3, 3).map(float))

@@ -6,7 +6,7 @@ import pytest
 from scipy.linalg import sqrtm
 from scipy.stats import spearmanr
 
-from vouch.metrics.ranking.distances import Cloud, Gaussian, cloud, distance, distances, gaussian, trends
+from vouch.metrics.comparison.datasets import Cloud, Gaussian, cloud, distance, distances, gaussian, trends
 from vouch.pipeline.errors import UserError
 from vouch.tables.results import EMBEDDINGS, IMAGES
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.metrics.simulated import CONFIG, config, simulate, tables
 from tests.metrics.text.test_texts import blocks, question
+from vouch.metrics.comparison.label_free import option_scores, text_scores
 from vouch.metrics.join import join
-from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.tables.names import SAMPLES, TOKENS

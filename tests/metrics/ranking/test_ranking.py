@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vouch.metrics.comparison.config import Config
-from vouch.metrics.ranking.rankers import (
+from vouch.metrics.comparison.rankers import (
     RANKERS,
     Task,
     above,
@@ -20,7 +20,7 @@ from vouch.metrics.ranking.rankers import (
     gap,
     minus_entropy,
 )
-from vouch.metrics.ranking.ranking import few_labels, rankings, tasks
+from vouch.metrics.comparison.ranking import few_labels, rankings, tasks
 from vouch.tables.names import SAMPLES, TOKENS
 from vouch.tables.results import LABEL_FREE
 

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 import vouch
+from vouch.metrics.comparison.statistics import agreement, prediction_powered
 from vouch.metrics.intervals import mean_interval, share_interval
-from vouch.metrics.text.agreement import agreement, prediction_powered
 
 ROWS, STUDIES = 1000, 600
 Floats = NDArray[np.float64]

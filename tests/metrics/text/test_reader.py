@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.reader import context, reader
 from vouch.metrics.text.reader.open import declined, value
+from vouch.metrics.text.reader.options import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
 from vouch.metrics.text.reader.reader import read
-from vouch.metrics.text.reader.spans import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
 from vouch.prompts.rewrites import checks
 
 SHAPES = ("a red circle", "a blue circle", "the left one", "both of them")

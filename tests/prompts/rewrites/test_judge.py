@@ -24,7 +24,7 @@ from vouch.judge.prompts import (
     judge_prompt,
 )
 from vouch.metrics.text.judge import key
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load

@@ -22,7 +22,7 @@ from vouch.metrics.intervals import share_interval
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.report.asides import of_judge
+from vouch.report.caveats import of_judge
 from vouch.tables.answered import (
     JUDGED,
     RESPONSES,

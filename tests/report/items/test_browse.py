@@ -14,7 +14,7 @@ from stages.browse import REPORTS, write
 from tests.report.items.packed import all_pages, names, packed
 from tests.report.items.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
 from vouch.images.opening import render
-from vouch.metrics.comparison.differences import variations
+from vouch.metrics.comparison.leaderboard import variations
 from vouch.pipeline.errors import UserError
 from vouch.report.items.answers import Options
 from vouch.report.items.config import Config, config_of

@@ -1,11 +1,8 @@
-"""Probabilities of the letters of each prompt, and what follows from them.
+"""Whether confidence matches accuracy: probabilities, calibration bins and temperature scaling.
 
-Confidences in equal bins, the raw material of the calibration errors.
-
-Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017): one number that makes a model less sure.
-
-softmax(logits / T) with the T that is most likely for the calibration half. In beta = 1/T the negative
-log-likelihood is convex, so T is where its slope, E_p[logit] - logit of the answer, changes sign.
+`Probabilities` is one protocol's view of the answers. `Bins` are the sums behind ECE and MCE. `scale` fits a
+temperature (Guo et al. 2017): softmax(logits / T) with the T that is likeliest for the calibration half. In
+beta = 1/T the negative log-likelihood is convex, so T is where its slope changes sign.
 """
 
 from collections.abc import Sequence
@@ -15,10 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.conformal.scores import Ranked, descending, pieces
 from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import group_sums, resampled
-from vouch.metrics.responses import Array, Bools, Floats, Ints, Responses, count
+from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, count, descending, pieces
 
 
 @dataclass(frozen=True)

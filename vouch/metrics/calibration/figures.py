@@ -1,12 +1,12 @@
-"""Metrics of calibrated confidence: tables by what a formula rests on. To add one, add an entry.
+"""Metrics of confidence: calibration errors, selective prediction, temperature, letter bias.
 
-PER_ROW    from Probabilities [n]: a number a row, the metric is their mean; None where it does not apply
-OF_BINS    from Bins of equal width; OF_MASS from Bins of equally many rows
-OF_ORDER   from Order, the rows in descending order of confidence; NaN: undefined
-OF_LETTERS from Letters
-OF_SCALED  from Scaled, [splits]
+The tables say what a formula rests on. To add a metric, add an entry to one of them:
 
-Figures of confidence: calibration errors, selective prediction, temperature, answer bias.
+PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None where it does not apply
+OF_BINS    Bins of equal width; OF_MASS: Bins of equally many rows
+OF_ORDER   Order, the rows by descending confidence; NaN where undefined
+OF_LETTERS Letters, shares by option letter
+OF_SCALED  Scaled, [splits]
 """
 
 from collections.abc import Callable, Mapping
@@ -30,8 +30,8 @@ from vouch.metrics.calibration.calibration import (
 )
 from vouch.metrics.conformal.figures import Rows
 from vouch.metrics.conformal.sets import Splits
-from vouch.metrics.intervals import Figure, centred, group_sums, resampled, split_figure
-from vouch.metrics.registry import named
+from vouch.metrics.intervals import centred, group_sums, resampled
+from vouch.metrics.metric import Figure, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 

@@ -1,16 +1,95 @@
-"""Which uncertainty estimates tell right answers from wrong ones, all of them on the same answers.
+"""Uncertainty estimates, and how well each tells correct answers from wrong ones.
 
-Every bootstrap with the same seed draws the same groups, so differences of draws are paired.
+`image_information` measures what an image adds to an answer. Park et al. 2026 (VAUQ, arXiv 2602.21054) call
+the fall in predictive entropy that an image causes the Image-Information Score, IS = H(Y | without) - H(Y |
+with), and use H - alpha IS with alpha = 0.5 as uncertainty. They mask the region that the model attends to;
+here the whole image is blank, blurred, exchanged or left out, and Y is an option instead of a token.
+
+`clustered_entropy` counts the meanings of sampled answers. `uncertainty_figures` compares estimates on the
+same answers; every bootstrap with the same seed draws the same groups, so differences of draws are paired.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from vouch.metrics.calibration.calibration import mass_slots
-from vouch.metrics.calibration.figures import BLOCKS, Order, auroc
-from vouch.metrics.intervals import Figure, about, centred, group_sums, resampled
+from vouch.metrics.calibration.figures import BLOCKS, LEAST, Order, auroc
+from vouch.metrics.intervals import about, centred, group_sums, resampled
+from vouch.metrics.metric import Figure
 from vouch.metrics.responses import Floats, Ints
+from vouch.metrics.robustness.metrics import instability
+
+ALPHA = 0.5
+DIGITS = 12
+"""Of entropies of clusters: equal ones must be equal whatever the order in which they were added up."""
+
+
+class ImageInformation(NamedTuple):
+    """Of each answer [n]: gain, the fall of its log-likelihood without the picture, nats; information, IS;
+    uncertainty, H - alpha IS; corrected, its probability after softmax((1 + alpha) log p - alpha log q)."""
+
+    gain: Floats
+    information: Floats
+    uncertainty: Floats
+    corrected: Floats
+
+
+def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> ImageInformation:
+    """log_p, log_q: [n, k] of the options with and without the picture, -inf where there is none.
+
+    The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
+    contrastive decoding does (Leng et al. 2024, arXiv 2311.16922).
+    """
+    logs, blind = (np.where(np.isneginf(each), np.log(LEAST), each) for each in (log_p, log_q))
+    p, q = np.exp(log_p), np.exp(log_q)
+    rows, chosen = np.arange(len(p)), log_p.argmax(axis=1)
+    entropy, without = (-(each * of).sum(axis=1) for each, of in ((p, logs), (q, blind)))
+    contrast = np.where(np.isfinite(log_p), (1 + alpha) * logs - alpha * blind, -np.inf)
+    weights = np.exp(contrast - contrast.max(axis=1, keepdims=True))
+    corrected = weights[rows, chosen] / weights.sum(axis=1)
+    information = without - entropy
+    gain = logs[rows, chosen] - blind[rows, chosen]
+    return ImageInformation(gain, information, entropy - alpha * information, corrected)
+
+
+def clustered_entropy(rows: Ints, answers: np.ndarray, count: int, weights: Floats | None = None) -> Floats:
+    """[count] entropy of the clusters of equal answers [n] of each row [n], nats; NaN with fewer than two.
+
+    weights [n]: of the answers, 1 where none are given.
+    """
+    times = np.bincount(rows, minlength=count)
+    found = np.full(count, np.nan)
+    several = times[rows] > 1
+    if several.any():
+        present, number = np.unique(rows[several], return_inverse=True)
+        own = None if weights is None else weights[several]
+        found[present] = np.round(instability(number, answers[several], own), DIGITS) + 0.0
+    return found
+
+
+def vision_amplified_entropy(
+    clean: tuple[Ints, np.ndarray], noisy: tuple[Ints, np.ndarray], count: int, alpha: float = 1.0
+) -> Floats:
+    """[count] entropy of softmax(p + alpha (p - q)) over the clusters of a row, nats; NaN with fewer than two
+    answers on either side. p, q: their shares among the clean and the noisy answers, each given as rows and
+    answers [n]."""
+    rows = np.concatenate([clean[0], noisy[0]])
+    codes = np.unique(np.concatenate([clean[1], noisy[1]]), return_inverse=True)[1]
+    side = np.repeat([0, 1], [len(clean[0]), len(noisy[0])])
+    pairs, place = np.unique(np.stack([rows, codes]), axis=1, return_inverse=True)
+    times = [np.bincount(rows[side == one], minlength=count) for one in (0, 1)]
+    p, q = (
+        np.bincount(place.ravel()[side == one], minlength=pairs.shape[1])
+        / np.maximum(times[one][pairs[0]], 1)
+        for one in (0, 1)
+    )
+    weights = np.exp(p + alpha * (p - q))
+    share = weights / np.bincount(pairs[0], weights, count)[pairs[0]]
+    found = np.bincount(pairs[0], -share * np.log(share), count)
+    return np.where((times[0] > 1) & (times[1] > 1), np.round(found, DIGITS), np.nan)
+
 
 CONFIDENCE = "confidence"
 """The estimate that others are compared with."""

@@ -1,22 +1,19 @@
-"""Which answers a model may give alone, and which go to a person: thresholds of confidence.
+"""Selective prediction: which answers a model may give without review, and sets of sampled answers.
 
-Answers with a confidence of the threshold or more are given, all others go to a person. Two promises:
+An answer is given if its confidence reaches a threshold; otherwise a person is asked. Two guarantees:
 
-alone       with probability `level`, at most a share `max_risk` of the answers given is wrong (Geifman and
-            El-Yaniv 2017; here by split fixed-sequence testing with exact binomial tails, Angelopoulos et
-            al. 2021, Learn then test)
+alone       with probability `level`, at most a share `max_risk` of the given answers is wrong (Geifman and
+            El-Yaniv 2017; by split fixed-sequence testing with exact binomial tails: Learn then Test,
+            Angelopoulos et al. 2021)
 abstention  at most a share `max_risk` of all questions is answered wrongly, on average over calibrations
-            (conformal risk control, Angelopoulos et al. 2024; as abstention, Abbasi Yadkori et al. 2024)
+            (conformal risk control, Angelopoulos et al. 2024; for abstention: Abbasi Yadkori et al. 2024)
 
-Both rest on one question of each group, drawn at random, so that they are independent: the promise is about
-a question of a new group. In the first an answer that is less than fully right counts as wrong.
+Both draw one question per group at random, so the guarantee is about a question of a new group.
 
-Prediction sets of sampled answers, with the number of samples calibrated as well (TRON, Wang et al. 2024).
-
-First, how many samples it takes: the smallest number with which all but a share `misses` of the questions
-have a right sample. Then, which of their distinct answers belong to the set: those as frequent as all but a
-share `leaves` of the right ones. A set misses the right answer with a probability of about misses + leaves,
-as simulation shows: both thresholds come from the same rows, so nothing proves it.
+`sampled_sets` calibrates sets of sampled answers (TRON, Wang et al. 2024): first the number of samples with
+which all but a share `misses` of the questions have a correct one, then how frequent an answer must be to
+enter the set. A set misses the correct answer with a probability of about misses + leaves. That is measured
+by simulation, not proven, because both thresholds come from the same rows.
 """
 
 from collections.abc import Sequence
@@ -26,7 +23,8 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from vouch.metrics.conformal.sets import Splits, quantile
-from vouch.metrics.intervals import Figure, Interval, mean_interval
+from vouch.metrics.intervals import Interval, mean_interval
+from vouch.metrics.metric import Figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 SURE = 0.9

@@ -1,20 +1,16 @@
-"""Which items calibrate and which test.
+"""Split conformal prediction: splits, thresholds and prediction sets, over many splits at once.
 
-Thresholds of many splits at once, one for each stratum of the rows (Vovk et al. 2005, section 4.5).
+`group_splits` draws splits of whole groups. `thresholds` finds each split's threshold for each stratum (Vovk
+et al. 2005, section 4.5); `weighted_thresholds` finds thresholds that hold under covariate shift (Tibshirani
+et al. 2019). `set_membership` says for every row how large its set is and whether it contains the answer,
+without building the sets of every split: thresholds of different splits lie close together, so most rows have
+the same set in all of them and are counted once. Only rows with a score between the smallest and the largest
+threshold are looked at split by split. 100 splits of a million rows take less than twice the memory of their
+logits and less than four times as long as one split.
 
-marginal  all rows share one threshold
-class     each letter has that of the rows whose answer stands at it: coverage whatever letter is right
-category  each category of the items
-options   each number of options
-
-A stratum with too few calibration rows has an infinite threshold: its sets hold every option.
-
-What becomes of every row's prediction set in many splits, without building the sets of every split.
-
-Thresholds of different splits lie close together, so most rows have the same set in all of them: they
-are settled and counted once. Only the live rows, with a score between the smallest and the largest
-threshold, are looked at split by split. It keeps 100 splits of a million rows under twice the memory of their
-logits, and under four times the time of one split.
+Strata (`score.strata`): marginal, one threshold for all rows; class, one for each letter, so that coverage
+holds whichever letter is correct; category, one for each category of the items; options, one for each number
+of options. A stratum with too few calibration rows has an infinite threshold: its sets contain every option.
 """
 
 import math
@@ -27,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.conformal.scores import Ranked, pieces
-from vouch.metrics.responses import Array, Bools, Floats, Ints, count
+from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, count, pieces
 
 BYTES = 1 << 13
 """Of each split at a time, so that they stay in the processor's cache."""
@@ -376,3 +371,46 @@ def _code(part: Ranked, size: NDArray[np.uint8], covered: Bools) -> NDArray[np.u
         filled[..., rows] = np.where(of_rows, count(tops), size[..., rows])
         covered[..., rows] |= of_rows & (tops & part.answers[rows]).any(axis=1)
     return np.asarray(filled << 2 | covered.view(np.uint8) << 1 | empty.view(np.uint8))
+
+
+STEPS = 50
+RATIO_DIGITS = 6
+"""Digits that are kept of a ratio: the last ones hang on how many threads the linear algebra had."""
+
+
+def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[Array, Array]:
+    """Of the rows of source [n, d] and target [m, d]: how much likelier they are in the target.
+
+    Odds of a logistic regression on standardised columns, times n / m; all its coefficients but the intercept
+    are shrunk by penalty / 2 times their squares. By Newton's method.
+    """
+    rows = np.concatenate([source, target])
+    spread = rows.std(axis=0)
+    rows = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    rows = np.column_stack([rows, np.ones(len(rows))])
+    wanted = np.repeat([0.0, 1.0], [len(source), len(target)])
+    shrink = np.append(np.full(source.shape[1], penalty), 0.0)
+    found = np.append(np.zeros(source.shape[1]), np.log(len(target) / len(source)))
+    for _ in range(STEPS):
+        p = 1 / (1 + np.exp(-rows @ found))
+        curvature = (rows * (p * (1 - p))[:, None]).T @ rows + np.diag(shrink) + 1e-9 * np.eye(len(shrink))
+        step = np.linalg.solve(curvature, rows.T @ (wanted - p) - shrink * found)
+        found = found + step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-10:
+            break
+    odds = np.exp(np.clip(rows @ found, -30, 30)) * len(source) / len(target)
+    odds = np.array([float(f"{each:.{RATIO_DIGITS - 1}e}") for each in odds])
+    return odds[: len(source)], odds[len(source) :]
+
+
+def weighted_thresholds(scores: Array, weights: Array, new: Array, alpha: float) -> Array:
+    """[m] the threshold of each question of a weight new [m]; scores, weights [n] of those that calibrate.
+
+    The smallest score that leaves at most a share alpha of all weight, that of the new question included, on
+    larger ones; inf where its own is more than that. With equal weights the usual threshold.
+    """
+    order = np.argsort(scores, kind="stable")
+    reached = np.cumsum(weights[order])
+    total = reached[-1] if len(reached) else 0.0
+    place = np.searchsorted(reached, (1 - alpha) * (total + new) * (1 - 1e-12))
+    return np.append(scores[order], np.inf)[np.minimum(place, len(scores))]

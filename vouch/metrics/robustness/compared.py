@@ -1,19 +1,18 @@
-"""Whether models read words in a picture instead of looking at it (typographic attack, Goh et al. 2021).
+"""Everything that compares prompts of the same question, for one model and dataset.
 
-What becomes of answers without the picture: the same prompts with it and without it.
+`Compared` collects the answers to one variation after another and yields the figures in the end. In this
+file: typographic attacks (Goh et al. 2021), answers with and without the image, and the uncertainty estimates
+of the answers to the original prompts (larger is surer):
 
-Uncertainty estimates of the answers to the original prompts, for uncertainty_figures: larger is surer.
+variations        entropy of the answers to reworded, blurred, brightened and reordered prompts, negated
+                  (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
+semantic_entropy  entropy of the answers in sampled texts, negated (Farquhar et al. 2024, the discrete form)
+p_true            the probability that the model gives to its answer being true (Kadavath et al. 2022)
+vase              semantic entropy contrasted with samples for a blurred image (Liao et al. 2025, arXiv
+                  2503.20504)
 
-variations        answers to reworded, blurred, brightened and reordered prompts agree: minus the entropy of
-                  their clusters (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
-semantic_entropy  sampled texts agree, likewise (Farquhar et al. 2024, the discrete form)
-p_true            the model, asked whether its answer is true, says so (Kadavath et al. 2022)
-vase              the same, with what a blurred picture gives taken off (Liao et al. 2025, arXiv 2503.20504)
-
-Clusters are the options that were read, or equal texts after normalisation; a text that cannot be read is one
-of its own.
-
-What compares prompts of the same questions, as rows of the metrics table: one model, one dataset.
+Answers are clustered by the option that was read or by equal text after normalisation; a text that cannot be
+read is a cluster of its own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,35 +30,35 @@ from vouch.metrics.calibration.calibration import (
     resampled_bins,
     tally,
 )
-from vouch.metrics.calibration.certainty import (
+from vouch.metrics.calibration.figures import ece
+from vouch.metrics.calibration.uncertainty import (
+    CONFIDENCE,
     ImageInformation,
     clustered_entropy,
     image_information,
+    uncertainty_figures,
     vision_amplified_entropy,
 )
-from vouch.metrics.calibration.figures import ece
-from vouch.metrics.calibration.letter_bias import debiased, without_prior
-from vouch.metrics.calibration.uncertainty import CONFIDENCE, uncertainty_figures
+from vouch.metrics.comparison.label_free import PER_TEXT
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.conformal.authors import certainty
-from vouch.metrics.conformal.shift import shift_figures
-from vouch.metrics.intervals import CLEAN, Figure, about, centred, mean_figure, signed_interval
+from vouch.metrics.conformal.figures import shift_figures
+from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
-from vouch.metrics.ranking.label_free import PER_TEXT
+from vouch.metrics.metric import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Array, Floats, Ints
-from vouch.metrics.robustness.perturbation import original_figures
-from vouch.metrics.robustness.predictions import Predictions, PromptIndex
+from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
 from vouch.metrics.robustness.repeated_prompts import (
     FirstSamples,
+    debiased,
     first_figures,
     first_samples,
     gap_figures,
     number_figures,
     preference_figures,
-    read_samples,
-    sampled_agreement,
+    without_prior,
 )
 from vouch.metrics.tables import ALL, PROTOCOLS
+from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
 from vouch.tables.asked import (
     KEPT,

@@ -1,11 +1,11 @@
-"""Metrics of several prompts of a question: tables by what a formula rests on. To add one, add an entry.
+"""Formulas over several prompts of a question, in tables by what they rest on. To add one, add an entry.
 
-OF_MEANS     from Means of v variations, [..., v]
-OF_TESTS     from mean accuracies [..., c] by number of the test of a question (Li et al. 2023)
-OF_TURNS     from those by turn of a conversation (the same)
+OF_MEANS     Means of v variations, [..., v]
+OF_TESTS     mean accuracies [..., c] by number of the test of a question (Li et al. 2023)
+OF_TURNS     mean accuracies by turn of a conversation (Li et al. 2023)
 
-calibrated and reliability hold scores against those of a random guesser (Schmalfuss et al. 2025), so that
-datasets can be compared.
+`calibrated` and `reliability` set scores against a random guesser (Schmalfuss et al. 2025), so that datasets
+can be compared.
 """
 
 from collections.abc import Callable

@@ -1,18 +1,266 @@
-"""Accuracy, certainty, consistency and reliability of every variation (Schmalfuss et al. 2025, PARC).
+"""PARC (Schmalfuss et al. 2025): accuracy, certainty, consistency and reliability under every variation.
 
-faithful: all rows, no interval. clean: rows without defects, ties shared; 95 % percentile intervals of
-a bootstrap over groups, which moves the questions of all variations together.
+`certainty` turns the size of prediction sets into 1 - (|C| - 1) / (|P| - 1), with C the row's LAC set and P
+its classes: 1 for a set of one class, 0 for a set of all. Only the prompt's native options count; where a
+variation flips the answer, all options that are then correct form one class with the sum of their
+probabilities. `PromptIndex` and `Predictions` bring answers into a form in which prompts of a question can be
+compared. `original_figures` computes the metrics. faithful: all rows, no interval. clean: rows without
+defects, ties shared, percentile intervals of a bootstrap over groups that moves the questions of all
+variations together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from vouch.metrics.intervals import CLEAN, Figure, percentiles, resampled
-from vouch.metrics.responses import Array
+from vouch.metrics.calibration.calibration import authors_probabilities
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.scores import with_penalties
+from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
+from vouch.metrics.intervals import percentiles, resampled
+from vouch.metrics.join import cells, has_any, lengths
+from vouch.metrics.metric import CLEAN, Figure
+from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
+from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
 from vouch.metrics.robustness.metrics import OF_MEANS, Means
-from vouch.metrics.robustness.predictions import Predictions
-from vouch.tables.asked import KEPT, ORIGINAL
+from vouch.tables.asked import DROPPED, KEPT, ORIGINAL, TEXT, painted_option
+from vouch.tables.results import UNREAD, floats
+
+
+def classes(responses: Responses, effect: str) -> Responses:
+    """The same rows with a letter for each class; the merged one comes last and stands for no option.
+
+    Its logit is the log of the sum of the exponentials. effect: of the variation, as in PROMPTS.
+    """
+    shown = np.arange(responses.logits.shape[1]) < responses.options[:, None]
+    native = shown & (responses.roles >= 0)
+    right = responses.answers & native
+    if effect == KEPT:
+        return _packed(responses, responses.logits, right, native)
+    merged = np.logaddexp.reduce(np.where(right, responses.logits.astype(np.float64), -np.inf), axis=1)
+    logits = np.column_stack([responses.logits, merged])
+    some = right.any(axis=1)
+    answers = np.column_stack([np.zeros_like(right), some])
+    return _packed(responses, logits, answers, np.column_stack([native & ~right, some]))
+
+
+def _packed(responses: Responses, logits: NDArray[np.floating], answers: Bools, kept: Bools) -> Responses:
+    """The kept columns of every row [n, c], moved to the left."""
+    order = np.argsort(~kept, axis=1, kind="stable")
+    count = kept.sum(axis=1)
+    moved = np.take_along_axis(np.where(kept, logits, -np.inf), order, axis=1)
+    return replace(
+        responses,
+        logits=np.asfortranarray(moved, dtype=logits.dtype),
+        answers=np.asfortranarray(np.take_along_axis(answers, order, axis=1)),
+        roles=np.zeros(kept.shape, dtype=np.int32),
+        letters=count,
+        options=count,
+    )
+
+
+def certainty(responses: Responses, effect: str, protocol: str, config: Config) -> Array:
+    """[n] certainty of each row in a protocol; NaN for a row with one class or that never tests.
+
+    faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
+    tests, groups whole, without the defective rows. An empty set holds the most probable class.
+    """
+    found = classes(responses, effect)
+    usable = (found.options > 1) & np.isfinite(found.logits).any(axis=1)
+    if protocol == "clean":
+        usable &= ~responses.defective
+    values = np.full(len(responses), np.nan)
+    if usable.any():
+        rows = found.take(usable)
+        sizes = (_clean if protocol == "clean" else _faithful)(rows, config)
+        values[usable] = 1 - (sizes - 1) / (rows.options - 1)
+    return values
+
+
+def _faithful(rows: Responses, config: Config) -> Array:
+    """[n] set sizes, NaN for the rows that calibrate."""
+    test, calibration = authors_split(len(rows), config.calibration, config.seed)
+    probabilities = authors_probabilities(rows)
+    threshold = authors_threshold(AUTHORS["lac"].answers(probabilities)[calibration], config.main_alpha)
+    sizes = np.full(len(rows), np.nan)
+    sizes[test] = AUTHORS["lac"].sets(probabilities, threshold).size[test]
+    return sizes
+
+
+def _clean(rows: Responses, config: Config) -> Array:
+    """[n] mean set sizes, NaN for a row that calibrates in every split."""
+    ranked, scores = rank(rows), {"lac": with_penalties("lac", config.settings.penalties)}
+    splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
+    all_alike = np.zeros(len(rows), dtype=np.int64)
+    answers = answer_scores(ranked, scores)["lac"]
+    limits = {"lac": thresholds(answers, all_alike, 1, splits, config.main_alpha)}
+    sizes, _ = set_membership(ranked, scores, limits, all_alike)["lac"].row_means(splits)
+    return np.where(splits.tests > 0, sizes, np.nan)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Answers of one model to one variation in one output, n rows in the order of the items.
+
+    variation, family, effect: as in PROMPTS. output: as in OUTCOMES
+    prompts   [n] row of the prompt in its table; items [n] of the item; groups [n] number of its group
+    tests     [n] number of the prompt among those of its item, from 1; 0 where there is but one
+    turns     [n] turn of the conversation, from 1
+    answers   [n] what was said; equal values are the same answer. What could not be read is its own words
+    read      [n] whether an option or an open answer could be read
+    place     [n] of the only option that was named, as shown; -1 where there is none
+    correct   [n] 0 ... 1, NaN where unknown
+    random_accuracy, random_consistency  [n] what a guess among the native options gives; NaN without options
+    single    [n] whether there is but one native option
+    defective [n] whether cleaning found a defect
+    """
+
+    variation: str
+    family: str
+    effect: str
+    output: str
+    prompts: Ints
+    items: Ints
+    groups: Ints
+    tests: Ints
+    turns: Ints
+    answers: np.ndarray
+    read: Bools
+    place: Ints
+    correct: Array
+    clean_correct: Array
+    random_accuracy: Array
+    random_consistency: Array
+    single: Bools
+    defective: Bools
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, rows: Bools | Ints) -> "Predictions":
+        """Some rows, by mask or by index."""
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
+        arrays: dict[str, Any] = {k: v[rows] for k, v in values if isinstance(v, np.ndarray)}
+        return replace(self, **arrays)
+
+    def counted(self, protocol: str) -> "Predictions":
+        """The rows that a protocol counts: all, or those without defects, ties shared."""
+        return replace(self, correct=self.clean_correct).take(~self.defective) if protocol == CLEAN else self
+
+
+class PromptIndex:
+    """Prompts and items of a dataset, looked up by the rows of its outcomes."""
+
+    def __init__(self, prompts: pa.Table, items: pa.Table) -> None:
+        """prompts, items: tables with the columns that the stage reads."""
+        self._prompts, self._items = prompts, items
+        rows, _, order = cells(prompts["order"])
+        self._native = np.bincount(rows, order >= 0, len(self)).astype(np.int64)
+        rows, _, place = cells(prompts["answers"])  # of these, the native ones: added options stand last
+        self._right = np.bincount(rows, place < self._native[rows], len(self)).astype(np.int64)
+        columns = (prompts[name].to_pylist() for name in ("id", "item", "variation"))
+        self._tests = np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
+        self._groups = np.unique(items["group"].to_pylist(), return_inverse=True)[1]
+        self._defective = has_any(items["flags"], DROPPED)
+        found = pc.index_in(prompts["item"], items["id"].combine_chunks())
+        self._item_rows = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._prompts.num_rows)
+
+    def right_shares(self, prompts: Ints) -> Array:
+        """[n, k] how much of what is right stands at each place of some prompts; rows sum to 1."""
+        rows, _, place = cells(self._prompts["answers"].take(pa.array(prompts)))
+        shares = np.zeros((len(prompts), int(place.max(initial=0)) + 1))
+        shares[rows, place] = 1
+        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
+
+    def prompt_rows(self, names: Sequence[str]) -> Ints:
+        """[n] rows of prompts by their ids."""
+        found = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    def painted(self, items: Ints) -> Ints:
+        """[n] the option that a typographic attack paints into pictures of some items; -1 for none."""
+        options = np.zeros(self._items.num_rows, dtype=np.int64)
+        options[self._item_rows] = self._native
+        rows = self._items.select(["id", "answers"]).take(pa.array(items)).to_pylist()
+        found = (
+            painted_option(row["id"], count, row["answers"] or ())
+            for row, count in zip(rows, options[items].tolist(), strict=True)
+        )
+        return np.array([-1 if place is None else place for place in found], dtype=np.int64)
+
+    def chosen(self, prompts: Ints, places: Ints) -> Ints:
+        """[n] what stands at a place of some prompts, as `order` of PROMPTS has it; -3 for the place -1."""
+        rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
+        found = np.full(len(prompts), -3)
+        here = column == places[rows]
+        found[rows[here]] = order[here]
+        return found
+
+    def numbered(self, names: Sequence[str]) -> bool:
+        """Whether any of the prompts is one of several of its item."""
+        return bool(self._tests[self.prompt_rows(names)].any())
+
+    def predictions(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Predictions | None:
+        """Rows of OUTCOMES of one variation and output; None without any.
+
+        words: the texts as they were generated [n], of the output `text`.
+        """
+        if not outcomes.num_rows:
+            return None
+        prompts = self.prompt_rows(outcomes["prompt"].to_pylist())
+        items = self._item_rows[prompts]
+        output, first = outcomes["output"][0].as_py(), int(prompts[0])
+        effect = self._prompts["effect"][first].as_py() or KEPT
+        native = np.where(self._native[prompts] > 0, self._native[prompts], np.nan)
+        same = 1 / native
+        answers, read = _answers(outcomes, words if output == TEXT else None)
+        return Predictions(
+            self._prompts["variation"][first].as_py(),
+            self._prompts["family"][first].as_py() or "",
+            effect,
+            output,
+            prompts,
+            items,
+            self._groups[items],
+            self._tests[prompts],
+            1 + lengths(self._items["turns"])[items],
+            answers,
+            read,
+            pc.fill_null(outcomes["predicted"], -1).to_numpy().astype(np.int64),
+            floats(outcomes["correct"]),
+            floats(outcomes["clean_correct"]),
+            self._right[prompts] / native,
+            same if effect == KEPT else 1 - same,
+            native == 1,
+            self._defective[items],
+        )
+
+
+def _number(prompt: str, item: str, variation: str) -> int:
+    """The number at the end of a prompt's id, 0 where there is none."""
+    end = prompt.removeprefix(f"{item}/{variation}").removeprefix("/")
+    return int(end) if end.isdecimal() else 0
+
+
+def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarray, Bools]:
+    """answers, read of Predictions. A letter is the option it stands for, a text the options it names."""
+    if words is None:
+        return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
+    parsers = outcomes["parser"].to_pylist()
+    read = np.array([parser not in UNREAD for parser in parsers], dtype=bool)
+    said = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
+    return np.array(
+        [f"={answer}" if known else f"?{text}" for known, answer, text in said], dtype=object
+    ), read
+
 
 FIELDS = tuple(Means.__annotations__)
 SKIPPED = "certainty_rows_skipped"

@@ -1,17 +1,25 @@
-"""How outputs differ, and where generated answers point (Li et al. 2023, ReForm-Eval).
+"""A question asked several times: in other orders, as numbered tests, as turns, sampled.
 
-faithful: all rows, no interval. clean: those without defects, ties shared, intervals over groups.
+`debiased` and `without_prior` give the accuracy without letter bias (Zheng et al. 2024), in two ways:
 
-Metrics of numbered prompts: the tests of a question and the turns of a conversation (Li et al. 2023).
+`debiased` averages an option's probability over the positions it was shown at. A question asked with its
+options in every rotation (`circular`) shows every option at every position once, so whatever the model gives
+a letter falls on all options alike; two orders (`original` and `option_order`) do so roughly.
 
-faithful: all rows, no interval. clean: rows without defects; 95 % intervals over groups, of single accuracies
-and instability by the sandwich formula, of what several accuracies make by the bootstrap.
+`without_prior` divides the model's prior over letters out (PriDe). On the calibration half it estimates
 
-What several texts sampled for a prompt say: how they differ, and the first of each numbered prompt.
+    prior(d) = mean over groups of softmax_d( mean over the group's prompts of log p(d | prompt) )
 
-Li et al. 2023 (ReForm-Eval) grade one text for every test of a question, drawn at temperature 0.2 from models
-that sample. Figures of greedy texts have an empty score, those of several samples of the same prompt
-`tTEMPERATURE`, those of first samples `first_tTEMPERATURE`.
+and on the test half every native option gets p(d | prompt) / (k prior(d)), with k native options; options
+added by a template keep their probability. In `circular`, or where a group holds all circular copies of a
+question, the inner mean cancels what the options say. Elsewhere the estimate assumes that correct answers and
+options are spread evenly over the letters. Each number of options has a prior of its own.
+
+`gap_figures` compares outputs. `number_figures` covers the tests of a question and the turns of a
+conversation, `first_figures` the first text sampled for each test (temperature 0.2 in ReForm-Eval),
+`preference_figures` the positions that generated answers prefer (all: Li et al. 2023). The faithful protocol
+takes all rows and gives no intervals; the clean one drops defective rows and gives 95 % intervals over
+groups.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,26 +28,136 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, log_softmax
 from vouch.metrics.calibration.figures import OF_LETTERS, Letters
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.intervals import (
-    CLEAN,
-    Figure,
-    centred,
-    group_sums,
-    mean_figure,
-    mean_interval,
-    percentiles,
-    resampled,
-)
-from vouch.metrics.registry import named
-from vouch.metrics.responses import Array, Ints
+from vouch.metrics.conformal.sets import Splits, group_splits
+from vouch.metrics.intervals import centred, group_sums, mean_interval, percentiles, resampled
+from vouch.metrics.join import Block
+from vouch.metrics.metric import CLEAN, Figure, mean_figure, named, split_figure
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
-from vouch.metrics.robustness.predictions import Predictions, PromptIndex
-from vouch.metrics.text.grading import SAID, grade_texts
-from vouch.metrics.text.texts import Numbers, Question, TextBlock
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
-from vouch.tables.results import OUTCOMES, UNREAD
+from vouch.metrics.robustness.perturbation import Predictions, PromptIndex
+from vouch.metrics.text.scoring import SAID, grade_texts
+from vouch.metrics.text.texts import Numbers, TextBlock
+from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
+from vouch.tables.names import NONE_OF_ABOVE
+from vouch.tables.results import OUTCOMES
+
+PAIR = (ORIGINAL, "option_order")
+FLOOR = 1e-12
+"""Probability of letters that a server left out."""
+
+
+def debiased(blocks: Mapping[str, Block]) -> tuple[str, Figure] | None:
+    """The figure and the variation that it belongs to; None where the questions were asked in one order.
+
+    blocks: by variation. Only questions without defects that were answered in every order count.
+    """
+    if CIRCULAR in blocks:
+        return _averaged([blocks[CIRCULAR]], CIRCULAR)
+    if all(name in blocks for name in PAIR):
+        return _averaged([blocks[name] for name in PAIR], PAIR[0])
+    return None
+
+
+def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | None:
+    names = sorted({name for block in blocks for name in block.items})
+    group_of = {name: g for block in blocks for name, g in zip(block.items, block.groups, strict=True)}
+    width = max(int(block.responses.roles.max(initial=0)) for block in blocks) + 1 - NONE_OF_ABOVE
+    mass, right = np.zeros((2, len(names), width)), np.zeros((len(names), width), dtype=bool)
+    asked, own = np.zeros(len(names), dtype=int), np.zeros(len(names), dtype=int)
+    for block in blocks:
+        kept = ~block.responses.defective
+        probabilities = clean_probabilities(block.responses.take(kept))
+        item = np.searchsorted(names, np.asarray(block.items)[kept])
+        row, letter = np.nonzero(probabilities.present)
+        role = probabilities.roles[row, letter] - NONE_OF_ABOVE
+        logs = log_softmax(probabilities.logits)
+        # Sums of p as whole numbers and what they lack or exceed, so that 1 - 1e-20 is no 1.
+        likely = (logs > np.log(0.5))[row, letter]
+        rest = np.exp(-probabilities.sureness)[row]
+        np.add.at(mass[0], (item[row], role), likely)
+        np.add.at(mass[1], (item[row], role), np.where(likely, -rest, probabilities.p[row, letter]))
+        right[item[row], role] |= probabilities.answers[row, letter]
+        asked += np.bincount(item, minlength=len(names))
+        np.maximum.at(own, item, (probabilities.present & (probabilities.roles >= 0)).sum(axis=1))
+    whole = asked == (own if variation == CIRCULAR else len(blocks))
+    whole &= asked > 0
+    if not whole.any():
+        return None
+    tops = _largest(*mass[:, whole])
+    correct = (tops & right[whole]).sum(axis=1) / tops.sum(axis=1)
+    groups = np.asarray([group_of[name] for name in names])[whole]
+    numbers = np.unique(groups, return_inverse=True)[1]
+    return variation, mean_figure("accuracy_debiased", correct, numbers, CLEAN)
+
+
+def _largest(numbers: Floats, rests: Floats) -> Bools:
+    """[n, k] the largest of the sums of a whole number and a rest; of nearly equal ones the rests decide."""
+    total = numbers + rests
+    close = total > total.max(axis=1, keepdims=True) - 1e-12
+    most = np.where(close, numbers, -np.inf).max(axis=1, keepdims=True)
+    close &= numbers == most
+    return np.asarray(close & (rests == np.where(close, rests, -np.inf).max(axis=1, keepdims=True)))
+
+
+def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Figure] | None:
+    """The figure and the variation that it belongs to: `circular`, else `original`; None without either.
+
+    blocks: by variation, of letters. Only questions without defects count. The mean over the splits with the
+    2.5 and 97.5 percentiles; every split estimates on one half and is right or wrong on the other.
+    """
+    variation = CIRCULAR if CIRCULAR in blocks else ORIGINAL
+    block = blocks.get(variation)
+    if block is None or block.output != LETTERS or block.responses.defective.all():
+        return None
+    rows = block.responses.take(~block.responses.defective)
+    probabilities = clean_probabilities(rows)
+    splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
+    if splits.sizes.max() == splits.rows:
+        return None
+    right = np.zeros(len(splits))
+    native = probabilities.present & (probabilities.roles >= 0)
+    patterns, number = np.unique(native, axis=0, return_inverse=True)
+    for place, letters in enumerate(patterns):
+        chosen = np.flatnonzero(number.ravel() == place)
+        right += _right(probabilities, chosen, letters, rows.groups, splits)
+    accuracy = right / (splits.rows - splits.sizes)
+    return variation, split_figure("accuracy_debiased_prior", accuracy, len(rows))
+
+
+def _right(probabilities: Probabilities, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
+    """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are right
+    among those that test."""
+    logs = log_softmax(probabilities.logits[chosen])
+    logs[np.isneginf(logs)] = np.log(FLOOR)
+    logs[~probabilities.present[chosen]] = -np.inf
+    first, group = np.unique(groups[chosen], return_index=True, return_inverse=True)[1:]
+    priors = _priors(logs[:, native], group)
+    calibrating = splits.calibrating(chosen)
+    estimates = calibrating[:, first].astype(np.float64)
+    known = estimates.sum(axis=1, keepdims=True)
+    even = 1 / max(1, int(native.sum()))
+    mean = np.where(known > 0, estimates @ priors / np.maximum(known, 1), even)
+    right = np.empty(len(mean))
+    for split, prior in enumerate(mean):
+        test = ~calibrating[split]
+        moved = logs[test]
+        moved[:, native] -= np.log(native.sum() * prior)
+        tops = moved == moved.max(axis=1, keepdims=True)
+        right[split] = ((tops & probabilities.answers[chosen[test]]).sum(axis=1) / tops.sum(axis=1)).sum()
+    return right
+
+
+def _priors(logs: Floats, group: Ints) -> Floats:
+    """[groups, letters] softmax of each group's mean logs [n, letters]."""
+    sums = np.zeros((int(group.max()) + 1, logs.shape[1]))
+    np.add.at(sums, group, logs)
+    sums /= np.bincount(group)[:, None]
+    weights = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
 
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
@@ -171,43 +289,6 @@ def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | Non
     if known is None or not len(known) or known.min() == known.max():
         return None, None
     return percentiles(known) if resting else centred(value, known)
-
-
-def sampled_agreement(
-    questions: Sequence[Question],
-    texts: Sequence[str],
-    samples: Sequence[Sequence[str]],
-    config: Config,
-    names: Sequence[str],
-) -> Numbers:
-    """[n] share of the samples that give the answer of the greedy text; NaN without samples, or where that
-    text was not read.
-
-    Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `grade_texts`.
-    """
-    _, greedy, _ = read_samples(questions, [[text] for text in texts], config, names)
-    rows, answers, _ = read_samples(questions, samples, config, names)
-    same = answers == greedy[rows]
-    counts = np.bincount(rows, minlength=len(samples))
-    agreed = np.bincount(rows, same, minlength=len(samples))
-    read = np.array([answer.startswith("=") for answer in greedy])
-    return np.where((counts > 0) & read, agreed / np.maximum(counts, 1), np.nan)
-
-
-def read_samples(
-    questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
-) -> tuple[Ints, np.ndarray, Numbers]:
-    """Of every sample its row, its answer, `=` before one that was read and `?` before another text, and its
-    grade."""
-    rows = [row for row, texts in enumerate(samples) for _ in texts]
-    texts = [text for said in samples for text in said]
-    graded = grade_texts([questions[row] for row in rows], texts, config, names)[0] if texts else []
-    answers = [
-        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
-        for one, text in zip(graded, texts, strict=True)
-    ]
-    grades = np.array([one.grade for one in graded])
-    return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
 
 
 @dataclass(frozen=True)

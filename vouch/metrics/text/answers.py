@@ -1,25 +1,17 @@
-"""How well a text matches one reference: 0 ... 1.
+"""Metrics of answers to open questions, `ANSWERS`. To add one, add an entry.
 
-Answers to open questions read out of longer texts, as the references ask: a number, a list, or words.
+`score.answers` says which a dataset has. A formula takes n generated texts and the references of each, at
+least one, and returns [n] scores. References are alternatives, except for two metrics:
 
-cider_d: CIDEr-D of captions against all their references (Vedantam, Zitnick and Parikh 2015).
+cider_d (Vedantam, Zitnick and Parikh 2015) is the cosine of clipped TF-IDF vectors of 1- to 4-grams, times a
+Gaussian of the difference in length (sigma 6), averaged over references and sizes, times 10. A gram's rarity
+is counted over the references of all rows that are scored together; a row is NaN if its references hold only
+grams that those of all rows hold, as with a single image. Length is the number of word pairs, as in
+pycocoevalcap.
 
-Cosine of clipped TF-IDF vectors of 1- to 4-grams, times a Gaussian of the difference in length (sigma 6),
-mean over the references and the sizes, times 10: between 0 and 10. A gram's rarity is counted over the
-references of all the rows that are scored together; NaN for a row whose references hold only grams that
-those of all rows hold, as of one picture. Words: lower case, without punctuation. Length: the number of pairs
-of words, as in the code of pycocoevalcap.
-
-vqa_score: min(1, matches / 3), each reference left out once, and the mean of that (Antol et al. 2015).
-
-Made for ten references, one from each of ten people; equal ones stand for several people. A single reference
-has nobody left when it is left out: then it is matched or not. Texts are normalised as VQA's evaluation does:
-lower case, number words as digits, no articles, its rules of punctuation, apostrophes restored.
-
-Metrics of answers to open questions, ANSWERS; `score.answers` says which a dataset has.
-
-To add one, add an entry. A formula takes n generated texts and the references of each, at least one, and
-returns [n] scores. Several references are alternatives, but for cider_d and vqa_score.
+vqa_score (Antol et al. 2015) is min(1, matches / 3) with each reference left out once, averaged. It is made
+for ten references by ten people; a single reference is either matched or not. Texts are normalised as VQA's
+evaluation does: lower case, number words as digits, no articles, its punctuation rules, apostrophes restored.
 """
 
 import math
@@ -31,10 +23,10 @@ from unicodedata import normalize
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from vouch.metrics.text.numbers import Quantity, canonical, number, quantity, tight, trimmed, undressed, wide
+from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
-from vouch.metrics.text.reader.spans import ANSWER
-from vouch.metrics.text.wording import plain
+from vouch.metrics.text.reader.options import ANSWER
+from vouch.metrics.text.wording import canonical, plain, tight, trimmed, undressed, wide
 from vouch.tables.thoughts import apart
 
 References = Sequence[Sequence[str]]

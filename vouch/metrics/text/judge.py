@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vouch.metrics.intervals import CLEAN, Figure, Interval, mean_figure
+from vouch.metrics.comparison.statistics import agreement, prediction_powered
+from vouch.metrics.intervals import Interval
+from vouch.metrics.metric import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Bools, Floats, Ints
-from vouch.metrics.text.agreement import agreement, prediction_powered
 from vouch.metrics.text.parsers import read
+from vouch.metrics.text.reader.options import NONE, OPTION, SEVERAL, Choices, Reading
 from vouch.metrics.text.reader.reader import shortened
-from vouch.metrics.text.reader.spans import NONE, OPTION, SEVERAL, Choices, Reading
 from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.unranked import OPTIONS, SENSITIVITY, SPECIFICITY
 from vouch.pipeline.files import canonical_json

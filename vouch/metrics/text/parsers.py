@@ -1,19 +1,17 @@
-"""Rules that published benchmarks read their answers by.
+"""Rules that read an option out of a generated text, `PARSERS`; `score.parsers` says which are tried, in
+order.
 
-Rules that read an option out of a generated text, PARSERS; `score.parsers` says which, in order.
-
-To add one, add an entry: parse(text, choices) -> Reading. Where its verdict is NONE, the next one is tried. A
-rule never raises and takes time linear in the text. `reader` weighs all that a text says
-(vouch/metrics/text/reader/reader); the others are those of published benchmarks, and give no reason.
+To add one, add an entry: parse(text, choices) -> Reading. Where its verdict is NONE, the next parser is
+tried. A rule never raises and takes time linear in the text. `reader` (vouch/metrics/text/reader) weighs
+everything that a text says; the others are rules of published benchmarks and give no reason.
 """
 
 import re
 from collections.abc import Callable, Sequence
 
-from vouch.metrics.text.numbers import wide
+from vouch.metrics.text.reader.options import NONE, OPTION, Choices, Reading, opening
 from vouch.metrics.text.reader.reader import read as weighed
-from vouch.metrics.text.reader.spans import NONE, OPTION, Choices, Reading, opening
-from vouch.metrics.text.wording import as_written
+from vouch.metrics.text.wording import as_written, wide
 
 _MARK = re.compile(r"\(([1-9A-Za-z])\)")
 _CUE = "Answer:"

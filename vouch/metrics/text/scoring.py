@@ -1,43 +1,192 @@
-"""Sets of sampled answers as figures.
+"""Generated texts graded and scored: rows of the metrics and outcomes tables, in both protocols.
 
-Generated texts as rows of the metrics and outcomes tables, in both protocols.
-
-faithful: plain means over all rows, as the authors take them (Li et al. 2023, Tu et al. 2024).
-clean: without defective rows, with 95 % intervals that treat a group as one observation.
+`grade_texts` reads every text with the parsers and answer metrics. `read_samples` does the same for sampled
+texts; `split_p_true` takes out the prompts that ask a model about its own answer: P(true) is p(True) /
+(p(True) + p(False)) by the logits of their letters, averaged over the orders shown (Kadavath et al. 2022).
+`score_texts` makes the figures. faithful: plain means over all rows, as Li et al. 2023 and Tu et al. 2024
+take them. clean: no defective rows, 95 % intervals with groups as observations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from vouch.metrics.calibration.calibration import equal_slots, resampled_bins, tally
-from vouch.metrics.calibration.certainty import clustered_entropy
+from vouch.metrics.calibration.calibration import equal_slots, resampled_bins, softmax, tally
 from vouch.metrics.calibration.figures import OF_BINS, Order, auroc
+from vouch.metrics.calibration.uncertainty import clustered_entropy
+from vouch.metrics.comparison.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.intervals import (
-    CLEAN,
-    Column,
-    Figure,
-    Interval,
-    centred,
-    group_sums,
-    mean_figure,
-    resampled,
-    split_figure,
-)
-from vouch.metrics.ranking.label_free import PER_SAMPLE, PER_TEXT
+from vouch.metrics.intervals import Interval, centred, group_sums, resampled
+from vouch.metrics.metric import CLEAN, Column, Figure, is_share, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Ints
-from vouch.metrics.robustness.repeated_prompts import read_samples, sampled_agreement
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
-from vouch.metrics.text.grading import SAID, Graded, grade_texts
-from vouch.metrics.text.judge import Verdicts, judged_rows
-from vouch.metrics.text.parsers import first_mark
+from vouch.metrics.text.answers import ANSWERS, numeric
+from vouch.metrics.text.judge import Places, Verdicts, decided, judged_rows
+from vouch.metrics.text.parsers import READER, first_mark
+from vouch.metrics.text.reader.open import declined, value
+from vouch.metrics.text.reader.options import DECLINED, NONE, Reading
+from vouch.metrics.text.reader.options import SEVERAL as CONTRADICTORY
 from vouch.metrics.text.texts import VERBALISED, Numbers, Question, TextBlock
+from vouch.metrics.text.wording import LONGEST, plain, short
 from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
-from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
+from vouch.tables.asked import OWN
+from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED, UNREAD
+from vouch.tables.thoughts import apart
+
+TRUE = 0
+"""Place of True among the options of variation p_true, as `order` of the prompts table counts."""
+
+
+def split_p_true(letters: pa.Table, prompts: pa.Table) -> tuple[pa.Table, pa.Table, dict[str, float]]:
+    """Letters and prompts without those that ask about the model's own answers, and P(true) by item.
+
+    An item has one where each of its prompts has an answer.
+    """
+    own = prompts.filter(pc.equal(prompts["effect"], OWN))
+    if not own.num_rows:
+        return letters, prompts, {}
+    said = pc.is_in(letters["prompt"], own["id"].combine_chunks())
+    answers = {row["prompt"]: row["logits"] for row in letters.filter(said).to_pylist()}
+    others = prompts.filter(pc.not_equal(prompts["effect"], OWN))
+    return letters.filter(pc.invert(said)), others, _by_item(own, answers)
+
+
+def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for row in own.select(["id", "item", "order"]).to_pylist():
+        share, logits = np.nan, (answers.get(row["id"]) or ())[:2]
+        if max(logits, default=-np.inf) > -np.inf:
+            share = float(softmax(np.array([logits]))[0, row["order"].index(TRUE)])
+        found.setdefault(row["item"], []).append(share)
+    means = {item: float(np.mean(shares)) for item, shares in found.items()}
+    return {item: mean for item, mean in means.items() if not np.isnan(mean)}
+
+
+SAID = ("parser", "reason", "answer", "predicted", "chosen")
+"""Fields of Graded that the outcomes keep as they are."""
+FEW_WORDS = 3
+_LONGEST_REASON = 120
+_UNDECIDED = {DECLINED: REFUSAL, CONTRADICTORY: SEVERAL, NONE: UNPARSED}
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What one text came to: columns of OUTCOMES. grade: how right it is, 0 ... 1; NaN where unknown."""
+
+    parser: str
+    reason: str | None
+    answer: str
+    predicted: int | None
+    chosen: int | None
+    grade: float
+
+
+def grade_texts(
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    config: Config,
+    metrics: Sequence[str],
+    verdicts: Places | None = None,
+) -> tuple[list[Graded], dict[str, Numbers]]:
+    """Every text graded, and [n] values of each answer metric, NaN where it does not apply.
+
+    metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
+    verdicts: of a model as judge, where one is named.
+    """
+    measured = {name: np.full(len(texts), np.nan) for name in metrics}
+    rows = [row for row, question in enumerate(questions) if question.references]
+    for name, values in measured.items():
+        values[rows] = ANSWERS[name](
+            [texts[row] for row in rows], [questions[row].references for row in rows]
+        )
+    first = metrics[0]
+    scaled = is_share(first)
+    graded = [
+        _choice(question, text, config.parsers, verdicts or {})
+        if question.choices is not None
+        else _open(question, text, first, float(measured[first][row]) if scaled else np.nan, config.parsers)
+        for row, (question, text) in enumerate(zip(questions, texts, strict=True))
+    ]
+    return graded, {name: values for name, values in measured.items() if not np.isnan(values).all()}
+
+
+def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
+    """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
+    several of which it chooses none."""
+    assert question.choices is not None
+    parser, reading = decided(text, question.choices, parsers, verdicts)
+    reason, named = _reason(reading), reading.places
+    shown = [place for place in named if place < len(question.order)]
+    # In the order of the item, so that the order shown cannot matter; added options last.
+    shown.sort(key=lambda place: question.order[place] % 2**32)
+    texts, letters = question.choices.texts, question.choices.marks
+    answer = " | ".join(plain(texts[place]) or plain(letters[place]) for place in shown)[:LONGEST]
+    if reading.verdict in _UNDECIDED:
+        return Graded(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)
+    flipped = question.native - question.answers
+    right = float(bool(question.answers & set(named)) and not flipped & set(named))
+    if len(shown) != 1:
+        return Graded(parser, reason, answer or short(text), None, None, right if shown else 0.0)
+    (place,) = shown
+    return Graded(parser, reason, answer, place, question.order[place], right)
+
+
+def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
+    """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
+    asked for are an answer, and a wrong one."""
+    said = short(apart(text).answer)
+    if READER not in parsers or grade > 0 or not said:
+        return Graded(metric if said else UNPARSED, None, said, None, None, grade)
+    long = len(said.split()) > FEW_WORDS
+    reading = value(text) if long and numeric(question.references) else declined(text)
+    return Graded(_UNDECIDED.get(reading.verdict, metric), _reason(reading), said, None, None, grade)
+
+
+def _reason(reading: Reading) -> str | None:
+    return f"{reading.kind}: {reading.span}"[:_LONGEST_REASON] if reading.kind else None
+
+
+def sampled_agreement(
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    samples: Sequence[Sequence[str]],
+    config: Config,
+    names: Sequence[str],
+) -> Numbers:
+    """[n] share of the samples that give the answer of the greedy text; NaN without samples, or where that
+    text was not read.
+
+    Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `grade_texts`.
+    """
+    _, greedy, _ = read_samples(questions, [[text] for text in texts], config, names)
+    rows, answers, _ = read_samples(questions, samples, config, names)
+    same = answers == greedy[rows]
+    counts = np.bincount(rows, minlength=len(samples))
+    agreed = np.bincount(rows, same, minlength=len(samples))
+    read = np.array([answer.startswith("=") for answer in greedy])
+    return np.where((counts > 0) & read, agreed / np.maximum(counts, 1), np.nan)
+
+
+def read_samples(
+    questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
+) -> tuple[Ints, np.ndarray, Numbers]:
+    """Of every sample its row, its answer, `=` before one that was read and `?` before another text, and its
+    grade."""
+    rows = [row for row, texts in enumerate(samples) for _ in texts]
+    texts = [text for said in samples for text in said]
+    graded = grade_texts([questions[row] for row in rows], texts, config, names)[0] if texts else []
+    answers = [
+        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
+        for one, text in zip(graded, texts, strict=True)
+    ]
+    grades = np.array([one.grade for one in graded])
+    return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
 
 
 def sampled_figures(

@@ -1,11 +1,9 @@
-"""Confidence that a model states in its answer (verbalised confidence: Tian et al. 2023, Xiong et al. 2024).
+"""Generated texts joined with their prompts and items, with their tokens and the confidence that they state.
 
-Only answers to prompts of a template or variant called `verbalised` are read so: elsewhere a percentage may
-be the answer. What states the confidence is taken out of the text before anything else reads it.
-
-What a model gave to each token of its generated texts, as flat arrays.
-
-Generated texts joined with their prompts and items; what does not fit together is refused here.
+`text_blocks` refuses what does not fit together. `Tokens` holds the log-likelihood and entropy of every token
+as flat arrays. `stated` reads verbalised confidence (Tian et al. 2023, Xiong et al. 2024): only texts to
+prompts of a template or variant called `verbalised` are read so, because elsewhere a percentage may be the
+answer. The stated confidence is removed from the text before anything else reads it.
 """
 
 import re
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, cells, lengths, refuse
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.numbers import number
-from vouch.metrics.text.reader.spans import Choices
+from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import KEPT, TEXT
 from vouch.tables.thoughts import apart

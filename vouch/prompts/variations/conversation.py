@@ -99,7 +99,7 @@ def correct_answer(draft: Draft) -> str | None:
     effect=OWN,
 )
 def _about_own_answer(draft: Draft) -> list[Draft] | None:
-    """A preference for a letter cancels in the mean of the two (vouch/metrics/text/grading.py)."""
+    """A preference for a letter cancels in the mean of the two (vouch/metrics/text/scoring.py)."""
     if not draft.asked:
         return None
     own = draft.template

@@ -11,8 +11,7 @@ from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import chosen, picture_claims
 from vouch.report.costs import variation_cell
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import Number
+from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, PageSection, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec, Tone
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from tests.metrics.text.labelled.sample import FALSE, MISS, SETS, Labelled, labelled, of_set
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, read
-from vouch.metrics.text.reader.spans import OPTION
+from vouch.metrics.text.reader.options import OPTION
 
 PAGE = Path("docs/answers.md")
 MARK = "<!-- Below: `make reader` -->"

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from vouch.metrics.text.answers import of_reference
-from vouch.metrics.text.numbers import undressed
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, read
 from vouch.metrics.text.reader.open import value
-from vouch.metrics.text.reader.spans import ANSWER, OPTION, Choices
+from vouch.metrics.text.reader.options import ANSWER, OPTION, Choices
+from vouch.metrics.text.wording import undressed
 
 REFERENCE = Path("../shared/reference")
 ANSWERS, PRO = REFERENCE / "answers", REFERENCE / "outputs/mmmu_pro"

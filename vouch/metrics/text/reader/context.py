@@ -1,13 +1,9 @@
-"""The word that stands before a place in a text, but for fillers.
-
-What stands around the places that name options: words before and behind, the sentence and the line.
-"""
+"""What stands around a mention of an option: the words before and after, the sentence and the line."""
 
 import re
 from bisect import bisect_right
 from functools import cached_property
 
-from vouch.metrics.text.numbers import BOX
 from vouch.metrics.text.reader.cues import (
     AFFIRMED,
     BEST,
@@ -34,6 +30,7 @@ from vouch.metrics.text.reader.cues import (
     words_of,
 )
 from vouch.metrics.text.reader.spans import BRACKETED, Group
+from vouch.metrics.text.wording import BOX
 
 LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
 """Kinds of words."""

@@ -1,4 +1,4 @@
-"""cues.toml in the form in which it is used: words to compare with, and regular expressions made of them."""
+"""The phrases of cues.toml as sets of words and regular expressions."""
 
 import re
 import tomllib

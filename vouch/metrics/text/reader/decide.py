@@ -1,15 +1,15 @@
-"""Answers that name no option in its own words: `Plants may increase` for `plants increase`, `It is not the
-maximum` for `no` to `Is it the maximum?`.
+"""How the evidence in a text is weighed, and which option it comes down to.
 
-What each piece of evidence in a text is worth, for or against its options.
-
-The rules that decide between the pieces of evidence in a text.
+`decide` is the entry: it classifies every mention of an option (a statement, a line of its own, the opening,
+a conclusion, a mention, ...) and takes the strongest kind. Where no option is named, it looks for answers in
+other words: `Plants may increase` for `plants increase`, `It is not the maximum` for `no` to `Is it the
+maximum?`.
 """
 
 import re
 from itertools import pairwise
 
-from vouch.metrics.text.numbers import FORMULA, boxed, number
+from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, SENTENCE_END, START, Context, Text
 from vouch.metrics.text.reader.cues import (
     AFFIRMING,
@@ -23,22 +23,9 @@ from vouch.metrics.text.reader.cues import (
     none_of,
     phrases,
 )
-from vouch.metrics.text.reader.spans import (
-    BARE,
-    BRACKETED,
-    CLOSED,
-    DECLINED,
-    NONE,
-    OPTION,
-    SEVERAL,
-    TEXT,
-    VALUE,
-    Group,
-    Known,
-    Reading,
-    Span,
-    groups,
-)
+from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
+from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, Span, groups
+from vouch.metrics.text.wording import boxed
 
 _WORD = re.compile(r"[^\W_]+(?:'t)?")
 _PASSED = frozenset(phrases("small"))

@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 from itertools import pairwise
 
-from vouch.metrics.text.numbers import FORMULA, WORD_NUMBER, boxed, expressions, number, trimmed, undressed
+from vouch.metrics.text.numbers import FORMULA, WORD_NUMBER, expressions, number
 from vouch.metrics.text.reader.context import CLOSERS, OPENERS, SENTENCE_END
 from vouch.metrics.text.reader.cues import (
     LINKED,
@@ -16,8 +16,9 @@ from vouch.metrics.text.reader.cues import (
     phrases,
     words_of,
 )
+from vouch.metrics.text.reader.options import ANSWER, DECLINED, NONE, Reading
 from vouch.metrics.text.reader.reader import ANSWERED, cut, lowered, prepared
-from vouch.metrics.text.reader.spans import ANSWER, DECLINED, NONE, Reading
+from vouch.metrics.text.wording import boxed, trimmed, undressed
 
 _EXPLICIT, _PASSING = ("boxed value", "statement"), ("bold value", "last value")
 _NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400

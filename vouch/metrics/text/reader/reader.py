@@ -1,18 +1,15 @@
-"""Texts before they are read: without tokens, thoughts, LaTeX, and questions that they make up.
+"""Entry of the reader: prepares a text and reads the option that it names.
 
-The reader of answers: it collects all that speaks for or against an option, and weighs it.
-
-To add a language, add its lines to cues.toml. spans.py finds the places that name options, context.py what
-stands around them; decide.py says what each is worth, holds the rules, and reads what names no option by its
-own words; open.py reads answers to open questions.
+Tokens, thoughts, LaTeX and questions that the model invents are removed first. A text that is nothing but an
+option is decided at once; anything longer goes to `decide`.
 """
 
 import re
 
-from vouch.metrics.text.numbers import boxed, number, tight, trimmed, undressed
+from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.cues import QUESTION, RESTATES
 from vouch.metrics.text.reader.decide import EXPLICIT, PASSING, decide
-from vouch.metrics.text.reader.spans import (
+from vouch.metrics.text.reader.options import (
     NONE,
     OPTION,
     SEVERAL,
@@ -23,7 +20,7 @@ from vouch.metrics.text.reader.spans import (
     opening,
     without_article,
 )
-from vouch.metrics.text.wording import EDGES
+from vouch.metrics.text.wording import EDGES, boxed, tight, trimmed, undressed
 from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000

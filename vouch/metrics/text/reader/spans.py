@@ -1,90 +1,24 @@
-"""Options as they were shown, what an answer to them came to, and marks at the beginning of a text.
+"""Where a text names options: by letter (`B`, `(b)`, `**B.** a dog`), by text or by value.
 
-A place in a text that names an option.
-
-The options of a question in the form in which they are looked for.
-
-Options named by their marks: `B`, `(b)`, `**B.** a dog`.
-
-Where a text names options: by their marks, their texts or their values, and what belongs together.
+`groups` is the entry: it finds all mentions and joins those that belong together, such as `B. a dog`.
 """
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import NamedTuple
 
-from vouch.metrics.text.numbers import (
-    WORD_NUMBER,
-    WORDS,
-    expression,
-    expressions,
-    number,
-    spelled,
-    tight,
-    trimmed,
-    undressed,
-    wide,
-)
+from vouch.metrics.text.numbers import WORD_NUMBER, expression, expressions, spelled
 from vouch.metrics.text.reader.cues import (
     AFFIRMING,
     DENIED,
-    EQUAL,
     JOINS,
-    NO,
     SCRIPT,
-    YES,
     any_of,
     either,
     phrases,
 )
-
-ANSWER, OPTION, SEVERAL, DECLINED, NONE = "answer", "option", "several", "declined", "none"
-_OPENING = r"[\s\"'`*_(\[{<“‘«「【]{0,8}"
-_CLOSED = r"(?=[ \t]{0,8}(?:$|\n)|[)\]}>.,;:!?\"'`*_”’»」】。、])"
-"""What must follow a mark that could be a word or a number as well: `a`, `3`."""
-_WORD = r"(?:(?:option|choice|answer|letter|opción|opção|alternativa|letra|选项|選択肢|תשובה)[\s:]{1,4})?"
-
-
-@dataclass(frozen=True)
-class Choices:
-    """marks: the letter before each option as shown. texts: of the options. question: empty where unknown."""
-
-    marks: tuple[str, ...]
-    texts: tuple[str, ...]
-    question: str = ""
-
-
-class Reading(NamedTuple):
-    """What a text came to. verdict: OPTION, SEVERAL that contradict another, DECLINED or NONE; ANSWER to an
-    open question. places: of the options named. kind, span: the reason, a kind of evidence and its words."""
-
-    verdict: str
-    places: tuple[int, ...] = ()
-    kind: str = ""
-    span: str = ""
-
-
-def opening(text: str, choices: Choices) -> int | None:
-    """Place of the option whose mark opens the text: `B`, `(b)`, `B: a cat`, `Option B`; not of `A, B`."""
-    found = _rule(choices.marks).match(wide(text).strip()) if choices.marks else None
-    return None if found is None else [mark.lower() for mark in choices.marks].index(found.group(1).lower())
-
-
-@lru_cache
-def _rule(marks: tuple[str, ...]) -> re.Pattern[str]:
-    """Either case of a letter counts, whatever case was shown."""
-    mark = _any({form for mark in marks for form in (mark.lower(), mark.upper())})
-    another = rf"(?!\W{{1,8}}(?:(?:and|or|y|e|o)\b\W{{1,8}})?{mark}{_CLOSED})"
-    return re.compile(rf"{_OPENING}(?i:{_WORD}){_OPENING}({mark}){_CLOSED}{another}")
-
-
-def _any(names: Iterable[str]) -> str:
-    return f"(?:{'|'.join(re.escape(name) for name in sorted(names))})"
-
+from vouch.metrics.text.reader.options import ARTICLE, Known
 
 _POINTS = (".", ",", "^")
 BARE, CLOSED, BRACKETED, TEXT, VALUE = "bare mark", "mark", "bracketed mark", "text", "value"
@@ -115,139 +49,6 @@ def whole(low: str, start: int, end: int) -> bool:
 
 def _goes_on(beyond: str, edge: str) -> bool:
     return beyond.isalnum() and beyond < SCRIPT and edge.isalnum() and edge < SCRIPT
-
-
-LATIN = "A-Za-z0-9À-ɏ_"
-ARTICLE = re.compile(rf"{either(phrases('article'))} (?=\S)")
-_EXACT = 1e-9
-
-
-class Known:
-    """The options of a question. shown: marks; places: of each in lower case. texts: as compared; unique:
-    places of those that stand once."""
-
-    def __init__(self, choices: Choices) -> None:
-        self._given = choices.texts
-        self.shown = frozenset(filter(None, choices.marks))
-        self.places = {mark.lower(): place for place, mark in enumerate(choices.marks) if mark.strip()}
-        self.marks = _marks(choices.marks)
-        self._full = [compared(text) for text in choices.texts]
-        # `A is closer` begins with no article where `B is closer` is another option.
-        lettered = len({text[0] for text in self._full if text[1:2] == " "}) > 1
-        self.texts = tuple(self._full if lettered else [without_article(text) for text in self._full])
-        self.unique: dict[str, int] = {}
-        for place, text in enumerate(self.texts):
-            self.unique[text] = -1 if text in self.unique else place
-        self.unique = {text: place for text, place in self.unique.items() if text and place >= 0}
-
-    @cached_property
-    def answers(self) -> Mapping[bool, int]:
-        """Places of yes (True) and no (False), where there are both."""
-        found = {text in YES: place for text, place in self.unique.items() if text in YES or text in NO}
-        return found if len(found) == 2 else {}
-
-    @cached_property
-    def equal(self) -> Mapping[str, int]:
-        """Places by the words that mean the same as one option."""
-        found: dict[str, int] = {}
-        for words in EQUAL:
-            places = [place for text, place in self.unique.items() if text in words]
-            found |= dict.fromkeys(words, places[0]) if len(places) == 1 else {}
-        return found
-
-    @cached_property
-    def values(self) -> tuple[float | None, ...]:
-        """Of the options that are numbers, of which no other has the same; empty where none is one."""
-        if not any(char.isdigit() or char == "π" for text in self.texts for char in text) and not any(
-            text.partition(" ")[0].partition("-")[0] in WORDS for text in self.texts
-        ):
-            return ()
-        values = [
-            number(undressed(one)) if text else None
-            for one, text in zip(self._given, self.texts, strict=True)
-        ]
-        times = Counter(values)
-        found = tuple(value if times[value] == 1 else None for value in values)
-        return found if any(value is not None for value in found) else ()
-
-    @cached_property
-    def numeric(self) -> bool:
-        """Whether most options have values, so that any number in a text may name one."""
-        return 2 * (len(self.values) - self.values.count(None)) > sum(map(bool, self.texts))
-
-    @cached_property
-    def small(self) -> bool:
-        """Whether a value may be written as words."""
-        return any(value is not None and value >= 0 and value == int(value) for value in self.values)
-
-    @cached_property
-    def compact(self) -> Mapping[str, int]:
-        """Places by the texts without blanks, of formulas and names of points: `2:3`, `6a-3b`, `PQ`."""
-        found: dict[str, int] = {}
-        for text, place in self.unique.items():
-            key = tight(text)
-            if not key.isalpha() or len(key) == len(text.split()):
-                found[key] = -1 if key in found else place
-        return {key: place for key, place in found.items() if place >= 0}
-
-    @cached_property
-    def shared(self) -> tuple[Mapping[str, int], str]:
-        """Of options that differ in their first letter (`A is darker`) places by it, and the last word."""
-        words = [text.split() for text in self._full]
-        rests = Counter(tuple(each[1:]) for each in words if 3 <= len(each) <= 6 and len(each[0]) == 1)
-        rest, times = rests.most_common(1)[0] if rests else ((), 0)
-        if times < 2:
-            return {}, ""
-        return {each[0]: place for place, each in enumerate(words) if tuple(each[1:]) == rest}, rest[-1]
-
-    def valued(self, value: float) -> int | None:
-        """The only option with this value, if need be rounded to the decimals that the option has."""
-        for rounded in (False, True):
-            fitting = [
-                place
-                for place, known in enumerate(self.values)
-                if known is not None
-                and abs(value - known) <= (_slack(known) if rounded else _EXACT * abs(known))
-            ]
-            if len(fitting) == 1:
-                return fitting[0]
-        return None
-
-
-def _slack(known: float) -> float:
-    """Half a unit of the last decimal, where there are two or more; else what arithmetic leaves."""
-    decimals = len(f"{known:.10f}".rstrip("0").partition(".")[2])
-    return 0.5 * 10.0**-decimals if 2 <= decimals < 10 else 1e-6
-
-
-def compared(text: str) -> str:
-    """Undressed, in lower case, with single spaces and no punctuation around it."""
-    return trimmed(" ".join(undressed(text).lower().split()))
-
-
-@lru_cache(maxsize=4096)
-def known(choices: Choices) -> Known:
-    """The options as they are looked for."""
-    return Known(choices)
-
-
-def without_article(text: str) -> str:
-    """The text without an article at its beginning."""
-    article = ARTICLE.match(text)
-    return text[article.end() :] if article else text
-
-
-@lru_cache
-def _marks(marks: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """Rules for any large letter by itself, small ones of options that are closed, and other marks."""
-    letters = "".join(mark.lower() for mark in marks if len(mark) == 1 and mark.isascii() and mark.isalpha())
-    others = "|".join(re.escape(mark) for mark in marks if mark.strip() and mark.lower() not in letters)
-    rules = [rf"[A-Z](?![{LATIN}/]|'[a-z])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
-    rules += (
-        [rf"[{letters}](?=[ \t]{{0,3}}(?:$|\n)|[)\].,;:])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
-    )
-    rules += [rf"(?<![{LATIN}.-])(?:{others})(?![{LATIN}]|[.,]\d)"] if others else []
-    return tuple(re.compile(rule) for rule in rules)
 
 
 _MARKED_CLOSED = re.compile(

@@ -1,0 +1,123 @@
+"""Label-free scores: what a model's answers say about its certainty (Tu et al. 2024).
+
+PER_TEXT    scores from the Tokens of n greedy texts, [n]; NaN where unknown
+PER_SAMPLE  scores from a greedy text and the texts sampled at one temperature, in 0 ... 1
+
+An entropy is that of the full vocabulary before a token, as a share of the largest possible. Names with
+`_eos` count the token that ends the sequence as part of the text.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from vouch.metrics.calibration.calibration import clean_probabilities
+from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.join import Block
+from vouch.metrics.metric import Column, is_share
+from vouch.metrics.tables import filled, names_of
+from vouch.metrics.text.answers import ANSWERS
+from vouch.metrics.text.texts import Numbers, TextBlock, Tokens
+from vouch.metrics.text.wording import plain
+from vouch.tables.asked import ORIGINAL
+from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables.results import LABEL_FREE
+
+
+def agreement(text: str, samples: Sequence[str]) -> float:
+    """Share of the samples that are the greedy text, but for case, spaces and outer punctuation."""
+    said = plain(text)
+    return sum(plain(sample) == said for sample in samples) / len(samples)
+
+
+def sample_bleu(text: str, samples: Sequence[str]) -> float:
+    """Mean BLEU-1 of the samples against the greedy text; two texts without words are alike.
+
+    Clipped precision of words, in lower case and split at spaces, times the brevity penalty (Papineni et al.
+    2002); no smoothing, as there are single words only.
+    """
+    original = text.lower().split()
+    return sum(_bleu(sample.lower().split(), original) for sample in samples) / len(samples)
+
+
+def _bleu(words: list[str], original: list[str]) -> float:
+    if not words:
+        return float(not original)
+    matches = (Counter(words) & Counter(original)).total()
+    brevity = min(1.0, math.exp(1 - len(original) / len(words)))
+    return brevity * matches / len(words)
+
+
+PER_TEXT: dict[str, Callable[[Tokens], Numbers]] = {
+    "ent_avg": lambda tokens: tokens.mean(tokens.entropy),
+    "ent_avg_eos": lambda tokens: tokens.with_end().mean(tokens.entropy),
+    "ent_first": lambda tokens: tokens.first(tokens.entropy),
+    "ent_last": lambda tokens: tokens.last(tokens.entropy),
+    "ent_max": lambda tokens: tokens.largest(tokens.entropy),
+    "ent_max_eos": lambda tokens: tokens.with_end().largest(tokens.entropy),
+    "nll_avg": lambda tokens: tokens.mean(tokens.nll),
+    "nll_avg_eos": lambda tokens: tokens.with_end().mean(tokens.nll),
+    "nll_first": lambda tokens: tokens.first(tokens.nll),
+    "nll_last": lambda tokens: tokens.last(tokens.nll),
+    "nll_min": lambda tokens: tokens.largest(tokens.nll),
+    "nll_min_eos": lambda tokens: tokens.with_end().largest(tokens.nll),
+}
+PER_SAMPLE: dict[str, Callable[[str, Sequence[str]], float]] = {
+    "agreement": agreement,
+    "sample_bleu": sample_bleu,
+}
+
+
+def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
+    """Of answers that give each option a number; outcomes: the rows of OUTCOMES of the same block."""
+    if block.variation != ORIGINAL or not len(block.responses):
+        return LABEL_FREE.schema.empty_table()
+    probabilities = clean_probabilities(block.responses)
+    columns = names_of(model, dataset, block) | {
+        "performance": outcomes["clean_correct"],
+        "answers": [np.flatnonzero(row) for row in probabilities.answers],
+        "probabilities": [
+            p[:options] for p, options in zip(probabilities.p, probabilities.options, strict=True)
+        ],
+    }
+    return filled(LABEL_FREE.schema, columns).filter(pa.array(~block.responses.defective))
+
+
+def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
+    """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
+    if block.variation != ORIGINAL:
+        return LABEL_FREE.schema.empty_table()
+    named = names_of(model, dataset, block) | {"performance": _performance(dataset, block, outcomes, config)}
+    rows: list[dict[str, Any]] = [{name: _known(PER_TEXT[name](block.tokens)) for name in TOKENS}]
+    for temperature, samples in sorted(block.samples.items()):
+        sampled = {
+            name: [
+                PER_SAMPLE[name](text, drawn) if drawn else None
+                for text, drawn in zip(block.texts, samples, strict=True)
+            ]
+            for name in SAMPLES
+        }
+        rows.append({"temperature": [round(temperature, 6)] * len(block.texts)} | sampled)
+    tables = [filled(LABEL_FREE.schema, named | columns) for columns in rows]
+    return pa.concat_tables([table.filter(pa.array(~block.defective)) for table in tables])
+
+
+def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> Any:
+    """How right each text is; open questions by the first answer metric also where that has no scale."""
+    metric = config.answers.get(dataset, [DEFAULT_ANSWER])[0]
+    if is_share(metric):
+        return outcomes["clean_correct"]
+    rows = [row for row, question in enumerate(block.questions) if question.references]
+    values = outcomes["clean_correct"].fill_null(np.nan).to_numpy().copy()
+    values[rows] = ANSWERS[metric](
+        [block.texts[row] for row in rows], [block.questions[row].references for row in rows]
+    )
+    return _known(values)
+
+
+def _known(values: Numbers) -> Column:
+    return Column(values, ~np.isnan(values))

@@ -1,0 +1,186 @@
+"""Rankers: scores that say without labels which model is better (Tu et al. 2024). To add one, add an entry.
+
+A ranker gives every model and item a number, [models, items]; a model's value is the mean over its items.
+Higher is always better, and NaN is unknown.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.calibration import entropy
+from vouch.metrics.conformal.sets import quantile
+from vouch.metrics.responses import Array
+from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
+
+PROBABILITIES = "probabilities"
+NLL = "nll_min"
+
+
+@dataclass(frozen=True)
+class Task:
+    """m models on n items of a dataset, by one output.
+
+    score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
+    models       names, in alphabetical order
+    groups       [n] number of the item's group
+    performance  [m, n] how right an answer is; NaN where there is none
+    label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
+    answers      [n, k] the right options; of no use to a ranker but on a proxy
+    """
+
+    dataset: str
+    output: str
+    score: str
+    models: tuple[str, ...]
+    groups: NDArray[np.int64]
+    performance: Array
+    label_free: Mapping[str, Array]
+    answers: NDArray[np.bool_]
+
+    def only(self, models: tuple[str, ...]) -> "Task":
+        """The same for some of the models."""
+        rows = [self.models.index(model) for model in models]
+        label_free = {name: values[rows] for name, values in self.label_free.items()}
+        return replace(self, models=models, performance=self.performance[rows], label_free=label_free)
+
+    @property
+    def certainty(self) -> Array:
+        """[m, n] how sure the model is: minus NLL of the least probable token, or the log-odds of the most
+        probable option, whose probability may round to 1."""
+        if NLL in self.label_free:
+            return -self.label_free[NLL]
+        given = self.label_free[PROBABILITIES]
+        p = np.sort(np.nan_to_num(given), axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.log(p[:, :, -1]) - np.log(p[:, :, :-1].sum(axis=2))
+        return np.where(np.isnan(given).all(axis=2), np.nan, odds)
+
+
+def highest(probabilities: Array) -> Array:
+    """[m, n] the largest of [m, n, k]; NaN where there is no option."""
+    return np.asarray(np.fmax.reduce(probabilities, axis=2))
+
+
+class Ranker(NamedTuple):
+    """needs: label-free scores of which a task must have one; none: any task without samples will do.
+
+    per_item(task) or per_proxy(task, proxy, alpha): from the task alone, or with a labelled dataset that has
+    the same output; both tasks have the same models. uncertainty: the authors' own score is the negative.
+    """
+
+    needs: tuple[str, ...]
+    per_item: Callable[[Task], Array] | None = None
+    per_proxy: Callable[[Task, Task, float], Array] | None = None
+    uncertainty: bool = False
+
+
+def minus_entropy(task: Task) -> Array:
+    """Minus the entropy of the softmax over the options, nats."""
+    p = task.label_free[PROBABILITIES]
+    return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
+
+
+def gap(task: Task) -> Array:
+    """Probability of the most probable option minus that of the next; with a single option its own, 1."""
+    p = task.label_free[PROBABILITIES]
+    ordered = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)
+    second = ordered[:, :, -2] if p.shape[2] > 1 else 0.0
+    return np.asarray(np.where(np.isnan(p).all(axis=2), np.nan, ordered[:, :, -1] - second))
+
+
+def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Array:
+    """The mean performance on the proxy, for every item (Miller et al. 2021; AoL of Tu et al. 2024)."""
+    mean = np.nanmean(proxy.performance, axis=1, keepdims=True)
+    return np.where(np.isnan(task.performance), np.nan, mean)
+
+
+def atc(task: Task, proxy: Task, alpha: float) -> Array:
+    """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
+
+    The threshold makes this share, on the labelled proxy, the model's performance there. How sure:
+    Task.certainty. The mean estimates the performance.
+    """
+    return above(task.certainty, proxy.certainty, proxy.performance)
+
+
+def atc_literal(task: Task, proxy: Task, alpha: float) -> Array:
+    """Equation 4 of Tu et al. 2024 to the letter: it counts the items on which the model is unsure.
+
+    There u is an uncertainty, and the items with u above the threshold count as right: a model that is less
+    sure of the task than of the proxy ranks above its place there. `atc` has the direction that is meant.
+    """
+    return above(-task.certainty, -proxy.certainty, proxy.performance)
+
+
+def sizes(task: Task, proxy: Task, alpha: float) -> Array:
+    """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
+
+    q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the right answers of the proxy's n items (LAC), and
+    infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
+    coverage.
+    """
+    p = task.label_free[PROBABILITIES]
+    found = np.full(p.shape[:2], np.nan)
+    right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
+    scores = -np.fmax.reduce(right, axis=2, initial=np.nan)  # 1 - p would round to 1 where p is tiny
+    for model, own in enumerate(scores):
+        threshold = quantile(own[~np.isnan(own)], alpha)
+        answered = ~np.isnan(p[model]).all(axis=1)
+        found[model, answered] = np.maximum((-p[model, answered] <= threshold).sum(axis=1), 1)
+    return found
+
+
+def certainty(task: Task, proxy: Task, alpha: float) -> Array:
+    """1 - (|C| - 1) / (k - 1): share of the other options that the set rules out (Schmalfuss et al. 2025).
+
+    The LAC threshold comes from the labels of the proxy, whereas the authors calibrate on half of the same
+    dataset. 1 for a single option.
+    """
+    options = (~np.isnan(task.label_free[PROBABILITIES])).sum(axis=2)
+    return np.asarray(1 - (sizes(task, proxy, alpha) - 1) / np.maximum(options - 1, 1))
+
+
+def above(values: Array, proxy: Array, performance: Array) -> Array:
+    """[models, items] whether a value is above its model's threshold; NaN where the value is unknown.
+
+    values: [models, items] of the task. proxy, performance: [models, items] of the labelled one. Of n known
+    proxy values exactly round(n x mean performance) are above the threshold, but for ties. NaN for a model
+    whose performance on the proxy is unknown or no share.
+    """
+    found = np.full(values.shape, np.nan)
+    for model, own in enumerate(values):
+        known = ~np.isnan(proxy[model]) & ~np.isnan(performance[model])
+        share = performance[model][known].mean() if known.any() else np.nan
+        if not 0 <= share <= 1:
+            continue
+        ordered = np.sort(proxy[model][known])
+        below = len(ordered) - int(np.rint(share * len(ordered)))
+        threshold = ordered[below - 1] if below else -np.inf
+        found[model] = np.where(np.isnan(own), np.nan, own > threshold)
+    return found
+
+
+def _score(name: str, sign: int) -> Ranker:
+    return Ranker((name,), lambda task: sign * task.label_free[name], uncertainty=sign < 0)
+
+
+_OPTIONS = (PROBABILITIES,)
+_RANKERS: dict[str, Ranker] = {
+    "accuracy_on_the_line": Ranker((), per_proxy=accuracy_on_the_line),
+    "atc": Ranker((NLL, PROBABILITIES), per_proxy=atc),
+    "atc_literal": Ranker((NLL, PROBABILITIES), per_proxy=atc_literal),
+    "certainty": Ranker(_OPTIONS, per_proxy=certainty),
+    "confidence": Ranker(_OPTIONS, lambda task: highest(task.label_free[PROBABILITIES])),
+    "entropy": Ranker(_OPTIONS, minus_entropy, uncertainty=True),
+    "gap": Ranker(_OPTIONS, gap),
+    "set_size": Ranker(
+        _OPTIONS, per_proxy=lambda task, proxy, alpha: -sizes(task, proxy, alpha), uncertainty=True
+    ),
+}
+_RANKERS |= {name: _score(name, -1) for name in TOKENS}
+_RANKERS |= {name: _score(name, 1) for name in (*SAMPLES, *SIMILARITIES)}
+RANKERS = dict(sorted(_RANKERS.items()))

@@ -1,0 +1,275 @@
+"""Statistics of paired comparisons: bootstrap intervals, exact tests, power, and a judge against people.
+
+The functions on differences take sums over groups in whole numbers: these add up exactly, so that neither the
+order of summation nor the number of threads can move a bit.
+
+`prediction_powered` corrects a judge's verdicts by people's decisions on a sample (Angelopoulos et al. 2023,
+arXiv 2301.09633, with the weight of PPI++, Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453); `agreement`
+says how often a judge agrees with people.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtr, stdtrit
+
+from vouch.metrics.intervals import AT_ONCE, LEVEL, SHARES, Interval, mean_interval, share_interval
+from vouch.metrics.responses import Array, Bools, Floats, Ints
+
+POWER = 0.8
+INTERVAL = 2 * 1.959964
+"""Standard errors in the width of a 95 % interval."""
+FEW = 6
+"""The fewest groups whose signs, all alike, have a two-sided p below .05: 2^(1-6)."""
+
+
+def means(sums: Array, counts: Array) -> Array:
+    """[columns] mean gap, from the sums and numbers of gaps [groups, columns]; 0 where there is none."""
+    return np.asarray(sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
+
+
+def intervals(
+    sums: Array,
+    counts: Array,
+    seed: int,
+    resamples: int,
+    least: ArrayLike = -math.inf,
+    most: ArrayLike = math.inf,
+) -> tuple[Array, Array]:
+    """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups, and where fewer than
+    FEW groups have another gap than the rest, which is too few to resample, exact bounds as well.
+
+    least, most [columns]: of one gap. Where all G groups agree, a further one differs with a probability of
+    up to 1 - .025^(1/G) (Clopper and Pearson 1934); and the signs of fewer than FEW gaps may be chance, so
+    that the interval holds 0 where gaps have either sign. NaN where fewer than two groups have a gap, and
+    where all agree while `least` and `most` are infinite.
+    """
+    low, high = np.percentile(bootstrap(sums, counts, seed, resamples), SHARES, axis=0)
+    groups, mean, ends = (counts > 0).sum(axis=0), means(sums, counts), (np.asarray(least), np.asarray(most))
+    rounding = 1e-9 * np.abs(sums).max(axis=0)
+
+    def others(gap: Array) -> Array:
+        return np.asarray((np.abs(sums - gap * counts) > rounding).sum(axis=0))
+
+    bounded = [np.where(np.isfinite(end), end, mean) for end in ends]
+    alike, differ = others(mean) == 0, others(np.zeros_like(mean))
+    few = alike | (np.minimum(differ, [others(end) for end in bounded]).min(axis=0) < FEW)
+    sure = np.array([(SHARES[0] / 100) ** (1 / max(n, 1)) for n in groups.tolist()])  # not numpy's own power
+    exact = [mean * sure + end * (1 - sure) for end in bounded]
+    chance = (differ < FEW) & (ends[0] < 0)
+    known = (groups > 1) & np.where(alike, bounded[0] < bounded[1], low < high)
+    low = np.where(few, np.minimum(low, np.where(chance, np.minimum(exact[0], 0), exact[0])), low)
+    high = np.where(few, np.maximum(high, np.where(chance, np.maximum(exact[1], 0), exact[1])), high)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
+    """[resamples, columns] mean gaps when whole groups are drawn with replacement."""
+    generator, total = np.random.RandomState(seed), len(sums)
+    drawn = []
+    for start in range(0, resamples, AT_ONCE):
+        size = min(AT_ONCE, resamples - start)
+        draws = generator.randint(0, total, (size, total)) + np.arange(size)[:, None] * total
+        weights = np.bincount(draws.ravel(), minlength=size * total).reshape(size, total).astype(float)
+        drawn.append((weights @ sums) / np.maximum(weights @ counts, 1))
+    return np.concatenate(drawn)
+
+
+def p_values(mean: Array, sums: Array, counts: Array) -> Array:
+    """Two-sided, from the group sums [groups, pairs].
+
+    Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
+    distribution is too sure of a few.
+    """
+    clusters = (counts > 0).sum(axis=0)
+    freedom = np.maximum(clusters - 1, 1)
+    spread = ((sums - mean * counts) ** 2).sum(axis=0)
+    error = np.sqrt(clusters / freedom * spread) / np.maximum(counts.sum(axis=0), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, np.abs(mean) / error)
+    least = np.exp2(1.0 - np.maximum((sums != 0).sum(axis=0), 1))
+    return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
+
+
+def holm(p_values: list[float | None]) -> list[float | None]:
+    """Holm's step-down correction; None stays None and does not count."""
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, p * (len(tested) - done)))
+        corrected[place] = largest
+    return corrected
+
+
+def sign_flip_p(sums: NDArray[np.int64]) -> float:
+    """P(the sum is so small or smaller), each group's sum [groups] having either sign with probability 1/2.
+
+    Exact, by convolution. Of single questions it is McNemar's test, the binomial tail of those that differ.
+    """
+    law = np.ones(1)  # of the sum, symmetric about 0
+    for size, count in zip(*np.unique(np.abs(sums[sums != 0]), return_counts=True), strict=True):
+        heads = _fair_coins(int(count))
+        further = np.zeros(len(law) + 2 * size * (len(heads) - 1))
+        for place, p in enumerate(heads):
+            further[2 * size * place :][: len(law)] += p * law
+        law = further
+    return min(1.0, float(law[: max(0, len(law) // 2 + int(sums.sum()) + 1)].sum()))
+
+
+def _fair_coins(count: int) -> Array:
+    """The law of the heads among so many coins, without what is below 1e-300 at either end."""
+    reach = min(count // 2, int(20 * math.sqrt(count)) + 1)
+    heads = count // 2 - np.arange(reach)
+    low = np.cumprod(np.append(1.0, heads / (count - heads + 1)))[::-1]
+    law = np.concatenate([low, low[::-1][1 - count % 2 :]])
+    return np.asarray(law / law.sum())
+
+
+def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:
+    """The smallest true difference that four of five studies find, by its standard error.
+
+    claims: corrected for together, of which Holm's correction may leave this one the smallest p (normal,
+    two-sided).
+    """
+    return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error
+
+
+def deviation(low: float, high: float, items: int) -> float:
+    """Standard deviation of a paired difference on an item, its group's share included, by its interval.
+
+    Before a run: the root of d times the design effect 1 + (m - 1) r, d being the share of items on which
+    just one of the two is right, m the items of a group and r their correlation (Connor 1987; Kish 1965).
+    """
+    return (high - low) / INTERVAL * math.sqrt(items)
+
+
+def finds(items: int, spread: float, significance: float = 0.05, claims: int = 1) -> float:
+    """The difference that so many items find, by their `deviation`."""
+    return detectable(spread / math.sqrt(items), significance, claims)
+
+
+def questions_for(wanted: float, items: int, effect: float) -> int:
+    """The fewest items, at least one, that find a wanted difference, where so many find `effect`."""
+    return max(1, math.ceil(items * (effect / wanted) ** 2 * (1 - 1e-12)))
+
+
+def minimum_detectable_effect(
+    low: float | None, high: float | None, significance: float = 0.05, claims: int = 1
+) -> float | None:
+    """The same by the ends of the interval of a paired comparison; None where it exceeds 1, the largest
+    difference of two accuracies.
+
+    Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
+    which just one of the two is right.
+    """
+    if low is None or high is None:
+        return None
+    effect = detectable((high - low) / INTERVAL, significance, claims)
+    return effect if effect <= 1 else None
+
+
+class Powered(NamedTuple):
+    """value with its interval. weight: how much the judge counts; with 0 people alone do."""
+
+    value: float
+    low: float | None
+    high: float | None
+    weight: float
+
+
+def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered:
+    """The mean of what people would decide on all n rows, from a random sample that they decided.
+
+    decided [n]: 0 ... 1 by people, NaN where they were not asked; at least one is known. judged [n]: 0 ... 1
+    by the judge. groups [n]: rows that are not independent.
+
+    weight * mean(judged, others) + mean(decided - weight * judged, sample), so that a bias of the judge
+    cancels. Variance by the sandwich formula over groups, quantile of Student's t with the sample's groups
+    less 1. The weight is that of the least variance; for rows that are independent it is PPI++'s
+    Cov(decided, judged) / (Var(judged) (1 + sample / others)). One more disagreement of each sort goes into
+    weight and variance, not into the value (as Bonett and Price 2012 have it for paired shares): else a small
+    sample without one would count as proof that there is none. With weight 0: `mean_interval` of the sample.
+    """
+    sample = ~np.isnan(decided)
+    people, same, others = decided[sample], judged[sample], judged[~sample]
+    plain = float(people.mean()), *mean_interval(people, np.unique(groups[sample], return_inverse=True)[1])
+    clusters = len(np.unique(groups[sample]))
+    if not len(others) or clusters < 2:
+        return Powered(*plain, 0.0)
+    # Two rows more, each a group of its own.
+    own = np.concatenate([people, [1.0, 0.0]]), np.concatenate([same, [0.0, 1.0]])
+    last = int(groups.max())
+    of_sample, size = np.concatenate([groups[sample], [last + 1, last + 2]]), last + 3
+
+    def summed(values: Floats, of: Ints) -> Floats:
+        return np.asarray(np.bincount(of, values - values.mean(), size) / len(values))
+
+    by_people = summed(own[0], of_sample)
+    by_judge = summed(others, groups[~sample]) - summed(own[1], of_sample)
+    squares = float((by_judge**2).sum())
+    weight = -float((by_people * by_judge).sum()) / squares if squares else 0.0
+    if weight <= 0:
+        return Powered(*plain, 0.0)
+    value = weight * float(others.mean()) + float((people - weight * same).mean())
+    count = len(np.unique(groups)) + 2
+    variance = count / (count - 1) * float(((by_people + weight * by_judge) ** 2).sum())
+    reach = float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
+    value = min(1.0, max(0.0, value))
+    return Powered(value, max(0.0, value - reach), min(1.0, value + reach), weight)
+
+
+class Agreement(NamedTuple):
+    """Cohen's kappa with its interval; sensitivity and specificity as (value, low, high), None where people
+    decided nothing of that sort. rows: answers that both decided."""
+
+    rows: int
+    kappa: float | None
+    kappa_interval: Interval
+    sensitivity: tuple[float, float, float] | None
+    specificity: tuple[float, float, float] | None
+
+
+def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
+    """How often a judge says of n answers what people decided.
+
+    Sensitivity is the share of people's right answers that the judge calls right, specificity of the wrong
+    ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None with
+    fewer than two groups, or where kappa is undefined or the same without any of them.
+    """
+    cells = np.stack(
+        [decided & judged, decided & ~judged, ~decided & judged, ~decided & ~judged], axis=1
+    ).astype(np.float64)
+    numbers = np.unique(groups, return_inverse=True)[1]
+    by_group = np.stack([np.bincount(numbers, cell) for cell in cells.T], axis=1)
+    total = by_group.sum(axis=0)
+    kappa, count = float(_kappa(total)), len(by_group)
+    ends: Interval = (None, None)
+    if count > 1:
+        left = _kappa(total - by_group)
+        variance = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
+        if variance > 0:
+            reach = float(stdtrit(count - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
+            ends = max(-1.0, kappa - reach), min(1.0, kappa + reach)
+    return Agreement(
+        len(decided),
+        None if math.isnan(kappa) else kappa,
+        ends,
+        _share(judged[decided], numbers[decided]),
+        _share(~judged[~decided], numbers[~decided]),
+    )
+
+
+def _share(agrees: Bools, groups: Ints) -> tuple[float, float, float] | None:
+    return (float(agrees.mean()), *share_interval(agrees, groups)) if len(agrees) else None
+
+
+def _kappa(cells: Floats) -> Floats:
+    """Of counts [..., 4]: both, people alone, judge alone, neither. NaN where both always say the same."""
+    n = cells.sum(axis=-1)
+    both, people, judge, neither = np.moveaxis(cells, -1, 0)
+    chance = (both + people) * (both + judge) + (neither + judge) * (neither + people)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(((both + neither) * n - chance) / (n * n - chance))

@@ -1,0 +1,134 @@
+"""What each metric is (label, direction, unit, source), and one number of it.
+
+    metrics()["ece"].better     # "lower"
+    find("chosen_share_A")      # the metric `chosen_share`: a name may end in `_KEY`
+
+A `Figure` is one row of the metrics table; a `Protocol` holds all figures and per-row columns of some
+answers.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.responses import Bools, Floats, Ints
+
+SHARE = "share"
+"""Unit of values in 0 ... 1 that are printed as percentages."""
+OPTIONS = "options"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """label: heads a column. help: one line on what it is. source: the paper or papers.
+
+    better: whether `higher` or `lower` values are better; empty where neither is.
+    unit: SHARE for values in 0 ... 1; empty for a plain number.
+    ranked: whether the leaderboard ranks models by it.
+    authors: the rows over which Kostumov et al. (2024) average it, `test` or `all`; empty where they have
+    none.
+    """
+
+    label: str
+    help: str
+    better: str = ""
+    unit: str = ""
+    ranked: bool = False
+    authors: str = ""
+    source: str = ""
+
+
+@cache
+def metrics() -> Mapping[str, Metric]:
+    """All metrics by name."""
+    with files(__package__).joinpath("metrics.csv").open(encoding="utf-8") as file:
+        return {
+            row.pop("name"): Metric(**row | {"ranked": row["ranked"] == "yes"})
+            for row in csv.DictReader(file)
+        }
+
+
+def find(name: str) -> Metric | None:
+    """The metric of a name in the metrics table, `_KEY` at its end or not; None for an unknown one."""
+    known = metrics()
+    while name not in known:
+        name = name.rpartition("_")[0]
+        if not name:
+            return None
+    return known[name]
+
+
+def is_share(name: str) -> bool:
+    """Whether a metric's values lie in 0 ... 1."""
+    found = find(name)
+    return found is not None and found.unit == SHARE
+
+
+def named(metric: str, values: Any) -> Mapping[str, Any]:
+    """A formula's number under the metric's name, or each of its numbers under the name and its key."""
+    if isinstance(values, dict):
+        return {f"{metric}_{key}": each for key, each in values.items()}
+    return {metric: values}
+
+
+FAITHFUL, CLEAN = "faithful", "clean"
+HEADLINE = ("lac", "aps")
+"""The scores whose mean is the benchmark's headline."""
+MARGINAL = "marginal"
+"""How thresholds are calibrated: one for all rows."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number: nonconformity score (or `mean`, or empty), metric, value, rows behind it, 95 % interval.
+
+    calibration, alpha: of the prediction sets that it rests on, as in METRICS.
+    """
+
+    score: str
+    metric: str
+    value: float
+    items: int
+    low: float | None = None
+    high: float | None = None
+    calibration: str = ""
+    alpha: float | None = None
+
+
+def mean_figure(metric: str, values: Floats | Bools, groups: Ints, protocol: str, score: str = "") -> Figure:
+    """The mean of values [n], in the clean protocol with its interval over groups [n]; the other has none."""
+    low, high = mean_interval(values, groups, is_share(metric)) if protocol == CLEAN else (None, None)
+    return Figure(score, metric, float(values.mean()), len(values), low, high)
+
+
+def split_figure(
+    metric: str,
+    values: Floats,
+    items: int,
+    score: str = "",
+    calibration: str = "",
+    alpha: float | None = None,
+) -> Figure:
+    """The mean of one number a split [splits], with the 2.5 and 97.5 percentiles over the splits."""
+    return Figure(score, metric, float(values.mean()), items, *percentiles(values), calibration, alpha)
+
+
+class Column(NamedTuple):
+    """values [n], which mean something only where known [n]."""
+
+    values: np.ndarray
+    known: Bools
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """figures, and per-row columns by name."""
+
+    figures: list[Figure]
+    columns: dict[str, Column] = field(default_factory=dict)

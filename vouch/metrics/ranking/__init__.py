@@ -1,1 +1,0 @@
-"""Ranking models without labels: scores of answers, rankers, distances between datasets."""
