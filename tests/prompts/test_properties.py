@@ -50,7 +50,7 @@ def items(draw: st.DrawFn, least: int = 0, most: int = 6) -> Item:
         *(tuple(options), tuple(answers), tuple(images), kind),
         exchange=exchange,
         rewrites=REWRITES,
-        place=draw(st.integers(0, 9)),
+        index=draw(st.integers(0, 9)),
     )
 
 

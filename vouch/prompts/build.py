@@ -31,13 +31,13 @@ COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "exchange", "turn
 
 
 def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Rows of the items table in order, with their index in column `place`. Raises UserError."""
+    """Rows of the items table in order, with their `index`. Raises UserError."""
     rows = (
         row
         for batch in ITEMS.open(path).iter_batches(columns=COLUMNS, use_threads=False)
         for row in batch.to_pylist()
     )
-    yield from ({**row, "place": index} for index, row in enumerate(rows))
+    yield from ({**row, "index": index} for index, row in enumerate(rows))
 
 
 def read_items(path: Path, builder: "ItemBuilder") -> Iterator[Item]:
@@ -80,7 +80,7 @@ class ItemBuilder:
     def items(self, rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
         """Items of adjacent rows of one group; each has its earlier turns.
 
-        rows: COLUMNS, and `place`. Raises UserError where a turn is none of the rows before.
+        rows: COLUMNS, and `index`. Raises UserError where a turn is none of the rows before.
         """
         followed = {turn for row in rows for turn in row["turns"] or ()}
         items: dict[str, Item] = {}
@@ -340,7 +340,7 @@ def _frame(item: Item, template: Template, marks: ImageMarks, options: bool) -> 
         named_hint = None if hint is None or "{hint}" not in body else in_words(hint)
         named_question = in_words(question) if "{question}" in body else question
         instruction = template.instruction(
-            item.place, hint if named_hint is None else named_hint, named_question
+            item.index, hint if named_hint is None else named_hint, named_question
         )
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None

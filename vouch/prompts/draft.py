@@ -20,7 +20,7 @@ FAMILIES = ("LR", "LS", "VR", "VS", "")
 class Item:
     """What a prompt is made of: columns of the items table.
 
-    phrasings: all wordings of the question, or empty. place: index of the item in the table.
+    phrasings: all wordings of the question, or empty. index: of the item in the table.
     images: digests. exchange: for each image the digest of another one or None, or empty. turns: the earlier
     items of the conversation, first to last. goes_on: whether a later item names this one among its turns.
     kept: whether the item itself is asked; one that is left out can still be an earlier turn.
@@ -42,7 +42,7 @@ class Item:
     kept: bool = True
     rewrites: Mapping[str, str] = field(default_factory=dict)
     phrasings: tuple[str, ...] = ()
-    place: int = 0
+    index: int = 0
 
     @cached_property
     def marked(self) -> bool:

@@ -138,13 +138,13 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Compared:
-    """An item with two images, one of which is the answer. place: index of the winner."""
+    """An item with two images, one of which is the answer. index: of the winner."""
 
     id: str
     question: str
     winner: str
     loser: str
-    place: int
+    index: int
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Exchanges:
         if item is None:
             return tuple(row["exchange"] or ())
         spare = (self._one(item, WINNER), self._one(item, LOSER))
-        return spare if item.place == 0 else spare[::-1]
+        return spare if item.index == 0 else spare[::-1]
 
     def _one(self, item: Compared, replaced: str) -> str | None:
         """If several fit, the item's id decides, so that all of them come up."""

@@ -112,7 +112,7 @@ def beside_a_guess(cost: Cost) -> str:
 
 
 def in_words(variation: str) -> str | None:
-    """`pictures blurred, level 5`, of a combination all that it does; None where a part has no words."""
+    """`images blurred, level 5`, of a combination all that it does; None where a part has no words."""
     parts = []
     for part in variation.split("+"):
         declaration, level = at_level(part) or (None, None)

@@ -268,7 +268,7 @@ def _learn(
     direction: dict[str, tuple[bool, str]],
 ) -> None:
     where = f"{numbers.where}: item {item.id}"
-    won, lost = numbers.values[item.place], numbers.values[1 - item.place]
+    won, lost = numbers.values[item.index], numbers.values[1 - item.index]
     if won == lost:
         raise UserError(f"{where}: both images have {won:g}, but one is the answer; remove the line")
     wins, earlier = direction.setdefault(item.question, (won > lost, numbers.where))

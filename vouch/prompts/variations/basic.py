@@ -68,27 +68,27 @@ def _corruption(name: str, label: str, operation: str, does: str, family: str = 
     declare(partial(disturbed, operation))
 
 
-_corruption("vr_b", "pictures blurred", "blur", "every image blurred", "VR")
-_corruption("vr_l", "pictures brightened", "brighten", "every image brightened", "VR")
+_corruption("vr_b", "images blurred", "blur", "every image blurred", "VR")
+_corruption("vr_l", "images brightened", "brighten", "every image brightened", "VR")
 _corruption("jpeg", "JPEG compression", "jpeg", "every image compressed")
-_corruption("noise", "pictures with noise", "noise", "every image with noise, as in ImageNet-C")
-_corruption("motion", "pictures blurred by motion", "motion", "every image blurred by motion, as there")
-_corruption("contrast", "pictures with less contrast", "contrast", "every image with less contrast, as there")
-_corruption("pixelate", "pictures of fewer pixels", "pixelate", "every image of fewer pixels, as there")
-_corruption("fog", "pictures in fog", "fog", "every image in fog, as there")
+_corruption("noise", "images with noise", "noise", "every image with noise, as in ImageNet-C")
+_corruption("motion", "images blurred by motion", "motion", "every image blurred by motion, as there")
+_corruption("contrast", "images with less contrast", "contrast", "every image with less contrast, as there")
+_corruption("pixelate", "images of fewer pixels", "pixelate", "every image of fewer pixels, as there")
+_corruption("fog", "images in fog", "fog", "every image in fog, as there")
 # Takes the answer to be the same afterwards. Questions about directions in the image (`in which corner`) get
 # another one, and no item says that it is one: not for such datasets.
 _image_operation(
-    *("vr_r", "pictures rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise", "VR")
+    *("vr_r", "images rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise", "VR")
 )
 _image_operation(
-    "blank", "pictures blank", "blank", "a grey image of the same size in place of every image", control=True
+    "blank", "images blank", "blank", "a grey image of the same size in place of every image", control=True
 )
 
 
 @variation(
     "text_only",
-    "question without its pictures",
+    "question without its images",
     does="images are removed, the words stay",
     skips=NO_IMAGE,
     changes=IMAGES,
@@ -104,7 +104,7 @@ def _without_images(draft: Draft) -> Draft | None:
 
 @variation(
     "image_only",
-    "pictures and options without the question",
+    "images and options without the question",
     does="question and hint are removed, images and options stay",
     skips="items without an image, open questions",
     changes=WORDS,

@@ -16,7 +16,7 @@ CONTROL_WORD = "example"
 
 @variation(
     "typographic",
-    "wrong option painted into the picture",
+    "wrong option painted into the image",
     does="the text of a wrong option is painted into every image",
     skips="items without an image or a wrong option, options with other letters than ASCII",
     changes=IMAGES,
@@ -31,7 +31,7 @@ def _wrong_option(draft: Draft) -> Draft | None:
 
 @variation(
     "typographic_control",
-    "harmless word painted into the picture",
+    "harmless word painted into the image",
     does="a harmless word is painted in its place",
     skips="the same",
     changes=IMAGES,
@@ -53,7 +53,7 @@ def _painted(draft: Draft, text: str) -> Draft | None:
 
 @variation(
     "vs_s",
-    "pictures swapped, which flips the answer",
+    "images swapped, which flips the answer",
     does="the two images swap places",
     skips="items without two images and two options that name them",
     changes=IMAGES,
@@ -73,7 +73,7 @@ def _swapped(draft: Draft) -> Draft | None:
 
 @variation(
     "vs_e",
-    "picture replaced, which flips the answer",
+    "image replaced, which flips the answer",
     does="one image is exchanged for one that makes the other side win",
     skips="items with other than two options, or without such an image",
     changes=IMAGES,
