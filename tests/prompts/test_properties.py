@@ -23,7 +23,7 @@ STYLE_NAMES = (
     "reform_vqa",
     "reform_vqa_likelihood",
 )
-NAMES = sorted(set(declared()) - {"p_true"})  # only beside `original`; see test_p_true.py
+NAMES = sorted(set(declared()) - {"p_true"})  # only beside `original`; see test_conversation.py
 ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
 
@@ -129,7 +129,8 @@ def test_two_that_turn_the_answer_turn_it_back(item: Item, look: str, kind: str)
 
 @given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(NAMES))
 def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
-    """Only an item's own options are ever correct, as many as its effect says, and each prompt has its own id."""
+    """Only an item's own options are ever correct, as many as its effect says, and each prompt has its own
+    id."""
     made = rows(name, item, template(look))
     others = tuple(index for index in range(len(item.options)) if index not in item.answers)
     for row in made:

@@ -1,4 +1,5 @@
-"""The prompts of the five papers, as they were published: literal texts by digest, whole prompts by equality."""
+"""The prompts of the five papers, as they were published: literal texts by digest, whole prompts by
+equality."""
 
 from dataclasses import replace
 from hashlib import sha256

@@ -8,7 +8,7 @@ functions know the shapes in which it is plain, and refuse the rest.
 `is_english` decides by stop words whether a question is in English: it needs a common English word, more of
 them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
 la imagen`, also `Name shapes`) is not taken for English: a question without a rewrite is left out, a wrong
-one would be asked. Its error, measured on real sets (tests/prompts/rewrites/test_language.py): of 1,101
+one would be asked. Its error, measured on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
 Spanish and Portuguese sentences none passes, nor does any of 586 options of four words or more; of 2,120
 English sentences that the rules rewrite none is refused. The list was made with these sentences in view
 (`find` and `fewer` for `Find x.` and `Fewer stars?`), so expect some short English questions to be refused

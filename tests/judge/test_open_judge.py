@@ -12,11 +12,11 @@ import pytest
 
 from tests.cli.conftest import Vouch, set_params
 from tests.cli.conftest import vouch as vouch
+from tests.judge.test_judge import Project, give
+from tests.judge.test_judge import asking as asking
+from tests.judge.test_judge import project as project
 from tests.models.loopback_server import Loopback
 from tests.prompts.rewrites.conftest import completion
-from tests.prompts.rewrites.test_judge import Project, give
-from tests.prompts.rewrites.test_judge import asking as asking
-from tests.prompts.rewrites.test_judge import project as project
 from vouch.judge.prompts import judge_prompt, open_prompt, open_verdict
 from vouch.metrics.intervals import share_interval
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
@@ -205,7 +205,8 @@ def test_decisions_outside_the_sample_do_not_count(
 def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
     open_project: Project, vouch: Vouch, tmp_path: Path
 ) -> None:
-    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left out."""
+    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left
+    out."""
     open_project.rows()
     file = tmp_path / "review.csv"
     review(vouch, "--export", file)
