@@ -282,7 +282,7 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     file.write_text(head + "k,q,r,a,correct\n", "utf-8")
     assert "no decision about an answer as it was sampled" in review(vouch, "--import", file, status=1)
     assert not path.exists()
-    assert "is there already" in review(vouch, "--export", file, status=1)
+    assert "exists already" in review(vouch, "--export", file, status=1)
     file.unlink()
     review(vouch, "--export", file)
     count = decide(file)

@@ -11,7 +11,7 @@ from tests.prompts.rows import item_rows
 from tests.prompts.test_variations import ITEM, rows
 from tests.refusals import refused
 from vouch.metrics.text.scoring import split_p_true
-from vouch.models.requests.packs import fill
+from vouch.models.packs import fill
 from vouch.params.check import _check_variations
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
