@@ -93,7 +93,7 @@ def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -
     labels = [column.label for column in shown.columns]
     cells = dict(zip(labels, shown.rows[0], strict=True))
     assert [cells[name].text for name in ("Image", "Model", "Accuracy with %", "Accuracy without %")] == [
-        *("pictures blank", "alpha", "80.0", "60.0")
+        *("images blank", "alpha", "80.0", "60.0")
     ]
     assert (cells["Image gain"].text, cells["ECE, change"].text) == ("1.50", "−1.0")
 
@@ -140,14 +140,14 @@ def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
     assert SEVERITY_SECTION.build(make(Made(variations=("original", "vr_b_5", "vr_l")))) is None
     evidence = make(Made(variations=("original", "noise_1", "noise", "vr_b_5")))
     data = severity_frame(evidence, "shapes")
-    noise = data[data["kind"] == "pictures with noise"]
+    noise = data[data["kind"] == "images with noise"]
     assert noise[noise["model"] == "alpha"][["level", "value"]].round(6).to_numpy().tolist() == [
         [0, 0.8],
         [1, 0.6],
         [3, 0.6],
     ]
     assert (
-        list(dict.fromkeys(data["kind"])) == ["pictures blurred", "pictures with noise"]
+        list(dict.fromkeys(data["kind"])) == ["images blurred", "images with noise"]
         and SEVERITY_SECTION.build(evidence) is not None
     )
     assert mentions(

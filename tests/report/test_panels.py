@@ -89,9 +89,9 @@ def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
     assert found == {
         "negated question": ("60.0", "broken", "bad"),
         "options in reversed order": ("90.0", "unclear", "quiet"),
-        "pictures blank": ("60.0", "broken", "bad"),
+        "images blank": ("60.0", "broken", "bad"),
     }
-    assert list(found)[-1] == "pictures blank"
+    assert list(found)[-1] == "images blank"
 
 
 def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:

@@ -42,8 +42,8 @@ def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
     assert shown == [
         ["original", "alpha", "0.25", "0.50", "0.50", "–"],
         ["original", "beta", "0.25", "0.50", "0.50", "–"],
-        ["pictures blurred", "alpha", "−0.25", "−0.50", "−0.50", "−0.75"],
-        ["pictures blurred", "beta", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["images blurred", "alpha", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["images blurred", "beta", "−0.25", "−0.50", "−0.50", "−0.75"],
         ["all", "alpha", "0.25", "0.50", "0.50", "0.75"],
         ["all", "beta", "0.35", "0.60", "0.60", "0.85"],
     ]

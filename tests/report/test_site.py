@@ -208,7 +208,7 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "broken image"),
         ("datasets", "A is the answer of 100.0 %"),
         ("datasets", "shapes: looked for but not found: added option twice, animated, "),
-        ("variations", "pictures blurred vr_b"),
+        ("variations", "images blurred vr_b"),
         ("variations", "No variation is shown to lower the accuracy of alpha. No variation"),
         ("models", "overall 2 – 80.0 #1"),
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),

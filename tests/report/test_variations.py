@@ -20,7 +20,7 @@ NAMES = ("original", "blank", "option_order", "vr_b")
 def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
     card = VERDICT_SECTION.build(evidence).cards[0]
-    assert (card.question, card.answer) == (FIRST, "Pictures blurred (vr_b): 30.0 points lost")
+    assert (card.question, card.answer) == (FIRST, "Images blurred (vr_b): 30.0 points lost")
     assert mentions(
         card.why, "alpha answers 60.0\u202f% of 80 questions on shapes", "original", "80.0\u202f%"
     )
@@ -59,7 +59,7 @@ def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
     assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
     assert set(variations_frame(evidence, "shapes", "accuracy")["variation"]) == {
         "options in reversed order",
-        "pictures blurred",
+        "images blurred",
     }
     alone = make(Made(variations=NAMES[:2]))
     assert BREAKS not in [card.question for card in VERDICT_SECTION.build(alone).cards]
@@ -86,7 +86,7 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
         (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
     ]
     name, model, accuracy, change, certainty, lac, _, flipped, _ = rows["vr_b", "alpha"]
-    assert (name.text, model.text, accuracy.text) == ("pictures blurred", "alpha", "60.0")
+    assert (name.text, model.text, accuracy.text) == ("images blurred", "alpha", "60.0")
     assert (change.text, change.note, change.tone) == ("−40.0", "−45.0 to −35.0", "strong")
     assert rows["option_order", "alpha"][3].tone == "quiet", "less than so many claims show"
     assert (certainty.text, certainty.tone) == ("1.0", "")
@@ -188,9 +188,9 @@ def test_the_figure_judges_what_is_shown(make: Make) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("vr_b", "pictures blurred"),
-        ("vr_b_5", "pictures blurred, level 5"),
-        ("option_order+vr_b_5", "options in reversed order + pictures blurred, level 5"),
+        ("vr_b", "images blurred"),
+        ("vr_b_5", "images blurred, level 5"),
+        ("option_order+vr_b_5", "options in reversed order + images blurred, level 5"),
         ("rotated", None),
         ("rotated_2", None),
         ("rotated+vr_b", None),

@@ -183,7 +183,7 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     """Overconfidence before a variation, on whichever dataset it is."""
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
-    assert VERDICT_SECTION.build(evidence).cards[0].answer == "Pictures blurred (vr_b): 40.0 points lost"
+    assert VERDICT_SECTION.build(evidence).cards[0].answer == "Images blurred (vr_b): 40.0 points lost"
     half = [float(place % 2) for place in range(len(evidence.outcomes))]
     shapes = "model == 'alpha' and dataset == 'shapes'"
     boasting = edited(evidence, "outcomes", shapes, confidence=0.98)

@@ -112,7 +112,7 @@ def beside_a_guess(cost: Cost) -> str:
 
 
 def in_words(variation: str) -> str | None:
-    """`pictures blurred, level 5`; for a combination, all of its parts. None if a part has no long name."""
+    """`images blurred, level 5`; for a combination, all of its parts. None if a part has no long name."""
     parts = []
     for part in variation.split("+"):
         declaration, level = at_level(part) or (None, None)

@@ -12,11 +12,11 @@ import pytest
 
 from tests.cli.conftest import Vouch, set_params
 from tests.cli.conftest import vouch as vouch
+from tests.judge.test_judge import Project, give
+from tests.judge.test_judge import asking as asking
+from tests.judge.test_judge import project as project
 from tests.models.loopback_server import Loopback
 from tests.prompts.rewrites.conftest import completion
-from tests.prompts.rewrites.test_judge import Project, give
-from tests.prompts.rewrites.test_judge import asking as asking
-from tests.prompts.rewrites.test_judge import project as project
 from vouch.judge.prompts import judge_prompt, open_prompt, open_verdict
 from vouch.metrics.intervals import share_interval
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
@@ -201,7 +201,8 @@ def test_decisions_outside_the_sample_do_not_count(
 def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
     open_project: Project, vouch: Vouch, tmp_path: Path
 ) -> None:
-    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left out."""
+    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left
+    out."""
     open_project.rows()
     file = tmp_path / "review.csv"
     review(vouch, "--export", file)
@@ -211,7 +212,7 @@ def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
         lines[at] = lines[at].replace(",correct", ",").replace(",incorrect", ",")
     file.write_text("\n".join(lines) + "\n", "utf-8")
     review(vouch, "--import", file)
-    assert f"answer {lines[31]:.12} is the first that is undecided" in review(vouch)
+    assert f"answer {lines[31]:.12} is the first without a decision" in review(vouch)
     open_project.scored()
     drawn = sorted((f"q{number}" for number in range(COUNT)), key=drawn_order)
     read = [bool(said(int(name[1:]))) for name in drawn]
@@ -275,9 +276,9 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     path.unlink()
     file = tmp_path / "review.csv"
     file.write_text(head + "k,q,r,a,correct\n", "utf-8")
-    assert "no decision about an answer as it was drawn" in review(vouch, "--import", file, status=1)
+    assert "no decision about an answer as it was sampled" in review(vouch, "--import", file, status=1)
     assert not path.exists()
-    assert "is there already" in review(vouch, "--export", file, status=1)
+    assert "exists already" in review(vouch, "--export", file, status=1)
     file.unlink()
     review(vouch, "--export", file)
     count = decide(file)
