@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.checkouts.checkout import Checkout
 from tests.checkouts.small import BORROWED, BROWSE, END, EXTRACT, JUDGE, MODELS, SCORE, TEXTS
+from vouch.models.engine import ENGINES
 
 RIGHT = {name for name in EXTRACT if name.endswith("-right")}
 BORROWED_ANSWERS = {name for name in EXTRACT if BORROWED in name}
@@ -25,7 +26,7 @@ VARY = {"vary@left", "vary@right"}
 REWRITE = {"rewrite@left", "rewrite@right"}  # may be a model, and depend on all of vouch/models
 PREPARE = {"prepare@left", "prepare@right"}
 EMBED = {"embed@left", "embed@right", *TEXTS}
-ENGINE = "vouch/models/engines/transformers.py"
+ENGINE = "vouch/models/engine.py"
 ANSWERING = REWRITE | EXTRACT  # depend on the code that asks models
 AFTER_REWRITE = REWRITE | VARY | EXTRACT | SCORE | TEXTS | END
 
@@ -60,8 +61,8 @@ def _set(key: str, value: object) -> Callable[[Checkout], None]:
 
 
 def _raise_revision(checkout: Checkout) -> None:
-    lines = (checkout.path / ENGINE).read_text("utf-8").splitlines()
-    checkout.edit(ENGINE, next(line for line in lines if line.startswith("REVISION")), "REVISION = 999")
+    entry = '"transformers": EngineKind("vouch.models.decoder.engine", '
+    checkout.edit(ENGINE, f"{entry}{ENGINES['transformers'].revision},", f"{entry}999,")
 
 
 # The engine's name and revision are a column of the letters, which the report shows; the scores do not change.

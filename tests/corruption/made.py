@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tools.simulated import write
 from vouch.models.decoder.self_check import keep_mode
-from vouch.models.requests.work_cache import ROOT, WorkCache
+from vouch.models.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, is_folder, read_dag
 from vouch.pipeline.state import Digests, as_read, present, write_receipt
 

@@ -340,7 +340,6 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
 }  # fmt: skip
 
 
-
 @DAMAGED
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_an_image_that_cannot_be_shown(name: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.models.engine import ENGINES
 from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
 
 ROOT = Path(__file__).parents[2]
@@ -71,9 +72,7 @@ def plugins(stage: Stage) -> list[Path]:
     """Files that a stage loads by name."""
     own = [dep for dep in stage.deps if dep.startswith(PLUGINS)]
     if stage.name.startswith("extract@"):
-        own += ["vouch/models/engines", "vouch/models/released/forms"]
-    if stage.name.startswith("pin"):
-        own.append("vouch/models/released/forms")
+        own += [kind.module.replace(".", "/") + ".py" for kind in ENGINES.values()]
     paths = [ROOT / dep for dep in own]
     found = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
     items = ROOT / "vouch/report/items"  # of browse alone
