@@ -329,10 +329,10 @@ def test_groups_are_what_was_given(groups: Any, as_good_as: list[int] | None) ->
         (lambda: vouch.sampled_sets([["a", "a"]] * 4, [[1, 0]] * 4), "correct: row 0 has 'a' both right and wrong"),
         (lambda: vouch.read_answer("A", ["x", "y"], marks=["A", "A"]), "marks: 'A' stands twice"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, ids=["q"] * 600), "ids: row 1 has the name of row 0"),
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(np.nan, 2, 0.2)), "penalties: raps is nan"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(np.nan, 2, 0.2)), "penalties: raps penalty is nan"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(0.1, 1.5, 0.2)), "k_reg is 1.5; give a whole"),  # type: ignore[arg-type]
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(1,)), "penalties is .1,.; give three"),  # type: ignore[arg-type]
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(-5, 2, 0.2)), "raps is -5; it must lie"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(1,)), "penalties is .1,.; give them by name"),  # type: ignore[arg-type]
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(-5, 2, 0.2)), "raps penalty is -5; it must lie"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, seed=[[1]]), r"seed is \[\[1\]\]; give a number"),  # type: ignore[arg-type]
         (lambda: vouch.compare([1, 0], [1, 0], seed=-1), "seed is -1"),
         (lambda: vouch.answering([0.5, np.inf], [1, 1]), "confidence: row 1 is inf; give finite"),

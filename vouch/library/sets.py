@@ -1,6 +1,6 @@
 """Prediction sets, sets under shift or of samples, and answers given without review."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ from vouch.library.results import Estimate, Result, mean_of, over_splits
 from vouch.metrics.calibration.calibration import log_softmax
 from vouch.metrics.conformal import selective
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
-from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, score_values
+from vouch.metrics.conformal.scores import SCORES, Settings, order_of, score_values
 from vouch.metrics.conformal.sets import density_ratio, quantile, weighted_thresholds
 from vouch.metrics.metric import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Array, Ranked, Responses, rank, uniform
@@ -247,7 +247,7 @@ class PredictionSets(Result):
     sets: NDArray[np.bool_] = field(compare=False)
     row_size: Array = field(compare=False)
     row_coverage: Array = field(compare=False)
-    penalties: Penalties = field(default=Penalties(), compare=False)
+    penalties: Settings = field(default_factory=dict, compare=False)
     _limit: float = field(default=np.inf, compare=False)
 
     def of(self, logits: Any, seed: int = 0, ids: ArrayLike | None = None) -> NDArray[np.bool_]:
@@ -272,7 +272,7 @@ def prediction_sets(
     calibration: float = 0.5,
     splits: int = 100,
     seed: int = 0,
-    penalties: tuple[float, int, float] = Penalties(),
+    penalties: Mapping[str, float] | Sequence[float] | None = None,
     ids: ArrayLike | None = None,
 ) -> PredictionSets:
     """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
@@ -282,7 +282,8 @@ def prediction_sets(
     alpha: target share of sets without a right option. score: of vouch.metrics.conformal.scores.SCORES
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
-    that calibrate. penalties: (raps, k_reg, saps). Empty sets are filled with the most probable options.
+    that calibrate. penalties: parameters of the score, as {"penalty": 0.1, "k_reg": 2}, or (raps, k_reg,
+    saps). Empty sets are filled with the most probable options.
     ids: [n] names of the questions. The random term of aps_randomised, raps and saps follows from the name
     and the seed; without names from the row's logits, so that rows with equal logits share it.
 
@@ -300,7 +301,7 @@ def prediction_sets(
     right = answers_of(answers, values)
     if not isinstance(score, str) or score not in SCORES:
         raise ValueError(f"score {shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target, start, settings = share(alpha, "alpha"), seed_of(seed), _penalties(penalties)
+    target, start, settings = share(alpha, "alpha"), seed_of(seed), _settings(penalties, score)
     names = names_of(ids, "ids", len(values)) if ids is not None else None
     responses = _responses(values, right, groups_of(groups, len(values)), start, names)
     correct = _correct(values, right)
@@ -338,16 +339,31 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     return mean_of(held, groups_of(groups, len(held)))
 
 
-def _penalties(given: Any) -> Penalties:
+def _settings(given: Any, score: str) -> Settings:
+    """The parameters of a score from its names and values, or from the three numbers of raps and saps."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {score: {name: _parameter(score, name, value) for name, value in given.items()}}
     numbers = given.tolist() if isinstance(given, np.ndarray) else given
-    if not isinstance(numbers, list | tuple) or len(numbers) != len(Penalties._fields):
-        raise ValueError(f"penalties is {shown(given)}; give three numbers: raps, k_reg, saps")
+    if not isinstance(numbers, list | tuple) or len(numbers) != 3:
+        raise ValueError(f"penalties is {shown(given)}; give them by name, or three: raps, k_reg, saps")
     raps, k_reg, saps = numbers
-    return Penalties(
-        within(raps, "penalties: raps", 0, MOST_PENALTY),
-        whole(k_reg, "penalties: k_reg", 1000, low=0),
-        within(saps, "penalties: saps", 0, MOST_PENALTY),
-    )
+    return {
+        "raps": {"penalty": _parameter("raps", "penalty", raps), "k_reg": _parameter("raps", "k_reg", k_reg)},
+        "saps": {"penalty": _parameter("saps", "penalty", saps)},
+    }
+
+
+def _parameter(score: str, name: Any, value: Any) -> float:
+    declared = SCORES[score].parameters
+    if name not in declared:
+        known = ", ".join(declared) or "none"
+        raise ValueError(f"penalties: {score} has no {shown(name)}; its parameters: {known}")
+    each, where = declared[name], f"penalties: {score} {name}"
+    if isinstance(each.default, int):
+        return whole(value, where, each.most, low=int(each.least))
+    return within(value, where, each.least, each.most)
 
 
 def _noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
@@ -392,9 +408,9 @@ def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
 
 
-def _sets(ranked: Ranked, score: str, penalties: Penalties, limit: float) -> NDArray[np.bool_]:
+def _sets(ranked: Ranked, score: str, settings: Settings, limit: float) -> NDArray[np.bool_]:
     """[n, k] in the order of the options; empty sets are filled. limit: by the order of the score."""
-    kept = (SCORES[score].order(ranked, penalties) <= limit) & ranked.present
+    kept = (order_of(score, settings)(ranked) <= limit) & ranked.present
     empty = np.flatnonzero(~kept.any(axis=1))
     kept[empty] = ranked.tops(empty)
     sets = np.zeros(kept.shape, dtype=bool)

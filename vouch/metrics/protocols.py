@@ -260,7 +260,7 @@ def clean(responses: Responses, config: Config) -> Protocol:
     if not len(rows):
         return Protocol(figures)
     probabilities = clean_probabilities(rows)
-    ranked = rows_of(rows, probabilities.correct, config.scores, config.settings.penalties)
+    ranked = rows_of(rows, probabilities.correct, config.scores, config.parameters)
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     groups = float(np.count_nonzero(np.bincount(rows.groups)))
     figures.append(Figure("", "groups", groups, len(rows)))

@@ -2,8 +2,8 @@
 
 A pin says which weights exactly a model is, and how its answers are read. `letters`, `likelihood` and `text`
 are tables per model and dataset. Those of a model that thinks before it answers have one more column,
-`reasoning`: the thought before this answer, without what ends it; null where there was none. Numbers are those
-of the answer alone.
+`reasoning`: the thought before this answer, without what ends it; null where there was none. Numbers are
+those of the answer alone.
 """
 
 import hashlib

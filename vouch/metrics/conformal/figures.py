@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.conformal.scores import Penalties, score_values, with_penalties
+from vouch.metrics.conformal.scores import Settings, order_of, score_values
 from vouch.metrics.conformal.sets import (
     STRATA,
     Scores,
@@ -129,14 +129,14 @@ Drawn = tuple[str, str, str, float, Array]
 @dataclass(frozen=True)
 class Rows:
     """The rows of a protocol: ranked, categories [n], correct [n]; by name of the score its order and that of
-    the answers [n], as in vouch.metrics.conformal.scores, with the penalties."""
+    the answers [n], as in vouch.metrics.conformal.scores, and the parameters of the scores."""
 
     ranked: Ranked
     categories: Ints
     correct: Floats | Bools
     scores: dict[str, Scores]
     answers: dict[str, Array]
-    penalties: Penalties
+    settings: Settings
 
     def strata(self, kind: str) -> Strata:
         """The strata of a kind of calibration."""
@@ -153,14 +153,12 @@ class Calibrated:
     counts: SetCounts
 
 
-def rows_of(
-    responses: Responses, correct: Floats | Bools, scores: Sequence[str], penalties: Penalties
-) -> Rows:
+def rows_of(responses: Responses, correct: Floats | Bools, scores: Sequence[str], settings: Settings) -> Rows:
     """Rows from responses; correct [n]: share of each row's prediction that is correct; scores: names."""
     ranked = rank(responses)
-    formulas: dict[str, Scores] = {name: with_penalties(name, penalties) for name in scores}
+    formulas: dict[str, Scores] = {name: order_of(name, settings) for name in scores}
     answers = answer_scores(ranked, formulas)
-    return Rows(ranked, responses.categories, correct, formulas, answers, penalties)
+    return Rows(ranked, responses.categories, correct, formulas, answers, settings)
 
 
 class Calibrations:
@@ -202,7 +200,7 @@ def set_figures(
             continue
         for alpha in config.alphas:
             found = calibrations.of(strata, alpha)
-            values = _values(found, kind, rows.penalties)
+            values = _values(found, kind, rows.settings)
             drawn += [(score, metric, kind, alpha, each) for score, metric, each in values]
             if kind == MARGINAL and alpha == config.main_alpha:
                 main = {score: each.membership for score, each in found.items()}
@@ -216,9 +214,7 @@ def set_figures(
     return _figures(drawn, len(rows.ranked)), main
 
 
-def _values(
-    found: dict[str, Calibrated], kind: str, penalties: Penalties
-) -> Iterator[tuple[str, str, Array]]:
+def _values(found: dict[str, Calibrated], kind: str, settings: Settings) -> Iterator[tuple[str, str, Array]]:
     """score, metric, [splits]: every metric of the sets of all scores, and their thresholds."""
     for metric, formula in OF_SETS.items():
         of_score = {score: formula(each.counts) for score, each in found.items()}
@@ -230,7 +226,7 @@ def _values(
     if kind == MARGINAL:
         limits = {score: each.limits[:, 0] for score, each in found.items()}
         for score, each in limits.items():
-            yield score, "threshold", score_values(score, each, penalties)
+            yield score, "threshold", score_values(score, each, settings)
         if "margin" in limits:
             yield "margin", "negative_threshold_rate", (limits["margin"] < 0).astype(np.float64)
 
@@ -268,9 +264,7 @@ def shift_figures(plain: "Block", other: "Block", config: "Config") -> list[Figu
         return []
     numbers = [np.searchsorted(names, groups) for _, groups in sides]
     splits = group_splits(np.concatenate(numbers), config.calibration, config.seed, config.splits)
-    first, second = (
-        rows_of(rows, np.ones(len(rows)), config.scores, config.settings.penalties) for rows, _ in sides
-    )
+    first, second = (rows_of(rows, np.ones(len(rows)), config.scores, config.parameters) for rows, _ in sides)
     where = np.repeat([0, 1], [len(rows) for rows, _ in sides])
     testing = splits.part(len(sides[0][0]), splits.rows)
     figures = []
@@ -296,7 +290,7 @@ def _of_score(
     alike = np.zeros(rows, dtype=np.int64)
     found = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
     counts = SetCounts(found.counts(testing), one, one)
-    drawn = score_values(score, limits, first.penalties)
+    drawn = score_values(score, limits, first.settings)
     values = {
         "shift_coverage": unfilled_coverage(counts),
         "shift_set_size": OF_SETS["set_size"](counts),

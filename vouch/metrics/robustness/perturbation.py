@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vouch.metrics.calibration.calibration import authors_probabilities
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.scores import with_penalties
+from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
 from vouch.metrics.intervals import percentiles, resampled
 from vouch.metrics.join import cells, has_any, lengths
@@ -94,7 +94,7 @@ def _faithful(rows: Responses, config: Config) -> Array:
 
 def _clean(rows: Responses, config: Config) -> Array:
     """[n] mean set sizes, NaN for a row that calibrates in every split."""
-    ranked, scores = rank(rows), {"lac": with_penalties("lac", config.settings.penalties)}
+    ranked, scores = rank(rows), {"lac": order_of("lac", config.parameters)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     all_alike = np.zeros(len(rows), dtype=np.int64)
     answers = answer_scores(ranked, scores)["lac"]

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.conformal.scores import SCORES
+from vouch.metrics.metric import HEADLINE
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.asides import MARK, left_out, undecided
@@ -236,7 +238,7 @@ ACCURACY_AND_SET_SIZE_FIGURE = DatasetFigure(
 )
 
 
-SET_SCORES = {"lac": "LAC", "aps": "APS"}
+SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
 COVERAGE_STEP = 17
 COVERAGE_TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
 
