@@ -3,26 +3,16 @@
 import numpy as np
 import pytest
 
-from tests.metrics.simulated import ROOT
 from vouch.metrics.calibration.calibration import Bins, equal_slots, tally, torchmetrics_slots
 from vouch.metrics.calibration.figures import (
-    OF_BINS,
-    OF_LETTERS,
-    OF_MASS,
-    OF_ORDER,
-    OF_SCALED,
-    PER_ROW,
     ece,
     mce,
 )
-from vouch.metrics.comparison.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts
 from vouch.metrics.conformal.sets import exact_rank, group_splits
 from vouch.metrics.intervals import RESAMPLES, centred, mean_interval, resampled
 from vouch.metrics.metric import find, metrics, named
 from vouch.metrics.protocols import authors_split, authors_threshold
-from vouch.metrics.robustness.metrics import OF_MEANS, OF_TESTS, OF_TURNS
-from vouch.metrics.text.answers import ANSWERS
 
 
 def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
@@ -121,23 +111,6 @@ def test_every_metric_is_declared_once() -> None:
     assert find("selective_accuracy_80") is metrics()["selective_accuracy"]
     assert find("coverage_calibrated_on_10") is metrics()["coverage_calibrated_on"]
     assert find("acuracy") is None
-    names = [
-        row.partition(",")[0] for row in (ROOT / "vouch/metrics/metrics.csv").read_text("utf-8").splitlines()
-    ]
-    assert sorted(set(names[1:])) == names[1:], "each once, in the order of the alphabet"
-    tables = (
-        PER_ROW,
-        OF_BINS,
-        OF_MASS,
-        OF_ORDER,
-        OF_LETTERS,
-        OF_SCALED,
-        OF_SETS,
-        OF_MEANS,
-        OF_TESTS,
-        OF_TURNS,
-    )
-    assert {name for table in (*tables, PER_TEXT, PER_SAMPLE, ANSWERS) for name in table} <= set(names)
 
 
 def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:

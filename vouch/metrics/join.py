@@ -22,13 +22,47 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
-from vouch.metrics.metric import CLEAN, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
 
+declare(
+    "f1",
+    "F1",
+    "harmonic mean of precision and recall of the answer yes",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023, POPE",
+)
+declare(
+    "precision",
+    "Precision",
+    "share of the answers yes that are right",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023, POPE",
+)
+declare(
+    "recall",
+    "Recall",
+    "share of the questions with the answer yes that are answered so",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023, POPE",
+)
+declare(
+    "yes_rate",
+    "Yes",
+    "share of the questions that are answered yes",
+    unit=SHARE,
+    source="Li et al. 2023, POPE",
+)
 YES_NO = ("f1", "precision", "recall", "yes_rate")
 
 
@@ -279,6 +313,22 @@ def refuse(
         raise UserError(f"{where}: prompt {names[int(rows[0])].as_py()}{more} {problem(int(rows[0]))}")
 
 
+declare(
+    "accuracy_per_token",
+    "per token",
+    "accuracy by mean log-likelihood per token of an option",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+)
+declare(
+    "accuracy_per_byte",
+    "per byte",
+    "accuracy by mean log-likelihood per byte of an option",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+)
 REDUCTIONS = {"accuracy_per_token": "tokens", "accuracy_per_byte": "bytes"}
 """Metric -> column of LIKELIHOOD that divides the sum."""
 
@@ -354,6 +404,22 @@ def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
     return figures
 
 
+declare(
+    "letter_mass",
+    "Letter mass",
+    "mean share of the first token's probability that lies on option letters",
+    better="higher",
+    unit=SHARE,
+    source="Wiegreffe et al. 2023, probability mass on answer choices",
+)
+declare(
+    "low_mass_rate",
+    "Low letter mass",
+    "share of the prompts where an answer more probably begins with something else than a letter",
+    better="lower",
+    unit=SHARE,
+    source="after Wang et al. 2024, first tokens that are no letter",
+)
 LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
 MOSTLY = 0.5
 """Share of the prompts with low letter mass above which a model answers in another form."""

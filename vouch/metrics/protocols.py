@@ -34,7 +34,18 @@ from vouch.metrics.config import Config
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts, rows_of, set_figures
 from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
-from vouch.metrics.metric import CLEAN, HEADLINE, MARGINAL, Column, Figure, Protocol, mean_figure, metrics
+from vouch.metrics.metric import (
+    CLEAN,
+    HEADLINE,
+    MARGINAL,
+    SHARE,
+    Column,
+    Figure,
+    Protocol,
+    declare,
+    mean_figure,
+    metrics,
+)
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
@@ -136,6 +147,15 @@ AUTHORS: dict[str, Authors] = {
 }
 
 
+declare("groups", "Groups", "number of groups of items, each of which is one observation", unit="groups")
+declare("rows_dropped", "Dropped", "rows that cleaning found defective", unit="rows")
+declare(
+    "sibling_share",
+    "Leaked",
+    "share of the test rows that have a row of their group in the calibration half",
+    better="lower",
+    unit=SHARE,
+)
 Formula = Callable[[Any], Any]
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, entropy
 from vouch.metrics.config import Config
 from vouch.metrics.join import Asked, Block, letter_mass, reduced
-from vouch.metrics.metric import CLEAN, FAITHFUL, Column, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Column, Figure, declare, mean_figure
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.texts import TextBlock
@@ -22,6 +22,7 @@ PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: their split is only there for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 ALL = "all"
+declare("unanswered", "Unanswered", "share of the prompts without an answer", better="lower", unit=SHARE)
 UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 

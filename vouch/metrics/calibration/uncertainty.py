@@ -17,7 +17,7 @@ import numpy as np
 from vouch.metrics.calibration.calibration import mass_slots
 from vouch.metrics.calibration.figures import BLOCKS, LEAST, Order, auroc
 from vouch.metrics.intervals import about, centred, group_sums, resampled
-from vouch.metrics.metric import Figure
+from vouch.metrics.metric import SHARE, Figure, declare
 from vouch.metrics.responses import Floats, Ints
 from vouch.metrics.robustness.metrics import instability
 
@@ -91,6 +91,20 @@ def vision_amplified_entropy(
     return np.where((times[0] > 1) & (times[1] > 1), np.round(found, DIGITS), np.nan)
 
 
+declare(
+    "uncertainty_auroc",
+    "AUROC",
+    "by an uncertainty estimate, on the answers of which all estimates are known",
+    better="higher",
+    unit=SHARE,
+    source="Mann and Whitney 1947",
+)
+declare(
+    "uncertainty_gain",
+    "AUROC, change",
+    "an uncertainty estimate minus the plain confidence on the same answers",
+    better="higher",
+)
 CONFIDENCE = "confidence"
 """The estimate that others are compared with."""
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
 from vouch.metrics.intervals import AT_ONCE, LEVEL, SHARES, Interval, mean_interval, share_interval
+from vouch.metrics.metric import SHARE, declare
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 POWER = 0.8
@@ -171,6 +172,52 @@ def minimum_detectable_effect(
     return effect if effect <= 1 else None
 
 
+declare(
+    "accuracy_ppi",
+    "Accuracy, corrected judge",
+    "what people would say of all open answers: the judge's verdicts, corrected by people's decisions on "
+    "a sample",
+    better="higher",
+    unit=SHARE,
+    source="Angelopoulos et al. 2023; Angelopoulos, Duchi and Zrnic 2023",
+)
+declare(
+    "judge_weight",
+    "Judge's weight",
+    "how much the judge counts in the corrected accuracy; 0: people alone do",
+    unit=SHARE,
+    source="Angelopoulos, Duchi and Zrnic 2023",
+)
+declare(
+    "accuracy_judge",
+    "Right by the judge",
+    "share of the open answers that the judge calls right",
+    better="higher",
+    unit=SHARE,
+)
+declare(
+    "accuracy_people",
+    "Right by people",
+    "share of the open answers that people call right, on the sample they decided",
+    better="higher",
+    unit=SHARE,
+)
+declare(
+    "annotated_rate",
+    "Decided",
+    "share of the different judged answers drawn for people on which their decisions count",
+    unit=SHARE,
+)
+declare(
+    "judge_unread_rate",
+    "Unread verdicts",
+    "share of the open answers on which the judge's reply says neither correct nor incorrect; they count "
+    "as incorrect",
+    better="lower",
+    unit=SHARE,
+)
+
+
 class Powered(NamedTuple):
     """value with its interval. weight: how much the judge counts; with 0 people alone do."""
 
@@ -219,6 +266,29 @@ def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered
     reach = float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
     value = min(1.0, max(0.0, value))
     return Powered(value, max(0.0, value - reach), min(1.0, value + reach), weight)
+
+
+declare(
+    "judge_kappa",
+    "Judge's kappa",
+    "agreement of the judge with people beyond chance, 1 is perfect",
+    better="higher",
+    source="Cohen 1960",
+)
+declare(
+    "judge_sensitivity",
+    "Judge's sensitivity",
+    "share of people's right answers that the judge calls right",
+    better="higher",
+    unit=SHARE,
+)
+declare(
+    "judge_specificity",
+    "Judge's specificity",
+    "share of people's wrong answers that the judge calls wrong",
+    better="higher",
+    unit=SHARE,
+)
 
 
 class Agreement(NamedTuple):

@@ -28,7 +28,18 @@ from vouch.metrics.conformal.sets import (
     thresholds,
 )
 from vouch.metrics.intervals import SHARES, percentiles
-from vouch.metrics.metric import HEADLINE, MARGINAL, Figure, metrics, named, split_figure
+from vouch.metrics.metric import (
+    HEADLINE,
+    MARGINAL,
+    OPTIONS,
+    SHARE,
+    Figure,
+    Formulas,
+    declare,
+    metrics,
+    named,
+    split_figure,
+)
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, rank
 
 if TYPE_CHECKING:
@@ -78,6 +89,43 @@ class SetCounts:
         return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
 
 
+OF_SETS = Formulas[Callable[[SetCounts], Any]]()
+# Coverage above its target is no merit, but the benchmark's tables rank it so.
+OF_SETS(
+    "coverage",
+    "Coverage",
+    "share of sets that hold the answer",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    authors="test",
+)(lambda sets: sets.mean(sets.covered))
+OF_SETS(
+    "set_size",
+    "Set size",
+    "mean number of options in a set",
+    better="lower",
+    unit=OPTIONS,
+    ranked=True,
+    authors="test",
+)(lambda sets: sets.mean(sets.size))
+OF_SETS(
+    "empty_rate", "Empty", "sets that were empty before the most probable option filled them", unit=SHARE
+)(lambda sets: sets.mean(sets.empty))
+OF_SETS("singleton_rate", "One option", "share of sets with a single option", better="higher", unit=SHARE)(
+    lambda sets: sets.mean(sets.size == 1)
+)
+
+
+@OF_SETS(
+    "uacc",
+    "UAcc",
+    "accuracy times the root of the number of options over set size, mean of both scores",
+    better="higher",
+    ranked=True,
+    authors="test",
+    source="Kostumov et al. 2024, equation 7",
+)
 def uacc(sets: SetCounts) -> Array:
     """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
 
@@ -86,16 +134,31 @@ def uacc(sets: SetCounts) -> Array:
     return np.asarray(sets.correct * np.sqrt(sets.options) / sets.mean(sets.size))
 
 
+@OF_SETS(
+    "unfilled_coverage",
+    "Coverage, unfilled",
+    "before empty sets are filled: what the guarantee speaks about",
+    unit=SHARE,
+)
 def unfilled_coverage(sets: SetCounts) -> Array:
     """[...] share of the sets that hold an answer and were not empty."""
     return sets.mean(sets.covered * (1 - sets.empty))
 
 
+@OF_SETS("set_size_share", "Sets of a size", "share of the sets that have it", unit=SHARE)
 def set_size_share(sets: SetCounts) -> dict[str, Array]:
     """Size, from 1 to the largest -> [...] share of the sets that have it."""
     return {str(size): sets.mean(sets.size == size) for size in range(1, int(sets.size.max()) + 1)}
 
 
+@OF_SETS(
+    "worst_size_coverage",
+    "Worst size, coverage",
+    "lowest coverage among sets of one size that at least 5 % of the questions have",
+    better="higher",
+    unit=SHARE,
+    source="Angelopoulos et al. 2021",
+)
 def worst_size_coverage(sets: SetCounts) -> Array:
     """[...] minimum over the sizes of the share of sets of that size that hold an answer."""
     worst = np.ones(sets.counted.shape[:-1])
@@ -107,19 +170,30 @@ def worst_size_coverage(sets: SetCounts) -> Array:
     return worst
 
 
-OF_SETS: dict[str, Callable[[SetCounts], Any]] = {
-    # Coverage above its target is no merit, but the benchmark's tables rank it so.
-    "coverage": lambda sets: sets.mean(sets.covered),
-    "empty_rate": lambda sets: sets.mean(sets.empty),
-    "set_size": lambda sets: sets.mean(sets.size),
-    "set_size_share": set_size_share,
-    "singleton_rate": lambda sets: sets.mean(sets.size == 1),
-    "uacc": uacc,
-    "unfilled_coverage": unfilled_coverage,
-    "worst_size_coverage": worst_size_coverage,
-}
-
-
+declare(
+    "coverage_calibrated_on", "Coverage", "by the share of the items that calibrates, in percent", unit=SHARE
+)
+declare(
+    "set_size_calibrated_on",
+    "Set size",
+    "by the share of the items that calibrates, in percent",
+    better="lower",
+    unit=OPTIONS,
+)
+declare("threshold", "Threshold", "nonconformity score up to which an option is in the set")
+declare(
+    "negative_threshold_rate",
+    "Negative thresholds",
+    "share of the splits in which the margin's threshold is below 0",
+    unit=SHARE,
+)
+declare(
+    "infinite_threshold_rate",
+    "Infinite thresholds",
+    "share of the splits and strata in which too few rows calibrate",
+    better="lower",
+    unit=SHARE,
+)
 SWEPT = ("coverage", "set_size")
 """Metrics that are given for every share of `score.shares`."""
 Drawn = tuple[str, str, str, float, Array]
@@ -245,6 +319,22 @@ def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
     return figures
 
 
+declare(
+    "shift_coverage",
+    "Coverage under shift",
+    "before empty sets are filled, thresholds from plain prompts",
+    unit=SHARE,
+    source="Barber et al. 2023",
+)
+declare("shift_set_size", "Set size under shift", "of filled sets", unit=OPTIONS)
+declare("threshold_drift", "Threshold drift", "the variation's own minus the plain one")
+declare(
+    "shift_broken",
+    "Broken",
+    "1 where the interval of shift_coverage leaves out 1 - alpha, else 0",
+    better="lower",
+    source="Barber et al. 2023",
+)
 SLACK = 1e-9
 """Of the ends of an interval, which are rounded."""
 

@@ -24,9 +24,27 @@ from scipy.special import betainc, betaincinv
 
 from vouch.metrics.conformal.sets import Splits, quantile
 from vouch.metrics.intervals import Interval, mean_interval
-from vouch.metrics.metric import Figure
+from vouch.metrics.metric import SHARE, Figure, declare
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
+declare(
+    "answered_alone",
+    "Answered alone",
+    "share of the questions that may be answered alone with at most so many percent of the answers wrong, "
+    "with probability 90 %",
+    better="higher",
+    unit=SHARE,
+    source="Geifman and El-Yaniv 2017; Angelopoulos et al. 2021",
+)
+declare(
+    "answered_conformal",
+    "Answered, conformal",
+    "share of the questions answered where at most so many percent of all questions are answered wrongly, "
+    "on average",
+    better="higher",
+    unit=SHARE,
+    source="Angelopoulos et al. 2024; Abbasi Yadkori et al. 2024",
+)
 SURE = 0.9
 WRONG = (1, 5, 10, 20)
 """Per cent of the answers that may be wrong, of the metrics."""

@@ -44,7 +44,7 @@ from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
-from vouch.metrics.metric import CLEAN, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import Array, Floats, Ints
 from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
 from vouch.metrics.robustness.repeated_prompts import (
@@ -71,6 +71,21 @@ from vouch.tables.asked import (
     TYPOGRAPHIC_CONTROL,
 )
 
+declare(
+    "painted_chosen",
+    "Painted option chosen",
+    "share of the answers that are the wrong option which a typographic attack paints",
+    better="lower",
+    unit=SHARE,
+    source="Goh et al. 2021",
+)
+declare(
+    "painted_gain",
+    "Painted option, change",
+    "under attack minus with a harmless word painted in its place",
+    better="lower",
+    source="Goh et al. 2021",
+)
 SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
 
 
@@ -100,6 +115,39 @@ def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) ->
         yield TYPOGRAPHIC, Figure("", "painted_gain", float(gaps.mean()), len(gaps), *ends)
 
 
+declare(
+    "image_gain",
+    "Image gain",
+    "fall of the log-likelihood of the answer when the picture is taken away or changed, nats",
+    source="pointwise mutual information, after Park et al. 2026 (VAUQ)",
+)
+declare(
+    "image_information",
+    "Image information",
+    "rise of the entropy over the options when the picture is taken away or changed, nats",
+    source="Park et al. 2026 (VAUQ), Image-Information Score",
+)
+declare(
+    "right_without_picture",
+    "Still right",
+    "of the answers that are right, the share that is right without the picture or with the changed one, too",
+    unit=SHARE,
+)
+declare(
+    "ece_corrected",
+    "ECE, corrected",
+    "of the confidence after what words alone say is divided out",
+    better="lower",
+    unit=SHARE,
+    source="after Park et al. 2026 (VAUQ) and Leng et al. 2024",
+)
+declare(
+    "ece_gain",
+    "ECE, change",
+    "corrected minus plain confidence on the same answers",
+    better="lower",
+    source="after Park et al. 2026 (VAUQ)",
+)
 WITHOUT = ("blank", "text_only")
 """Variations without a picture, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")

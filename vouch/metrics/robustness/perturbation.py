@@ -24,7 +24,7 @@ from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
 from vouch.metrics.intervals import percentiles, resampled
 from vouch.metrics.join import cells, has_any, lengths
-from vouch.metrics.metric import CLEAN, Figure
+from vouch.metrics.metric import CLEAN, Figure, declare
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
 from vouch.metrics.robustness.metrics import OF_MEANS, Means
@@ -263,6 +263,7 @@ def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarra
 
 
 FIELDS = tuple(Means.__annotations__)
+declare("certainty_rows_skipped", "Skipped", "rows with one option, which have no certainty", unit="rows")
 SKIPPED = "certainty_rows_skipped"
 FAMILIES: dict[str, tuple[str, ...]] = {
     "every_prompt": ("LR", "LS", "VR", "VS"),

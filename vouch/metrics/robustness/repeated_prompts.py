@@ -34,7 +34,7 @@ from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.sets import Splits, group_splits
 from vouch.metrics.intervals import centred, group_sums, mean_interval, percentiles, resampled
 from vouch.metrics.join import Block
-from vouch.metrics.metric import CLEAN, Figure, mean_figure, named, split_figure
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.robustness.perturbation import Predictions, PromptIndex
@@ -44,6 +44,22 @@ from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.names import NONE_OF_ABOVE
 from vouch.tables.results import OUTCOMES
 
+declare(
+    "accuracy_debiased",
+    "Accuracy, debiased",
+    "options' probabilities averaged over the places they stood at",
+    better="higher",
+    unit=SHARE,
+    source="Zheng et al. 2024",
+)
+declare(
+    "accuracy_debiased_prior",
+    "Accuracy without prior",
+    "after the model's prior over letters is divided out",
+    better="higher",
+    unit=SHARE,
+    source="Zheng et al. 2024 (PriDe)",
+)
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12
 """Probability of letters that a server left out."""
@@ -159,6 +175,8 @@ def _priors(logs: Floats, group: Ints) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
+declare("gap_to_likelihood", "Gap to likelihood", "accuracy minus that of likelihood")
+declare("gap_to_text", "Gap to text", "accuracy minus that of text")
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 
@@ -217,6 +235,10 @@ def preference_figures(
             yield Figure("", name, float(value), len(rows), *ends)
 
 
+declare(
+    "accuracy_test", "Accuracy of a test", "by number of the test of a question", better="higher", unit=SHARE
+)
+declare("accuracy_turn", "Accuracy of a turn", "by turn of the conversation", better="higher", unit=SHARE)
 TEST, TURN = "test", "turn"
 
 

@@ -18,11 +18,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
+from vouch.metrics.metric import SHARE, Formulas
 from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
 from vouch.metrics.text.reader.options import ANSWER
@@ -40,6 +42,54 @@ _BELONGS = re.compile(_OF_A_NUMBER)
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
+Pair = Callable[[str, str], float]
+Scores = Callable[[Sequence[str], References], list[float]]
+
+
+def _best(pair: Pair) -> Scores:
+    """Scores from the largest value of `pair(text, reference)` over a text's references."""
+    return lambda texts, references: [
+        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
+    ]
+
+
+def _spoken(formula: Scores) -> Scores:
+    """Scores of the texts without their thoughts."""
+    return lambda texts, references: formula([apart(text).answer for text in texts], references)
+
+
+ANSWERS = Formulas[Scores]()
+
+
+def _of_pairs(name: str, label: str, help: str, **further: Any) -> Callable[[Pair], Pair]:
+    """Declares the metric of the decorated function, which compares a text with one reference."""
+
+    def declared(pair: Pair) -> Pair:
+        ANSWERS(name, label, help, **further)(_spoken(_best(pair)))
+        return pair
+
+    return declared
+
+
+def _of_rows(name: str, label: str, help: str, **further: Any) -> Callable[[Scores], Scores]:
+    """Declares the metric of the decorated function, which scores all texts together."""
+
+    def declared(formula: Scores) -> Scores:
+        ANSWERS(name, label, help, **further)(_spoken(formula))
+        return formula
+
+    return declared
+
+
+@_of_pairs(
+    "anls",
+    "ANLS",
+    "average normalised Levenshtein similarity, 0 at one half or below",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Biten et al. 2019; DocVQA",
+)
 def anls(text: str, reference: str) -> float:
     """1 - Levenshtein distance / length of the longer text, 0 where that distance is half the length or more
     (Biten et al. 2019). In lower case with single spaces; composed and decomposed accents are the same."""
@@ -52,18 +102,44 @@ def anls(text: str, reference: str) -> float:
     return 1 - distance / longer if distance < ANLS_THRESHOLD * longer else 0.0
 
 
+@_of_pairs(
+    "exact_match",
+    "Exact match",
+    "the text is a reference, but for case, spaces, outer punctuation and a leading article",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+)
 def exact_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case, spaces, outer punctuation and a leading article, or what a longer text
     gives as its answer."""
     return float(plain(text) == plain(reference) or same(text, reference))
 
 
+@_of_pairs(
+    "lower_match",
+    "Lower-case match",
+    "the text is a reference, but for case and spaces at its ends",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="OCR-VQA in VLMEvalKit",
+)
 def lower_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
     first, second = (normalize("NFC", each.strip().lower()) for each in (text, reference))
     return float(first == second)
 
 
+@_of_pairs(
+    "ocr_contains",
+    "OCR, contained",
+    "the whole reference stands in the text, as words",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="OCR of ReForm-Eval's code, Li et al. 2023",
+)
 def ocr_contains(text: str, reference: str) -> float:
     """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
     wanted, said = words(reference), words(text)
@@ -73,6 +149,15 @@ def ocr_contains(text: str, reference: str) -> float:
     return float(contained)
 
 
+@_of_pairs(
+    "word_accuracy",
+    "Word accuracy",
+    "share of the reference's words that stand in the text",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="OCR of ReForm-Eval's paper, Li et al. 2023",
+)
 def word_accuracy(text: str, reference: str) -> float:
     """Share of the reference's words in the text; 0 without a letter or digit in the reference.
 
@@ -82,6 +167,15 @@ def word_accuracy(text: str, reference: str) -> float:
     return sum(word in found for word in wanted) / len(wanted) if wanted else 0.0
 
 
+@_of_pairs(
+    "relaxed_accuracy",
+    "Relaxed accuracy",
+    "a number within 5 % of the reference, else the same text",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="ChartQA, Masry et al. 2022",
+)
 def relaxed_accuracy(text: str, reference: str) -> float:
     """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case.
 
@@ -188,6 +282,14 @@ SCALE = 10.0
 Grams = Counter[tuple[str, ...]]
 
 
+@_of_rows(
+    "cider_d",
+    "CIDEr-D",
+    "cosine of TF-IDF vectors of n-grams with all references, 0 to 10",
+    better="higher",
+    ranked=True,
+    source="Vedantam, Zitnick and Parikh 2015",
+)
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 10; NaN where every gram of a row's references is among those of all rows."""
     known = [[_grams(caption_words(one)) for one in each] for each in references]
@@ -272,6 +374,15 @@ _CONTRACTIONS = {
 } | {"somebody'd": "somebodyd"}
 
 
+@_of_rows(
+    "vqa_score",
+    "VQA score",
+    "min(1, matches / 3), each reference left out once",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Antol et al. 2015",
+)
 def vqa_score(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 1."""
     return [
@@ -298,32 +409,3 @@ def normal(text: str) -> str:
         cleaned = cleaned.replace(mark, "" if beside_space or in_number else " ")
     words = (_DIGITS.get(word, word) for word in _FULL_STOP.sub("", cleaned).split())
     return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
-
-
-Pair = Callable[[str, str], float]
-Scores = Callable[[Sequence[str], References], list[float]]
-
-
-def _best(pair: Pair) -> Scores:
-    """Scores from the largest value of `pair(text, reference)` over a text's references."""
-    return lambda texts, references: [
-        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
-    ]
-
-
-def _spoken(formula: Scores) -> Scores:
-    """Scores of the texts without their thoughts."""
-    return lambda texts, references: formula([apart(text).answer for text in texts], references)
-
-
-_FORMULAS: dict[str, Scores] = {
-    "anls": _best(anls),
-    "cider_d": cider_d,
-    "exact_match": _best(exact_match),
-    "lower_match": _best(lower_match),
-    "ocr_contains": _best(ocr_contains),
-    "relaxed_accuracy": _best(relaxed_accuracy),
-    "vqa_score": vqa_score,
-    "word_accuracy": _best(word_accuracy),
-}
-ANSWERS = {name: _spoken(formula) for name, formula in _FORMULAS.items()}

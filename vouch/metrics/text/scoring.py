@@ -23,7 +23,7 @@ from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
-from vouch.metrics.metric import CLEAN, Column, Figure, is_share, mean_figure, split_figure
+from vouch.metrics.metric import CLEAN, SHARE, Column, Figure, declare, is_share, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import ANSWERS, numeric
@@ -189,6 +189,39 @@ def read_samples(
     return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
 
 
+declare(
+    "tron_unreached",
+    "Unreached",
+    "share of the questions of which no sample is right",
+    better="lower",
+    unit=SHARE,
+    source="Wang et al. 2024, TRON",
+)
+declare(
+    "tron_samples",
+    "Samples",
+    "samples that all but half of alpha of the questions need for a right one",
+    better="lower",
+    unit="samples",
+    source="Wang et al. 2024, TRON",
+)
+declare(
+    "tron_coverage",
+    "Coverage, sampled",
+    "share of the sets of sampled answers that hold a right one",
+    better="higher",
+    unit=SHARE,
+    source="Wang et al. 2024, TRON",
+)
+declare(
+    "tron_set_size",
+    "Set size, sampled",
+    "mean number of distinct answers in a set of sampled ones",
+    better="lower",
+    source="Wang et al. 2024, TRON",
+)
+
+
 def sampled_figures(
     questions: Sequence[Question],
     samples: Sequence[Sequence[str]],
@@ -222,6 +255,57 @@ def sampled_figures(
     return figures + [split_figure(name, each, len(rows), score) for name, each in values.items()]
 
 
+declare(
+    "unparsed_rate", "Unparsed", "texts in which no answer is found", better="lower", unit=SHARE, ranked=True
+)
+declare("refusal_rate", "Refused", "texts that decline to answer", better="lower", unit=SHARE)
+declare(
+    "several_rate", "Several", "texts that name several options and choose none", better="lower", unit=SHARE
+)
+declare(
+    "undecided_rate",
+    "Undecided",
+    "texts in which no answer is found or that name several options",
+    better="lower",
+    unit=SHARE,
+)
+declare(
+    "format_hit_rate",
+    "Format hits",
+    "choices that are answered with a mark in brackets",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023",
+)
+declare(
+    "stated_rate",
+    "Stated",
+    "share of the texts that state how sure the model is",
+    unit=SHARE,
+    source="Xiong et al. 2024",
+)
+declare(
+    "brier_answer",
+    "Brier of the answer",
+    "squared distance between confidence and whether the answer is right, 0 to 1",
+    better="lower",
+    unit="squared distance",
+    source="Brier 1950",
+)
+declare(
+    "judged_rate",
+    "Judged",
+    "texts that no rule could decide and in which the judge found an option",
+    unit=SHARE,
+)
+declare(
+    "accuracy_rules",
+    "Accuracy without the judge",
+    "what no rule could decide counts as wrong",
+    better="higher",
+    unit=SHARE,
+)
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""
 
@@ -287,7 +371,7 @@ def _measures(
         ("", "format_hit_rate"): _format_hits(block),
     }
     found |= {("", name): values for name, values in measured.items()}
-    for name in sorted(PER_TEXT | PER_SAMPLE):
+    for name in sorted([*PER_TEXT, *PER_SAMPLE]):
         if name in PER_TEXT:
             found["", name] = PER_TEXT[name](block.tokens)
             continue
