@@ -349,7 +349,7 @@ def test_a_copy_of_an_item_in_its_group_moves_no_mean_of_rows_twice(seed: int) -
         ({"scores": ["lac"]}, "aps is missing"),
         ({"strata": ["class"]}, "marginal is missing"),
         ({"strata": ["marginal", "marginal"]}, "each once"),
-        ({"alpha": [0.1, 0.1]}, "stands twice"),
+        ({"alpha": [0.1, 0.1]}, "has a duplicate"),
         ({"parsers": ["reeder"]}, "unknown name reeder; .*reader"),
         ({"parsers": ["reader", "reader"]}, "each once"),
         ({"answers": {"d": ["anl"]}}, "unknown name anl; .*anls"),

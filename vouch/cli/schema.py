@@ -1,5 +1,8 @@
 """Write the JSON schemas of params.yaml, models.lock and a line of items.jsonl into docs/schema.
 
+Tables of the documentation that follow from declarations (conformal scores, metrics, rankers, uncertainty
+estimates) are written again as well.
+
 Editors that speak to yaml-language-server find them by the first line of params.yaml and of each profile, and
 complete and check keys while you type. After a change of a parameter's model, write them again.
 

@@ -85,7 +85,7 @@ def rank_without_labels(
         raise ValueError(f"proxy has the models {', '.join(known.models)}, not {', '.join(task.models)}")
     numbers = groups_of(groups, task.performance.shape[1])
     values, ranks, ends = {}, {}, {}
-    for name, ranker in RANKERS.items():
+    for name, ranker in sorted(RANKERS.items()):
         found = _values(ranker, task, known, level)
         if found is None:
             continue

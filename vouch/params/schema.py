@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.params.check import plugins
+from vouch.params.declared import pages
 from vouch.params.project import Models, Project, Released, Slug
 
 FOLDER = Path("docs/schema")
@@ -59,14 +60,14 @@ class OpenLine(_Line):
 
 
 def schemas() -> dict[Path, str]:
-    """The text of each file."""
+    """The text of each file, and of the pages with tables of what is declared."""
     made = {
         "params": _profile(),
         "models": _models(),
         "items": TypeAdapter(ChoiceLine | OpenLine).json_schema(),
     }
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {
+    return pages() | {
         FOLDER / f"{name}.json": json.dumps(head | _closed(schema), indent=1, ensure_ascii=False) + "\n"
         for name, schema in made.items()
     }

@@ -109,6 +109,29 @@ CONFIDENCE = "confidence"
 """The estimate that others are compared with."""
 
 
+class Estimate(NamedTuple):
+    """label: heads a column. help: what it is."""
+
+    label: str
+    help: str
+
+
+ESTIMATES = {
+    CONFIDENCE: Estimate("Confidence", "probability of the option; of a text exp(−NLL) of its tokens"),
+    "entropy": Estimate("Entropy", "of the options; of a text the mean before its tokens"),
+    "corrected": Estimate("Without words", "confidence after what the words alone say is divided out"),
+    "vauq": Estimate("VAUQ", "entropy minus half the image information"),
+    "variations": Estimate("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
+    "agreement": Estimate("Agreement", "share of the samples that give the same answer"),
+    "semantic_entropy": Estimate("Semantic entropy", "of the answers of the samples"),
+    "vase": Estimate("VASE", "semantic entropy with what samples for a blurred picture say taken off"),
+    "p_true": Estimate("P(true)", "probability that the model gives to its answer being true when asked"),
+    "verbalised": Estimate("Stated", "confidence that the text states"),
+}
+"""Uncertainty estimates by name, in the order in which tables show them; estimates of samples end in
+`_tTEMPERATURE`. vouch/metrics/robustness/compared.py computes them."""
+
+
 def uncertainty_figures(
     estimates: Mapping[str, Floats], correct: Floats, groups: Ints, seed: int
 ) -> list[Figure]:

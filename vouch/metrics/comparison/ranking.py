@@ -158,7 +158,7 @@ def _values(
     here: Sequence[Task], proxies: Sequence[Task], alpha: float
 ) -> Iterator[tuple[dict[str, str], bool, Array]]:
     """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""
-    for name, ranker in RANKERS.items():
+    for name, ranker in sorted(RANKERS.items()):
         for task in here:
             place = {"ranker": name, "score": task.score, "proxy": ""}
             if not _applies(ranker, task):

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.calibration.uncertainty import CONFIDENCE
-from vouch.metrics.text.texts import VERBALISED
+from vouch.metrics.calibration.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.claims import MOST_CHOSEN, chosen, miscalibrated
@@ -22,7 +21,6 @@ from vouch.report.pages.protocols import PROTOCOLS_SECTION
 from vouch.report.pages.transfer import SWEEP_SECTION, TRANSFER_SECTION
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec, cells, whole
 from vouch.report.table_files import reliability_bins
-from vouch.tables.asked import P_TRUE
 
 RELIABILITY_TIPS = [
     *alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"),
@@ -181,18 +179,6 @@ UNCERTAINTY_TEXT = Markup("""\
 AUROC of every uncertainty estimate on the same answers to the original prompts, and in small print
 how much that is over plain confidence, in points, with a paired 95&#8239;% interval; in bold where it leaves
 out 0.""")
-ESTIMATES = {
-    CONFIDENCE: ("Confidence", "probability of the option; of a text exp(−NLL) of its tokens"),
-    "entropy": ("Entropy", "of the options; of a text the mean before its tokens"),
-    "corrected": ("Without words", "confidence after what the words alone say is divided out"),
-    "vauq": ("VAUQ", "entropy minus half the image information"),
-    "variations": ("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
-    "agreement": ("Agreement", "share of the samples that give the same answer"),
-    "semantic_entropy": ("Semantic entropy", "of the answers of the samples"),
-    "vase": ("VASE", "semantic entropy with what samples for a blurred picture say taken off"),
-    P_TRUE: ("P(true)", "probability that the model gives to its answer being true when asked"),
-    VERBALISED: ("Stated", "confidence that the text states"),
-}
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 
