@@ -13,9 +13,9 @@ from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
 from vouch.datasets.cleaning.second_pass import flagged, normalised
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
-from vouch.prompts.build.config import template_name
-from vouch.prompts.build.fit import Fit
-from vouch.prompts.build.template import read_template
+from vouch.prompts.config import template_name
+from vouch.prompts.fit import Fit
+from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     DEFECTS,
     IMAGES,

@@ -3,12 +3,16 @@
 from functools import partial
 from pathlib import Path
 
+import vouch.papers
 from vouch.metrics.config import Config as ScoreConfig
+from vouch.papers.models import facts
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load as load_yaml
+from vouch.report import pages
 from vouch.report.config import Config, Scoring
-from vouch.report.evidence import facts, load
+from vouch.report.loading import load
+from vouch.report.page import Registry
 from vouch.report.site import write
 
 LOCK = Path("models.lock")
@@ -23,7 +27,8 @@ def main(run: Run) -> None:
     told = score.model_dump(include={"calibration", "splits", "bins", "seed"})
     scoring = Scoring(alpha=score.main_alpha, **told)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
-    write(Config.model_validate(run.params["report"]), evidence, partial(run.progress, label="figures"))
+    config, watch = Config.model_validate(run.params["report"]), partial(run.progress, label="figures")
+    write(config, evidence, watch, Registry(pages, vouch.papers))
 
 
 if __name__ == "__main__":

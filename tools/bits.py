@@ -22,7 +22,7 @@ from typing import Any
 
 from stages import extract  # sets the kernels before numpy is loaded
 from tools.ending import ended
-from vouch.cli.entries import with_defaults
+from vouch.cli.entries import as_params
 from vouch.models.requests.responses import numbers
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
@@ -100,7 +100,7 @@ def parameters(demo: Mapping[str, Any]) -> dict[str, Any]:
         "models": {name: f"data/trained/{name}" for name in models},
         "extract": {key: demo["extract"][key] for key in ("batch", "bucket", "reproducible", "max_tokens")},
     }
-    found: dict[str, Any] = loads(with_defaults(json.dumps(kept), "bits"), "bits")
+    found: dict[str, Any] = loads(as_params(json.dumps(kept), "bits"), "bits")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Hook of MkDocs: README.md and its neighbours become pages, and headings get the anchors that GitHub has."""
+"""Hook of MkDocs: README.md, its neighbours and the commands become pages; headings get GitHub's anchors."""
 
 import posixpath
 import re
@@ -7,12 +7,15 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
+from vouch.cli.command import commands, purpose
+
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
+COMMANDS = "commands.md"
 _LINK = re.compile(r"(\]\()([^)\s#:]+)")
 
 
@@ -28,11 +31,22 @@ def anchor(heading: str) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Adds the pages that lie beside docs/."""
+    """Adds the pages that lie beside docs/, and that of the commands."""
     for name, page in PAGES.items():
         text = Path(config.docs_dir).parent.joinpath(name).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, COMMANDS, content=commands_page()))
     return files
+
+
+def commands_page() -> str:
+    """Markdown: a table of all commands, from what they declare."""
+    text = "# Commands\n\n`vouch COMMAND --help` explains each, with examples.\n"
+    for group, own in commands().items():
+        text += f"\n## vouch {group}\n\n{purpose(group)}.\n" if group else ""
+        rows = "".join(f"| `vouch {found.name}` | {found.help} |\n" for found in own.values())
+        text += f"\n| command | what it does |\n|---|---|\n{rows}"
+    return text
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -90,6 +90,19 @@ EDITS = [
         {"prepare@right", "vary@right"},  # prepare counts the marks of pictures that the template loses
         OF_RIGHT,
     ),
+    Edit(  # the report shows the labels that stand there
+        "a comment beside a variation",
+        _comment("vouch/prompts/variations/basic.py"),
+        VARY | {"report"},
+        VARY | EXTRACT | SCORE | TEXTS | END,
+    ),
+    Edit(  # prepare renders nothing
+        "a comment in the rendering of prompts",
+        _comment("vouch/prompts/build.py"),
+        VARY,
+        VARY | EXTRACT | SCORE | TEXTS | END,
+    ),
+    Edit("a comment about the judge", _comment("vouch/judge/prompts.py"), JUDGE, SCORE | END),
     REVISION,
     VARIATIONS,
 ]

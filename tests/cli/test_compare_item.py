@@ -23,7 +23,7 @@ from vouch.cli.item import close
 from vouch.cli.main import main
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.statistics import holm
-from vouch.report.numbers import minimum_detectable_effect
+from vouch.report.gates import minimum_detectable_effect
 from vouch.tables.asked import ITEMS, KEPT, items_path
 from vouch.tables.results import (
     DIFFERENCES,
@@ -302,8 +302,8 @@ def test_the_number_of_a_gate_is_that_of_the_table(capsys: pytest.CaptureFixture
     [
         (["tiny_a", "tiny_b", "--fail-if", "accuracy"], 'write NAME < NUMBER, e.g. "accuracy < -0.02"'),
         (["tiny_a", "tiny_b", "--fail-if", "acuracy < 1"], "no number acuracy; did you mean accuracy?"),
-        (["tiny_a", "tiny_b", "--fail-if", "accuracy < 1 or p < 1"], "is no rule"),
-        (["tiny_a", "tiny_b", "--fail-if", f"accuracy < {'1' * 100_000}x"], "is no rule"),
+        (["tiny_a", "tiny_b", "--fail-if", "accuracy < 1 or p < 1"], "is not a rule"),
+        (["tiny_a", "tiny_b", "--fail-if", f"accuracy < {'1' * 100_000}x"], "is not a rule"),
         (
             ["tiny_a", "tiny_b", "--fail-if", "accuracy < -2"],
             "accuracy lies between -1 and 1, so the rule never",
@@ -313,7 +313,10 @@ def test_the_number_of_a_gate_is_that_of_the_table(capsys: pytest.CaptureFixture
         (["tiny_a", "tiny_a"], "name two different ones"),
         (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; did you mean left?"),
         (["tiny_a", "tiny_b", "--variation", "vr_c"], "no variation vr_c"),
-        (["tiny_a", "tiny_b", "--dataset", "left", "--output", "text"], "nothing that both answered on left"),
+        (
+            ["tiny_a", "tiny_b", "--dataset", "left", "--output", "text"],
+            "no prompt that both answered on left",
+        ),
         (["tiny_a", f"x{HOSTILE}"], "no model x"),
     ],
 )
@@ -362,7 +365,7 @@ def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -
     pictures = tmp_path / "pictures"
     out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--pictures", str(pictures))
     assert "\nquestion: Which  [31mred" in out and "\n  kite?\n" in out and "(correct)" in out
-    assert f"picture 1: {'0' * 64} in data/images/right.parquet" in out
+    assert f"image 1: {'0' * 64} in data/images/right.parquet" in out
     assert out.count("tiny_a") >= 4 and max(map(len, out.splitlines())) < 250, "long texts are cut"
     assert sorted(path.name for path in pictures.iterdir()) == [
         f"0{place}-{name}-1.png" for place, name in ((1, "original"), (2, "ls_n"), (3, "vr_b"))

@@ -102,5 +102,5 @@ def test_what_does_not_come_has_a_line_and_the_others_come(checkout, capsys):
     assert lines["own"] == "put it at ../own by hand (docs/datasets.md)"
     assert lines["away"] == "put its folder at ../weights/away by hand"
     assert set(lines) == {"gated", "own", "away", "drawn"} and len(lines["drawn"]) > 20
-    assert said.err.splitlines()[-1] == "fetch: 4 of 6 did not come"
+    assert said.err.splitlines()[-1] == "fetch: 4 of 6 could not be fetched"
     assert run("mm", "m") == 0

@@ -10,7 +10,7 @@ import pytest
 from dvc.repo import Repo
 
 from tests.cli.test_show import row
-from vouch.cli.history import history, leaderboard_at
+from vouch.cli.show import history, leaderboard_at
 from vouch.pipeline.errors import UserError
 from vouch.tables.results import LEADERBOARD
 
@@ -89,7 +89,7 @@ def test_numbers_of_every_version_with_the_pins_that_changed(
     monkeypatch.chdir(tmp_path)
     for span, said in (
         ("nowhere..last", "--rev: nowhere: no such commit; name a commit, tag or branch"),
-        ("..last", r"--rev: \.\.last names no commit to begin with; write A\.\.B"),
+        ("..last", r"--rev: \.\.last names no first commit; write A\.\.B"),
         ("last..last~1", r"last~1 comes before last; write last~1\.\.last"),
     ):
         with pytest.raises(UserError, match=said):

@@ -230,7 +230,7 @@ REFUSALS = [
 
 NAMES = [
     ("modle", None, r"no model modle; give --repo OWNER/NAME to add it; .*did you mean model\?"),
-    ("other", "owner/open", "other is no model of the hub"),
+    ("other", "owner/open", "other is not a model of the hub"),
     ("third", None, "third is answered by a server"),
     ("Model-1", "owner/open", r"models\.lock: models\.Model-1"),
 ]

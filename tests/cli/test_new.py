@@ -191,7 +191,7 @@ def test_what_is_refused_changes_nothing(
 def test_a_profile_that_is_there_is_kept(here: Path, vouch: Vouch) -> None:
     words = ("new", "mine", "--data", "../signs", "--model", "../my-model")
     vouch(*words)
-    assert "profiles/mine.yaml: is there already" in vouch(*words, status=1)
+    assert "profiles/mine.yaml: exists already" in vouch(*words, status=1)
 
 
 def test_a_model_of_the_hub_is_pinned_on_the_way(

@@ -21,9 +21,9 @@ from vouch.models.requests.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import Digests, present, write_receipt
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.variation import Item
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
@@ -257,9 +257,7 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:
-    said = (
-        "questions about one picture are one group, which no split parts: kites (another: `group` on a line)"
-    )
+    said = "questions about one image form one group, which no split separates: kites (to group otherwise: `group` on a line)"
     assert "one group" not in vouch("plan")
     (bare / "kites").mkdir()
     (bare / "kites/items.jsonl").write_text("{}\n", "utf-8")

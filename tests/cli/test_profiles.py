@@ -17,7 +17,7 @@ from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 
 # What the papers print: models x datasets, datasets x variations, and of these the ones with two at once.
 PAPERS = {

@@ -12,8 +12,7 @@ import pytest
 from dvc.repo import Repo
 
 from tests.models.project import ROOT
-from vouch.cli.history import leaderboard_at
-from vouch.cli.show import cells, compared, headline, named, small
+from vouch.cli.show import cells, compared, headline, leaderboard_at, named, small
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report.gates import ends

@@ -87,7 +87,7 @@ def test_use_sets_values_and_keeps_comments(kept: Checkout, vouch: Vouch) -> Non
             ["released", "--set", "released.datasets=demo"],
             ["datasets: Input should be a valid list, found 'demo'"],
         ),
-        (["released", "--set", "released.datasets=[a, a]"], ["released: datasets: a stands twice"]),
+        (["released", "--set", "released.datasets=[a, a]"], ["released: datasets: a is a duplicate"]),
     ],
 )
 def test_a_refused_switch_changes_nothing(

@@ -1,6 +1,5 @@
 """`vouch watch` beside real stages: what runs, what is done, what failed, on a terminal and in a log."""
 
-import argparse
 import json
 import os
 import pty
@@ -16,8 +15,9 @@ from rich.console import Console
 
 from tests.checkouts.checkout import Checkout
 from tests.cli.conftest import Vouch, enter
+from vouch.cli.command import Parser, commands, imported
 from vouch.cli.main import main
-from vouch.cli.watch import Record, Seen, Watch, arguments, duration, line, screen, speed
+from vouch.cli.watch import Record, Seen, Watch, duration, line, screen, speed
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import RUNNING
 
@@ -145,8 +145,7 @@ def test_what_is_no_time_to_wait(capsys: pytest.CaptureFixture[str], every: str)
 
 @pytest.mark.parametrize("every", ["0.1", "60", "1e3"])
 def test_times_to_wait(every: str) -> None:
-    parser = argparse.ArgumentParser()
-    arguments(parser)
+    parser = Parser(imported(commands()[""]["watch"]))
     assert parser.parse_args(["--every", every]).every == float(every)
 
 

@@ -32,7 +32,9 @@ def test_the_site_is_built_without_a_warning(copied: Path) -> None:
     site = copied / "build/site"
     pages = {path.relative_to(copied / "docs") for path in (copied / "docs").rglob("*.md")}
     made = {path.relative_to(site).with_suffix(".md") for path in site.rglob("*.html")} - {Path("404.md")}
-    assert made == pages | {Path(f"{name}.md") for name in ("index", "changelog", "contributing", "security")}
+    assert made == pages | {
+        Path(f"{name}.md") for name in ("index", "changelog", "commands", "contributing", "security")
+    }
     assert (site / "glossary.html").read_text("utf-8").count("<tr>") > 15
     for page in site.rglob("*.html"):  # links within the site: the files are there, and the headings
         text = page.read_text("utf-8")

@@ -33,10 +33,10 @@ FOUND = """
 from tests.metrics.simulated import config, simulate
 from vouch.library.ranking import rank_without_labels
 from vouch.metrics.protocols import clean
-from vouch.params.schema import schemas
+from vouch.cli.schema import schemas
 from vouch.report.pages.models_detail import SCORE_NAMES
 from vouch.report.pages.ranking import SHOWN
-from vouch.report.papers.tu import OURS
+from vouch.papers.tu import OURS
 from vouch.report.table import Measured
 
 chosen = config(scores=["lac", "aps", "tempered"], settings={"tempered": {"power": 2}})

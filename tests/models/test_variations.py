@@ -11,9 +11,9 @@ from PIL import Image
 from tests.models.engines import Plain
 from tests.models.project import Project, picture
 from tests.prompts.rows import item_rows
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import Template
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 STYLE = Template(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vouch.cli.entries import with_defaults
+from vouch.cli.entries import as_params
 from vouch.params.check import check_params
 from vouch.params.project import NAMED, OF_ENTRY, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
@@ -49,7 +49,7 @@ def test_an_entry_may_name_variations_and_rows(small: dict[str, Any]) -> None:
     [
         ({"variations": ["vs_q"]}, "datasets.left.variations: unknown variation vs_q; did you mean vs_"),
         ({"variations": ["vr_b", "vr_b_3"]}, "datasets.left.variations: vr_b_3 is the same as vr_b"),
-        ({"variations": ["vr_b", "vr_b"]}, "datasets.left.variations: vr_b stands twice"),
+        ({"variations": ["vr_b", "vr_b"]}, "datasets.left.variations: vr_b is a duplicate"),
         ({"variations": []}, "datasets.left.variations: List should have at least 1 item"),
         ({"variations": "vr_b"}, "datasets.left.variations: "),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
@@ -111,7 +111,7 @@ def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any],
         (
             "extract",
             {"sampling": [{"temperature": 1, "samples": 1, "datasets": ["left", "left"]}]},
-            "extract.sampling.0.datasets: left stands twice; name it once",
+            "extract.sampling.0.datasets: left is a duplicate; name it once",
         ),
         (
             "extract",
@@ -146,7 +146,7 @@ def test_no_source_is_the_project_or_what_it_writes(small: dict[str, Any], place
     around = source in (".", "..", "/", "stages/..")
     said = refusal(small)
     assert said.startswith(f"{place}.left{'.source' if place == 'datasets' else ''}: ")
-    assert ("holds this project" if around else "is what this project writes") in said
+    assert ("holds this project" if around else "is written by this project") in said
 
 
 HUGE = 10**40
@@ -204,7 +204,7 @@ def test_all_problems_of_a_file_are_one_list(small: dict[str, Any]) -> None:
     for problem, said in zip(
         problems,
         (
-            "datasets.left.source: data/compare is what this project writes",
+            "datasets.left.source: data/compare is written by this project",
             "datasets.left.loader: unknown name jsnol; did you mean jsonl?",
             "variations: unknown variation orignal; did you mean original?",
             "variations: vr_b_3 is the same as vr_b",
@@ -235,14 +235,14 @@ def test_only_data_and_models_have_no_default() -> None:
     keys = [key for key, _ in left_out(own)]
     assert re.findall(r"- key (\S+) is missing", said) == keys
     assert keys[-1] == "datasets.kites.loader"
-    text = with_defaults(
+    text = as_params(
         "datasets: {kites: {source: ../kites, template: plain}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n",
         "x",
     )
     values = loads(text, "x")
     assert check_params(values, "x") and read_dag(params=values).stages
-    assert values["score"] == {"splits": 7, "alpha": 0.1} and with_defaults(text, "x") == text
-    assert with_defaults((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (
+    assert values["score"] == {"splits": 7, "alpha": 0.1} and as_params(text, "x") == text
+    assert as_params((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (
         ROOT / "params.yaml"
     ).read_text("utf-8")
 

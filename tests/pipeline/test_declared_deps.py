@@ -62,7 +62,7 @@ PLUGINS = (
         "vouch/models/encoders",
     ),
     *("vouch/prompts/rewrites", "vouch/prompts/variations"),
-    *("vouch/report",),
+    *("vouch/papers", "vouch/report"),
 )
 
 

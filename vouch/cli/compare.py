@@ -1,22 +1,4 @@
-"""Compare two models on the same prompts: which is right more often, and is the difference real?
-
-Also whose prediction sets are smaller, who is better calibrated, which questions only one of them answers
-correctly, and in which categories they differ most. Always A minus B, in the clean protocol.
-
-p is that of the report: corrected by Holm's method over all pairs of models on all datasets and clustered by
-groups of copied questions; for variations other than `original` it is that of this one pair. The minimum
-detectable effect is the smallest true difference that four of five studies of this size would find.
-
---fail-if is a gate for CI: the exit status is 3 where a rule about A minus B holds on any dataset and output
-that either model has, and 1 where one of these cannot be judged. Rules name accuracy, p, coverage_lac, ece,
-set_size_lac and set_size_aps; accuracy.low and accuracy.high end the interval, those of set sizes likewise.
-
-Examples:
-  vouch compare llava_v1_5_7b blip2
-  vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
-  vouch compare llava_v1_5_7b blip2 --json
-  vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
-"""
+"""`vouch compare`: two models on the same prompts."""
 
 import argparse
 import math
@@ -30,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binomtest
 
+from vouch.cli.command import argument, command, json_argument
 from vouch.cli.gate import FAILED, failures, rule
 from vouch.cli.printing import (
     as_json,
     check_name,
     interval,
-    json_option,
     long_name,
     number,
     plain,
@@ -52,7 +34,7 @@ from vouch.metrics.unranked import WORTH_SAYING
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.report.numbers import SIGNIFICANCE, minimum_detectable_effect
+from vouch.report.gates import SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL, OUTPUTS
 from vouch.tables.results import (
     DIFFERENCES,
@@ -70,7 +52,7 @@ Row = Mapping[str, Any]
 
 def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Rows of DIFFERENCES between two models by (dataset, output), as first minus second."""
-    found = {}
+    turned = {}
     for row in rows:
         if {row["first"], row["second"]} != {first, second}:
             continue
@@ -79,13 +61,16 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
             own |= {"first": first, "second": second, "difference": 0.0 - row["difference"]}
             low, high = row["low"], row["high"]
             own |= {"low": None if high is None else 0.0 - high, "high": None if low is None else 0.0 - low}
-        found[row["dataset"], row["output"]] = own
-    return found
+        turned[row["dataset"], row["output"]] = own
+    return turned
 
 
 def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES with the p of the report: of the first output of each dataset, corrected over all
-    datasets that are large enough. every: cells of all models; `claims`: comparisons that count together."""
+    """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
+
+    Only the first request type of each dataset counts. every: cells of all models. Each corrected row gets
+    `claims`, the number of comparisons that were corrected together.
+    """
     few = small(every)
     firsts: dict[str, str] = {}
     for dataset, _, output, _ in every:
@@ -100,33 +85,35 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
 
 
 def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES for the one variation that the outcomes hold; the stage makes those of original."""
-    place = outcomes.schema.get_field_index("variation")
+    """Rows of DIFFERENCES for the one variation in the outcomes; the stage makes only those of original."""
+    index = outcomes.schema.get_field_index("variation")
     renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
-    return differences(outcomes.set_column(place, "variation", renamed), config.seed, config.resamples)
+    return differences(outcomes.set_column(index, "variation", renamed), config.seed, config.resamples)
 
 
 def pairs(
-    first: pa.Table, second: pa.Table, found: Cells, gaps: Mapping[tuple[str, str], Row], config: Config
+    first: pa.Table, second: pa.Table, numbers: Cells, gaps: Mapping[tuple[str, str], Row], config: Config
 ) -> list[dict[str, Any]]:
-    """One entry for each dataset and output that both models have, as JSON has it.
+    """One entry for each dataset and request type that both models have, for JSON.
 
-    first, second: outcomes of the models, of one variation. found: cells of both. gaps: `oriented`, of which
-    those of datasets that are too small lose their p.
+    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: what `oriented`
+    gives. Entries of datasets that are too small have no p.
     """
-    few = small(found)
+    reasons = small(numbers)
     names = (first["model"][0].as_py(), second["model"][0].as_py())
     entries = []
-    for place in sorted({line[:3] for line in found}, key=lambda one: (one[0], OUTPUTS.index(one[2]))):
-        sides = [found.get((*place, name)) for name in names]
+    cells = sorted({line[:3] for line in numbers}, key=lambda cell: (cell[0], OUTPUTS.index(cell[2])))
+    for dataset, variation, output in cells:
+        sides = [numbers.get((dataset, variation, output, name)) for name in names]
         if sides[0] is None or sides[1] is None:
             continue
-        dataset, variation, output = place
         both = joined(first, second, dataset, output)
         gap = gaps.get((dataset, output), {})
-        if dataset in few:
+        if dataset in reasons:
             gap = {**gap, "p": None, "p_holm": None}
-        claims, told = gap.get("claims", 1), counts(both)
+        claims, correct = gap.get("claims", 1), counts(both)
+        if correct and dataset in reasons:
+            correct["mcnemar_p"] = None
         entries.append(
             {
                 "dataset": dataset,
@@ -136,11 +123,11 @@ def pairs(
                 "first": _side(sides[0]),
                 "second": _side(sides[1]),
                 "accuracy": {key: gap.get(key) for key in ("difference", "low", "high", "p", "p_holm")},
-                "too_small": few.get(dataset, ""),
+                "too_small": reasons.get(dataset, ""),
                 "minimum_detectable_effect": None
-                if dataset in few
+                if dataset in reasons
                 else minimum_detectable_effect(gap.get("low"), gap.get("high"), claims),
-                "counts": told if told is None or dataset not in few else {**told, "mcnemar_p": None},
+                "counts": correct,
                 "set_size": {
                     score: size_gap(both, f"clean_size_{score}", config)
                     if all(("set_size", score) in side for side in (sides[0], sides[1]))
@@ -162,7 +149,7 @@ def _side(of: Mapping[tuple[str, str], Row]) -> dict[str, dict[str, float | None
 
 
 def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
-    """Rows of the prompts that both models answered and that the clean protocol keeps; `_b` is the second."""
+    """Rows of the prompts that both models answered and the clean protocol keeps; `_b` marks the second."""
 
     def own(outcomes: pa.Table) -> pd.DataFrame:
         here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
@@ -175,8 +162,10 @@ def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.D
 
 
 def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
-    """How many prompts which of the models has right, and McNemar's exact p (1947, binomial), which takes
-    copies of a question for independent; None for answers that are neither right nor wrong."""
+    """How many prompts each model answered correctly, and McNemar's exact p (1947, binomial).
+
+    The p treats copies of a question as independent. None for answers that are neither correct nor wrong.
+    """
     if both.empty or both["correct"].isna().any() or both["correct_b"].isna().any():
         return None
     first, second = both["correct"].to_numpy(bool), both["correct_b"].to_numpy(bool)
@@ -191,8 +180,10 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
 
 
 def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float | None]:
-    """Mean difference of set sizes over items that both have sets for; bootstrap over whole groups, with
-    the thresholds as they are."""
+    """Mean difference of set sizes over items that both have sets for.
+
+    The interval is a bootstrap over whole groups that keeps the thresholds.
+    """
     gaps = both[column] - both[f"{column}_b"]
     known = gaps.notna().to_numpy()
     if not known.any():
@@ -209,12 +200,12 @@ def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float
 
 
 def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
-    """Accuracy by category, clean protocol, the largest difference first. rows: of LEADERBOARD."""
-    places: dict[tuple[str, str, str], dict[str, Row]] = {}
+    """Accuracy by category in the clean protocol, the largest difference first. rows: of LEADERBOARD."""
+    accuracies: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         accuracy = row["metric"] == "accuracy" and row["protocol"] == "clean" and row["value"] is not None
         if accuracy and row["category"] != "all":
-            places.setdefault((row["dataset"], row["output"], row["category"]), {})[row["model"]] = row
+            accuracies.setdefault((row["dataset"], row["output"], row["category"]), {})[row["model"]] = row
     entries = [
         {
             "dataset": dataset,
@@ -225,7 +216,7 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
             "difference": of[first]["value"] - of[second]["value"],
             "items": min(of[first]["items"], of[second]["items"]),
         }
-        for (dataset, output, category), of in places.items()
+        for (dataset, output, category), of in accuracies.items()
         if of.keys() >= {first, second}
     ]
     return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))
@@ -238,21 +229,44 @@ _COLUMNS = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch compare`."""
-    parser.add_argument("first", metavar="A", help="a model, as params.yaml names it")
-    parser.add_argument("second", metavar="B", help="another one")
-    parser.add_argument("--dataset", help="only this dataset")
-    parser.add_argument("--variation", default=ORIGINAL, help="code of a variation (default: %(default)s)")
-    parser.add_argument("--output", choices=OUTPUTS, help="only this output")
-    json_option(parser, "all categories, full precision")
-    parser.add_argument(
+@command(
+    "compare",
+    "two models on the same prompts: which is better, and is the difference real",
+    argument("first", metavar="A", names="models", help="a model of params.yaml"),
+    argument("second", metavar="B", names="models", help="another one"),
+    argument("--dataset", names="datasets", help="only this dataset"),
+    argument(
+        "--variation", names="variations", default=ORIGINAL, help="code of a variation (default: %(default)s)"
+    ),
+    argument("--output", choices=OUTPUTS, help="only this request type"),
+    json_argument("all categories, full precision"),
+    argument(
         "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
-    )
-
-
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Prints three tables, or JSON."""
+    """Compare two models on the same prompts: which is correct more often, and is the difference real?
+
+    It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
+    one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
+    in the clean protocol.
+
+    p is that of the report: corrected by Holm's method over all pairs of models on all datasets, and
+    clustered by groups of copied questions. For variations other than `original` it is that of this one pair.
+    The minimum detectable effect is the smallest true difference that a study of this size detects with 80 %
+    power.
+
+    --fail-if is a gate for CI. The exit status is 3 if a rule about A minus B holds on any dataset and
+    request type that either model has, and 1 if a rule cannot be evaluated on one of these. Rules name
+    accuracy, p, coverage_lac, ece, set_size_lac and set_size_aps; accuracy.low and accuracy.high are the ends
+    of its interval, and set sizes have them too.
+
+    Examples:
+      vouch compare llava_v1_5_7b blip2
+      vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
+      vouch compare llava_v1_5_7b blip2 --json
+      vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
+    """
     gate = list(map(rule, options.fail_if))
     config = check_project().compare
     every = _leaderboard(options)
@@ -260,12 +274,12 @@ def run(options: argparse.Namespace) -> int:
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
         everyone = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), "clean")
-        tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
+        differences_found = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
     else:
-        tested = differences_in(pa.concat_tables([first, second]), config)
-    gaps = oriented(tested, options.first, options.second)
-    found = cells(rows, "clean", variations=True)
-    entries = pairs(first, second, found, gaps, config) if len(first) and len(second) else []
+        differences_found = differences_in(pa.concat_tables([first, second]), config)
+    gaps = oriented(differences_found, options.first, options.second)
+    numbers = cells(rows, "clean", variations=True)
+    entries = pairs(first, second, numbers, gaps, config) if len(first) and len(second) else []
     if not entries:
         limits = "".join(
             f" {word} {value}"
@@ -273,11 +287,11 @@ def run(options: argparse.Namespace) -> int:
             if value
         )
         raise UserError(
-            f"{options.first}, {options.second}: nothing that both answered{limits}; `vouch show "
+            f"{options.first}, {options.second}: no prompt that both answered{limits}; `vouch show "
             "--variations` lists what there is"
         )
-    failed, untold = failures(gate, entries)
-    untold += unjudged(every, entries, options.variation) if gate else []
+    failed, unknown = failures(gate, entries)
+    unknown += unjudged(every, entries, options.variation) if gate else []
     categories = by_category(rows, options.first, options.second)
     if options.json:
         named = {"first": options.first, "second": options.second, "variation": options.variation}
@@ -288,39 +302,42 @@ def run(options: argparse.Namespace) -> int:
     warn_if_outdated()
     for line in failed:
         print(f"vouch: fails: {plain(line)}", file=sys.stderr)
-    for line in untold:
+    for line in unknown:
         print(f"vouch: cannot judge: {plain(line)}", file=sys.stderr)
-    if untold:
-        remedy = "--dataset and --output choose what is judged; `dvc repro` asks what is missing"
+    if unknown:
+        remedy = "--dataset and --output choose what is judged; `dvc repro` asks the missing prompts"
         print(f"vouch: {remedy}", file=sys.stderr)
-    return FAILED if failed else 1 if untold else 0
+    return FAILED if failed else 1 if unknown else 0
 
 
 def unjudged(every: Sequence[Row], entries: Sequence[Row], variation: str) -> list[str]:
-    """A line for each dataset and output of which the entries say nothing, or too little because a model left
-    prompts unanswered. every: rows of the leaderboard, of both models and all variations."""
+    """A line for each dataset and request type that a gate cannot judge.
+
+    Either only one model has results there, or one left too many prompts unanswered. every: rows of the
+    leaderboard, of both models and all variations.
+    """
     paired = {(entry["dataset"], entry["output"]) for entry in entries}
     with_original = {row["dataset"] for row in every if row["variation"] == ORIGINAL}
     models: dict[tuple[str, str], set[str]] = {}
-    found = []
+    missing = []
     for row in every:
-        place, here = (row["dataset"], row["output"]), row["variation"] == variation
+        cell, here = (row["dataset"], row["output"]), row["variation"] == variation
         if here or (variation == ORIGINAL and row["dataset"] not in with_original):
-            models.setdefault(place, set()).add(row["model"])
+            models.setdefault(cell, set()).add(row["model"])
         whole = (row["metric"], row["protocol"], row["category"]) == (UNANSWERED, CLEAN, "all")
-        if here and whole and place in paired and row["value"] > WORTH_SAYING:
-            found.append((place, f"{row['model']} left {row['value']:.1%} of the prompts unanswered"))
-    for place, names in models.items():
-        if place not in paired:
-            found.append(
-                (place, f"only {min(names)} has results" if len(names) == 1 else "no results of both")
+        if here and whole and cell in paired and row["value"] > WORTH_SAYING:
+            missing.append((cell, f"{row['model']} left {row['value']:.1%} of the prompts unanswered"))
+    for cell, names in models.items():
+        if cell not in paired:
+            missing.append(
+                (cell, f"only {min(names)} has results" if len(names) == 1 else "no results of both")
             )
     where = long_name(variation)
-    return [f"{dataset}, {output}, {where}: {what}" for (dataset, output), what in sorted(found)]
+    return [f"{dataset}, {output}, {where}: {what}" for (dataset, output), what in sorted(missing)]
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Rows of the two models, as the options choose dataset and output. Raises UserError."""
+    """Leaderboard rows of the two models, for the chosen dataset and request type. Raises UserError."""
     rows = LEADERBOARD.read(intact(LEADERBOARD_PATH))
     models = [options.first, options.second]
     if options.first == options.second:
@@ -335,12 +352,12 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
             known = [each for each in pc.unique(rows[column]).to_pylist() if each]
             check_name(column, name, known, LEADERBOARD_PATH)
     rows = rows.filter(pc.is_in(rows["model"], value_set=pa.array(models)))
-    found: list[dict[str, Any]] = _chosen(rows, options, ("dataset", "output")).to_pylist()
-    return found
+    chosen: list[dict[str, Any]] = _chosen(rows, options, ("dataset", "output")).to_pylist()
+    return chosen
 
 
 def _outcomes(model: str, leaderboard: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> pa.Table:
-    """Rows of OUTCOMES of a model, as the options choose, of the datasets of the leaderboard's rows."""
+    """The chosen rows of OUTCOMES of a model, for the datasets in the leaderboard's rows."""
     empty = pa.schema([OUTCOMES.schema.field(name) for name in _COLUMNS]).empty_table()
     parts = [
         part
@@ -363,8 +380,8 @@ def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence
     variation = long_name(entries[0]["variation"])
     text = f"A is {first}, B is {second}; prompts: {variation}; clean protocol\n\n"
     head = ["dataset", "output", "items", "A", "B", "A - B", "p", "verdict", "minimum detectable effect"]
-    text += "Is one right more often?\n" + table(head, list(map(_accuracy, entries)), {2, 3, 4, 5, 6, 8})
-    head = ["dataset", "output", "both right", "only A", "only B", "neither", "McNemar p"]
+    text += "Which is correct more often?\n" + table(head, list(map(_accuracy, entries)), {2, 3, 4, 5, 6, 8})
+    head = ["dataset", "output", "both correct", "only A", "only B", "neither", "McNemar p"]
     head += ["set size A - B (LAC)", "(APS)", "coverage A", "B", "ECE A", "B"]
     text += "\nWhich questions does only one answer correctly, and how certain are they?\n"
     text += table(head, list(map(_counts, entries)), range(2, 13))
@@ -394,7 +411,7 @@ def _accuracy(entry: Row) -> list[str]:
 
 
 def verdict(gap: Mapping[str, float | None]) -> str:
-    """What the corrected p allows to say."""
+    """The verdict that the corrected p allows."""
     p, difference = gap["p_holm"], gap["difference"]
     if p is None or difference is None:
         return "n.a."
@@ -408,12 +425,12 @@ def _p(value: float | None) -> str:
 
 
 def _counts(entry: Row) -> list[str]:
-    found = entry["counts"] or {}
+    counts_found = entry["counts"] or {}
     names = ("both", "first_only", "second_only", "neither")
     return [
         *(entry["dataset"], entry["output"]),
-        *(str(found.get(name, "n.a.")) for name in names),
-        _p(found.get("mcnemar_p")),
+        *(str(counts_found.get(name, "n.a.")) for name in names),
+        _p(counts_found.get("mcnemar_p")),
         *(interval(entry["set_size"][score], "difference") for score in SCORES),
         *(number(entry[side]["coverage_lac"]["value"]) for side in ("first", "second")),
         *(number(entry[side]["ece"]["value"]) for side in ("first", "second")),

@@ -1,34 +1,25 @@
-"""Completion of commands, options and names in the shell: prints the script, or the names of one kind.
-
-Names are looked up when TAB is pressed: models, datasets and variations in params.yaml, profiles in
-profiles/, items in data/items.
-
-Examples:
-  vouch completion bash > ~/.local/share/bash-completion/completions/vouch
-  vouch completion zsh > ~/.zfunc/_vouch           with `fpath+=~/.zfunc` before compinit in ~/.zshrc
-  vouch completion fish > ~/.config/fish/completions/vouch.fish
-"""
+"""Completion in the shell: the script, and the names that it asks for when TAB is pressed."""
 
 import argparse
-import importlib
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from vouch.cli.command import FILES, Command, argument, command, commands, fill, imported, purpose
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load
 
 SHELLS = ("bash", "zsh", "fish")
-ITEMS = 2000  # ids at most: a shell takes seconds for more
+MOST_NAMES = 2000  # a shell takes seconds for more
 
 
 def _under(values: Any, key: str) -> list[Any]:
-    """The names under a key; none where what stands there is no mapping or list: it is being edited."""
-    found = values.get(key) if isinstance(values, dict) else None
-    return list(found) if isinstance(found, dict | list) else []
+    """The names under a key; none while the file is being edited and has no mapping or list there."""
+    level = values.get(key) if isinstance(values, dict) else None
+    return list(level) if isinstance(level, dict | list) else []
 
 
 def _of(key: str) -> list[Any]:
@@ -36,21 +27,23 @@ def _of(key: str) -> list[Any]:
 
 
 def _variations() -> list[Any]:
+    from vouch.prompts.variations import declared
+
     values = load(Path(PARAMS))
     datasets = values.get("datasets") if isinstance(values, dict) else None
     entries = datasets.values() if isinstance(datasets, dict) else ()
     return [
         *_under(values, "variations"),
         *(name for entry in entries for name in _under(entry, "variations")),
+        *declared(),
     ]
 
 
 def _items() -> Iterator[str]:
-    from vouch.tables.asked import ITEMS as TABLE
-    from vouch.tables.asked import items_path
+    from vouch.tables.asked import ITEMS, items_path
 
     paths = map(items_path, filter(re.compile(NAME).fullmatch, map(str, _of("datasets"))))
-    return (name for path in paths if path.exists() for name in TABLE.read(path, ["id"])["id"].to_pylist())
+    return (name for path in paths if path.exists() for name in ITEMS.read(path, ["id"])["id"].to_pylist())
 
 
 NAMES: dict[str, Callable[[], Any]] = {
@@ -62,24 +55,27 @@ NAMES: dict[str, Callable[[], Any]] = {
     "items": _items,
 }
 _PLAIN = re.compile(r"[\w./@:+=,-]+")  # bash expands `$(...)` in the names that it is given
-_KINDS = {  # what an argument names, by its own name; those of one command under COMMAND.ARGUMENT
-    **dict.fromkeys(("model", "first", "second", "models"), "models"),
-    **dict.fromkeys(("dataset", "datasets"), "datasets"),
-    **{"variation": "variations", "profile": "profiles", "use.name": "profiles", "item.id": "items"},
-    **{"names": "sources", "new.model": ""},
-}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch completion`."""
-    parser.add_argument("what", choices=(*SHELLS, *NAMES), help="a shell, or a kind of names")
-
-
+@command(
+    "completion",
+    "completion in bash, zsh or fish, with the names of models and datasets",
+    argument("what", choices=(*SHELLS, *NAMES), help="a shell, or a kind of names"),
+)
 def run(options: argparse.Namespace) -> int:
-    """Prints the script, or names, one a line."""
+    """Print the script that completes commands, options and names in your shell, or the names of one kind.
+
+    Names are looked up when you press TAB: models and datasets in params.yaml, variations there and in
+    vouch/prompts/variations, profiles in profiles/, items in data/items.
+
+    Examples:
+      vouch completion bash > ~/.local/share/bash-completion/completions/vouch
+      vouch completion zsh > ~/.zfunc/_vouch           with `fpath+=~/.zfunc` before compinit in ~/.zshrc
+      vouch completion fish > ~/.config/fish/completions/vouch.fish
+    """
     if options.what in NAMES:
         names = dict.fromkeys(filter(_PLAIN.fullmatch, map(str, NAMES[options.what]())))
-        print("\n".join(islice(names, ITEMS)))
+        print("\n".join(islice(names, MOST_NAMES)))
         return 0
     import shtab
 
@@ -89,27 +85,20 @@ def run(options: argparse.Namespace) -> int:
 
 def whole_parser() -> argparse.ArgumentParser:
     """All commands as one parser; `vouch` itself loads only the one that it runs."""
-    from vouch.cli.main import COMMANDS, GROUPS
-
     parser = argparse.ArgumentParser("vouch")
     top = parser.add_subparsers()
-    for name, about in COMMANDS.items():
-        _add(top, name, about, name)
-    for group, (about, commands) in GROUPS.items():
-        inner = top.add_parser(group, help=about, description=about).add_subparsers()
-        for name, said in commands.items():
-            _add(inner, name, said, f"{group}.{name}")
+    for group, own in commands().items():
+        about = group and purpose(group)
+        into = top.add_parser(group, help=about, description=about).add_subparsers() if group else top
+        for name, found in own.items():
+            _add(into.add_parser(name, help=found.help, description=found.help), imported(found))
     return parser
 
 
-def _add(into: Any, name: str, about: str, module: str) -> None:
+def _add(parser: argparse.ArgumentParser, command: Command) -> None:
     import shtab
 
-    parser = into.add_parser(name, help=about, description=about)
-    importlib.import_module(f"vouch.cli.{module}").arguments(parser)
-    for action in parser._actions:
-        kind = _KINDS.get(f"{name}.{action.dest}", _KINDS.get(action.dest, ""))
-        if kind and not action.choices:
-            action.complete = shtab.cmd(f"vouch completion {kind} 2>/dev/null")
-        elif getattr(action.type, "__name__", "") in ("file_argument", "_place"):
-            action.complete = shtab.FILE
+    for action, names in fill(parser, command):
+        if names:
+            ask = shtab.cmd(f"vouch completion {names} 2>/dev/null")
+            action.complete = shtab.FILE if names == FILES else ask  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
-"""How much a profile asks for: items and prompts of its datasets, its prompt sets, the size of its study.
+"""What a profile asks of its models, counted before anything runs, and what that costs.
 
-What each model costs, for `vouch plan`: GPU hours of one of the hub, the price of a server's.
+`vouch plan` prints it: items and prompts of each dataset, the size of the study, GPU hours of models of the
+hub, and prices of models on servers.
 """
 
 import importlib
@@ -25,9 +26,9 @@ from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.prompts.build.combination import Variation, load_variation
-from vouch.prompts.build.template import Template, read_template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import Variation, load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import Template, read_template
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -55,10 +56,10 @@ def prompt_sets(project: Project) -> tuple[int, int]:
 
 
 def sizes(project: Project) -> list[tuple[int, int]]:
-    """(models, datasets) of the profile with what it leaves out, the largest first: the size of the paper.
+    """The size of the paper, as (models, datasets), the largest first: the profile and what it leaves out.
 
-    Models that are asked the same datasets count together. Entries that read the same questions (with another
-    template or other variations) are one dataset.
+    Models that are asked the same datasets count together. Entries that read the same questions, with another
+    template or other variations, are one dataset.
     """
     different = {
         name: repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
@@ -73,9 +74,9 @@ def sizes(project: Project) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Items:
-    """Entries of a dataset, None where nobody knows. here: whether they were counted in its source.
+    """The items of a dataset. count: None if unknown. here: whether they were counted in its source.
 
-    groups: they are dialogues, or pictures with several questions each, so there are more items.
+    groups: what was counted are dialogues, or images with several questions each, so there are more items.
     """
 
     count: int | None
@@ -83,13 +84,13 @@ class Items:
     groups: bool = False
 
     @property
-    def said(self) -> str:
-        """Their number for a person."""
+    def text(self) -> str:
+        """Their number, as a person reads it."""
         return "?" if self.count is None else f"over {self.count}" if self.groups else str(self.count)
 
 
 def count_items(name: str, entry: DatasetEntry) -> Items:
-    """Items by the loader's own count, before cleaning; where the source is not here, what it should hold."""
+    """Items by the loader's own count, before cleaning. If the source is not here: what it should hold."""
     share = entry.sample.share if entry.sample else 1
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     settings = loader.Settings.model_validate(entry.settings)
@@ -102,20 +103,22 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
         source = promised(entry.origin) if entry.origin else Source(Path(entry.source))
         counts = expectation(loader, source, name, settings)
     except UserError:
-        counts = {}  # said when it is read
+        counts = {}  # reported when the source is read
     known = counts.get("items") or counts.get("groups")
-    found = round(min(known) * share) if known else None
-    return Items(found, here=False, groups=bool(known) and "items" not in counts)
+    count = round(min(known) * share) if known else None
+    return Items(count, here=False, groups=bool(known) and "items" not in counts)
 
 
 @dataclass(frozen=True)
 class Count:
-    """Prompts of a dataset. outputs: how many ask for what; packs: in how many packs (see keys.py); texts:
-    how many ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of them.
-    sampled: of a model's cell, on how many prompts so many samples are drawn, by `of`.
+    """The prompts of a dataset, and what they ask for.
 
-    bound: empty where they were counted; else `at most`, as if every variation applied to each item that it
-    can apply to, or `about`, where the number of items or of rotations is not known either.
+    outputs: prompts by request type. packs: in how many packs these are asked (vouch/models/requests).
+    texts: prompts that ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of
+    the three. sampled: pairs of (prompts, samples for each), which `of` fills in for one model.
+
+    bound: empty if the prompts were counted; `at most` if they are an estimate in which every variation
+    applies to each item that it can apply to; `about` if the number of items or rotations is a guess as well.
     """
 
     prompts: int
@@ -126,12 +129,12 @@ class Count:
     sampled: tuple[tuple[int, int], ...] = ()
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
     def of(self, config: Config, model: str, dataset: str) -> "Count":
-        """What one model is asked of it."""
+        """What one model is asked."""
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
             for one in config.sampled(model, dataset)
@@ -140,25 +143,25 @@ class Count:
 
     @property
     def samples(self) -> int:
-        """Of a model, beside the greedy texts."""
+        """Texts that one model samples, beside the greedy ones."""
         return sum(prompts * times for prompts, times in self.sampled)
 
     @property
     def answers(self) -> int:
-        """Of a model."""
+        """All answers of one model."""
         return sum(self.outputs.values()) + self.samples
 
     def sample_passes(self, batch: int) -> int:
-        """Fewest passes that begin the samples."""
+        """The fewest forward passes that begin the samples."""
         return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
 
     def passes(self, batch: int) -> int:
-        """Fewest forward passes of a model, those over pictures' prefixes not counted."""
+        """The fewest forward passes of one model, not counting those over shared image prefixes."""
         return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
 
 
 def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
-    """Before there are prompts, by the kinds of questions that the loader can have. Raises UserError."""
+    """Prompts of a dataset that has none yet, by the kinds of its loader's questions. Raises UserError."""
     template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
     kinds = kinds_of_questions(entry)
     probes = [probe for probe in _PROBES if probe.kind in kinds]
@@ -201,7 +204,7 @@ _PROBES = (
     replace(_QUESTION, options=("left", "right"), images=("d", "e"), exchange=("f", None)),
     replace(_QUESTION, options=(), answers=(), references=("1",), kind="text"),
 )
-"""Questions to which as much applies as can: with four options, about two pictures, without options."""
+"""Questions to which as many variations apply as possible: four options, two images, no options."""
 
 
 def count_prompts(path: Path) -> Count:
@@ -228,7 +231,7 @@ def count_prompts(path: Path) -> Count:
 def count_datasets(
     project: Project, items: Mapping[str, Items], touched: Collection[str]
 ) -> dict[str, Count]:
-    """Prompts of each dataset: those of its table, or an estimate where `touched` stages make a new one."""
+    """Prompts of each dataset: counted in its table, or estimated if `touched` stages will make a new one."""
     return {
         name: estimate(items[name], entry, variations_of(project, name))
         if f"vary@{name}" in touched
@@ -240,64 +243,68 @@ def count_datasets(
 def judge_prompts(
     project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]
 ) -> dict[str, int]:
-    """Most prompts of the judge: `open`, each answer to an open question as asked at first; `options`, texts
-    for questions with options, of which it gets those that no rule decides. Nothing without a judge."""
+    """The most prompts that the judge can get; empty without a judge.
+
+    `open`: answers to open questions in their original wording. `options`: texts for questions with options,
+    of which the judge gets those that no rule decides.
+    """
     judge = project.score.judge
     if not judge.model:
         return {}
-    found = {"open": 0, "options": 0}
+    most = {"open": 0, "options": 0}
     for name, entry in project.datasets.items():
         kinds = kinds_of_questions(entry)
         models = sum(project.extract.asks(one, name) for one in project.models)
         if "text" in kinds and judge.open and ORIGINAL in variations_of(project, name):
-            found["open"] += models * (items[name].count or 0)
+            most["open"] += models * (items[name].count or 0)
         if "choice" in kinds:
-            found["options"] += models * counts[name].outputs.get(TEXT, 0)
-    return found
+            most["options"] += models * counts[name].outputs.get(TEXT, 0)
+    return most
 
 
 TEXT_TOKENS = 80  # of a prompt's words
-PICTURE = (1024, 768)  # pixels that a picture is taken to have; each prompt is taken to show one
-OPTIONS = 4  # that a prompt is taken to have
-# Arithmetic of docs/internals/performance.md#gpu-hours; nothing of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its picture and its text
+IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
+OPTIONS = 4  # assumed for every prompt
+# The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
+PROMPT_TOKENS = 576 + 80  # of its image and its text
 OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
-Places = Sequence[tuple[str, str]]
-"""Model and dataset of each cell that is to be asked."""
+Cells = Sequence[tuple[str, str]]
+"""Model and dataset of each cell that will be asked."""
 
 
-def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -> list[dict[str, Any]]:
-    """What each model will be asked: GPU hours of one of the hub, the price of a server's."""
+def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
+    """What each model will be asked, with GPU hours for models of the hub and prices for those on servers."""
     locked = locked_models()
-    found = []
+    costs = []
     for name, source in project.models.items():
-        cells = [
-            counts[dataset].of(project.extract, model, dataset) for model, dataset in places if model == name
+        own = [
+            counts[dataset].of(project.extract, model, dataset)
+            for model, dataset in cells_asked
+            if model == name
         ]
         entry = locked[name] if source == str(MODELS) else None
-        if not cells:
+        if not own:
             continue
-        asked: dict[str, Any] = {"model": name, "prompts": sum(cell.prompts for cell in cells)}
+        asked: dict[str, Any] = {"model": name, "prompts": sum(cell.prompts for cell in own)}
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, cells, project.extract, cap, thought) if size else None
+            hours = gpu_hours(size, own, project.extract, cap, thought) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
-            paid = cost(entry, cells, cap)
+            paid = cost(entry, own, cap)
             asked |= zip(("requests", "tokens_in", "tokens_out", "price"), paid, strict=True)
-        found.append(asked)
-    return found
+        costs.append(asked)
+    return costs
 
 
 def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int, thought: int = 0) -> float:
-    """An estimate for one model: parameters times tokens, nothing shared between prompts, texts of `cap`.
+    """An estimate for one model: parameters times tokens, with nothing shared between prompts.
 
-    thought: tokens that it thinks before each answer; the answers to one prompt share the greedy thought.
-
-    Reading takes two operations for each parameter and token; a pass that writes a token reads all weights of
-    two bytes.
+    cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
+    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes a token
+    reads all weights, two bytes each.
     """
     tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
@@ -308,10 +315,10 @@ def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int
 
 
 def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
-    """Requests, tokens in and out, and their price, by an entry with prices.
+    """Requests, tokens in, tokens out, and their price, for an entry that has prices.
 
-    Letters are one token, and so is each request that scores a prompt or one of its options, of servers that
-    do; texts `cap` tokens after the thought. A model that thinks is asked for texts alone.
+    Letters cost one output token, and so does each request in which a server scores a prompt or one of its
+    options. Texts cost `cap` tokens after the thought. A model that thinks is asked for texts alone.
     """
     prices, thought = entry.prices, entry.thought_tokens
     assert prices
@@ -323,13 +330,13 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.picture_tokens(*PICTURE))
+    read = requests * (TEXT_TOKENS + prices.picture_tokens(*IMAGE))
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 
 
 def hours_table(models: Sequence[Mapping[str, Any]]) -> str:
-    """Prompts and GPU hours of each model of the hub."""
+    """A table of the models of the hub: prompts and GPU hours."""
     rows = [
         [
             *(one["model"], f"{one['parameters'] / 1e9:.1f}" if one["parameters"] else "?"),
@@ -339,12 +346,12 @@ def hours_table(models: Sequence[Mapping[str, Any]]) -> str:
         if "gpu_hours" in one
     ]
     head = ["model", "billions", "prompts", "GPU hours"]
-    said = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
-    return table(head, rows, right={1, 2, 3}) + said if rows else ""
+    note = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
+    return table(head, rows, right={1, 2, 3}) + note if rows else ""
 
 
 def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
-    """Requests and their price of each model of a server whose entry has prices."""
+    """A table of the models on servers whose entry has prices: requests, tokens and price."""
     rows = [
         [
             *(one["model"], str(one["requests"]), f"{one['tokens_in'] / 1e6:.1f}"),
@@ -354,9 +361,9 @@ def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
         if "price" in one
     ]
     head = ["model", "requests", "million tokens in", "out", "price"]
-    said = (
-        f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and a picture of "
-        f"{PICTURE[0]} x {PICTURE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
+    note = (
+        f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and an image of "
+        f"{IMAGE[0]} x {IMAGE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
         "discount\n"
     )
-    return table(head, rows, right={1, 2, 3, 4}) + said if rows else ""
+    return table(head, rows, right={1, 2, 3, 4}) + note if rows else ""

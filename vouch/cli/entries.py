@@ -1,4 +1,4 @@
-"""Entries of models.lock and params.yaml, changed: comments, order and quotes stay as people left them."""
+"""models.lock and profiles, edited: comments, order of keys and quotes stay as people left them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +10,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.params.project import left_out
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.yaml12 import dumped, loads
 
 PROFILES = Path("profiles")
@@ -18,7 +19,7 @@ _DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 
 
 def editor() -> YAML:
-    """A reader and writer that leaves what it does not change as it is: comments, order, quotes, null."""
+    """A reader and writer of YAML that keeps comments, order, quotes and null."""
     yaml = YAML()
     yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
     yaml.Representer.add_representer(
@@ -30,17 +31,24 @@ def editor() -> YAML:
 
 
 def edited(document: Any) -> str:
-    """The text of what `editor` has read."""
+    """The text of a document that `editor` read."""
     return dumped(document, editor())
 
 
-def with_defaults(text: str, where: str) -> str:
-    """A profile as params.yaml: with the defaults of what it leaves out. Raises UserError for no YAML."""
+def as_params(text: str, where: str) -> str:
+    """The text of params.yaml that a profile gives: renamed keys have their new names, missing ones their
+    defaults. Raises UserError for no YAML."""
     text = text.replace(f"{MODELINE}../", MODELINE, 1)
-    missing = dict(left_out(loads(text, where)))
-    if not missing:
+    values = loads(text, where)
+    renamed = list(renamed_keys(values))
+    for old, new in renamed:
+        rename_key(values, old, new)
+    missing = dict(left_out(values))
+    if not missing and not renamed:
         return text
     document = editor().load(text)
+    for old, new in renamed:
+        rename_key(document, old, new)
     for key, value in missing.items():
         *parents, last = key.split(".")
         level = document
@@ -54,12 +62,12 @@ def with_defaults(text: str, where: str) -> str:
 
 
 def copies_of(params: bytes) -> list[Path]:
-    """The profiles that a params.yaml is: as they stand, or as `vouch use` writes them."""
+    """The profiles that params.yaml is a copy of: as they are, or as `vouch use` writes them."""
 
     def forms(profile: Path) -> tuple[bytes, ...]:
         content = profile.read_bytes()
         try:
-            return content, with_defaults(content.decode(), str(profile)).encode()
+            return content, as_params(content.decode(), str(profile)).encode()
         except (UserError, UnicodeDecodeError):
             return (content,)
 
@@ -71,14 +79,14 @@ def _flowing(value: Any) -> Any:
     if isinstance(value, dict):
         return flow(**{key: _flowing(inner) for key, inner in value.items()})
     if isinstance(value, list):
-        found = CommentedSeq(value)
-        found.fa.set_flow_style()
-        return found
+        sequence = CommentedSeq(value)
+        sequence.fa.set_flow_style()
+        return sequence
     return value
 
 
 def as_block(models: CommentedMap, name: str) -> CommentedMap:
-    """The entry, over several lines if it stood on one; what follows it stays behind it."""
+    """The entry of a model, over several lines if it was on one; a comment behind it stays behind it."""
     entry: CommentedMap = models[name]
     if entry.fa.flow_style():
         entry.fa.set_block_style()
@@ -91,7 +99,7 @@ def as_block(models: CommentedMap, name: str) -> CommentedMap:
 def fill(
     entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
 ) -> None:
-    """Replaces the digests, and adds what is missing."""
+    """Replaces the digests of an entry, and adds the keys that are missing."""
     _put(entry, "engine", "transformers")
     _put(entry, "dtype", dtype)
     _put(entry, "parameters", parameters)
@@ -107,13 +115,13 @@ def fill(
 
 
 def _put(entry: CommentedMap, key: str, value: Any) -> None:
-    """Adds a key that is missing, before the last one: comments behind that one belong to what follows."""
+    """Adds a missing key, before the last one if a comment follows that one: it belongs to the next entry."""
     if key not in entry:
         entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
 
 
 def _has_tail(entry: CommentedMap) -> bool:
-    """Whether a comment or empty line stands behind the last line of a mapping."""
+    """Whether a comment or an empty line follows the last line of a mapping."""
     last = next(reversed(entry), None)
     value = entry.get(last)
     if isinstance(value, CommentedMap) and not value.fa.flow_style():
@@ -122,7 +130,7 @@ def _has_tail(entry: CommentedMap) -> bool:
 
 
 def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
-    """Sorted digests, with the comments that stood beside the old ones and behind the last of them."""
+    """Sorted digests, with the comments beside the old ones and behind the last of them."""
     new = CommentedMap((name, files[name]) for name in sorted(files))
     last = next(reversed(old), None)
     for name, comment in old.ca.items.items():

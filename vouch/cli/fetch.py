@@ -1,19 +1,11 @@
-"""Download what the profile reads from the network: datasets with an `origin`, and the weights of hub models.
-
-Datasets go into .vouch/sources, weights into the hub's own cache. What is there already is verified and left
-alone. What cannot be fetched is named, a line each, and the others go on. Without a pinned commit or digest
-(`unpinned`) the newest edition is taken, and named.
-
-Examples:
-  vouch fetch
-  vouch fetch mmbench llava_v1_5_7b
-"""
+"""`vouch fetch`: the datasets and weights that a profile reads from the network."""
 
 import argparse
 import sys
 from importlib import import_module
 from pathlib import Path
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import check_name, plain
 from vouch.datasets.fetch.download import Found
 from vouch.datasets.fetch.hub import fetch
@@ -25,60 +17,71 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch fetch`."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets and models; default: all")
-
-
+@command(
+    "fetch",
+    "download the datasets and weights that the profile needs",
+    argument("names", names="sources", nargs="*", metavar="NAME", help="datasets and models; default: all"),
+)
 def run(options: argparse.Namespace) -> int:
-    """Fetches, and says what each name is now; what does not come has its line, and the others go on."""
+    """Download what the profile reads from the network: datasets with an `origin`, and weights of hub models.
+
+    Datasets go into .vouch/sources, weights into the hub's own cache. Files that are already there are
+    verified and left alone. Whatever cannot be fetched is reported in a line, and the others go on. Without a
+    pinned commit or digest (`unpinned`) the newest version is taken, and named.
+
+    Examples:
+      vouch fetch
+      vouch fetch mmbench llava_v1_5_7b
+    """
     project = check_project()
     origins = {
         name: entry.origin
         for name, entry in project.datasets.items()
         if entry.origin and entry.source == REMOTE
     }
-    models, by_hand = hub_models(project), to_bring(project)
+    models, manual = hub_models(project), to_bring(project)
     for name in options.names:
-        check_name("dataset or model", name, [*origins, *models, *by_hand], "params.yaml: nothing to fetch")
-    wanted = options.names or [*origins, *models, *by_hand]
-    away = 0
+        check_name("dataset or model", name, [*origins, *models, *manual], "params.yaml: nothing to fetch")
+    wanted = options.names or [*origins, *models, *manual]
+    missing = 0
     for name in wanted:
         try:
-            if name in by_hand:
-                raise UserError(by_hand[name])
+            if name in manual:
+                raise UserError(manual[name])
             if name in origins:
-                said = describe(origins[name], fetch(name, origins[name]))
+                outcome = describe(origins[name], fetch(name, origins[name]))
             else:
                 source = models[name]
-                said = f"{source.repo} at {fetch_weights(source.repo, source.revision).name}"
+                outcome = f"{source.repo} at {fetch_weights(source.repo, source.revision).name}"
         except UserError as error:
-            away += 1
+            missing += 1
             print(plain(f"fetch: {name}: {error}"), file=sys.stderr, flush=True)
             continue
-        print(f"fetch: {name}: {said}", flush=True)
+        print(f"fetch: {name}: {outcome}", flush=True)
     if not wanted:
         print("fetch: this profile reads nothing from the network")
-    if away:
-        print(f"fetch: {away} of {len(wanted)} did not come", file=sys.stderr)
-    return 1 if away else 0
+    if missing:
+        print(f"fetch: {missing} of {len(wanted)} could not be fetched", file=sys.stderr)
+    return 1 if missing else 0
 
 
 def to_bring(project: Project) -> dict[str, str]:
-    """What of the profile is not here and no program can fetch: name -> what to do."""
-    found = {}
+    """What the profile needs, is not here, and cannot be fetched: what to do, by name."""
+    advice = {}
     for name, entry in project.datasets.items():
         if entry.source == REMOTE:
             if entry.origin is None:
-                place = getattr(import_module(f"vouch.datasets.loaders.{entry.loader}"), "PLACE", "")
-                found[name] = place or "no `origin` to fetch it from; add one, or name a folder as `source`"
+                where = getattr(import_module(f"vouch.datasets.loaders.{entry.loader}"), "PLACE", "")
+                advice[name] = (
+                    where or "has no `origin` to fetch it from; add one, or name a folder as `source`"
+                )
         elif not Path(entry.source).exists():
-            found[name] = f"put it at {entry.source} by hand (docs/datasets.md)"
+            advice[name] = f"put it at {entry.source} by hand (docs/datasets.md)"
     for name, path in project.sources.items():
         made = name in project.train or path == str(MODELS)
         if not made and not Path(path).exists():
-            found[name] = f"put its folder at {path} by hand"
-    return found
+            advice[name] = f"put its folder at {path} by hand"
+    return advice
 
 
 def hub_models(project: Project) -> dict[str, HubSource]:
@@ -88,12 +91,12 @@ def hub_models(project: Project) -> dict[str, HubSource]:
     return {name: source for name, source in sources.items() if isinstance(source, HubSource)}
 
 
-def describe(origin: Origin, found: Found) -> str:
-    """What was fetched, in words, with what pins it where the profile does not."""
-    said = f"{origin}: {len(found.files)} files, {found.size:,} bytes"
+def describe(origin: Origin, fetched: Found) -> str:
+    """What was fetched, in words; if the profile does not pin it, the commit or digests that would."""
+    text = f"{origin}: {len(fetched.files)} files, {fetched.size:,} bytes"
     if origin.pinned:
-        return said
-    if found.revision:
-        return f"{said}; it is at {found.revision}, `vouch lock` pins it"
-    digests = ", ".join(f"{one.name} has SHA-256 {one.digest}" for one in found.files)
-    return f"{said}; {digests}, `vouch lock` pins it"
+        return text
+    if fetched.revision:
+        return f"{text}; it is at {fetched.revision}, `vouch lock` pins it"
+    digests = ", ".join(f"{one.name} has SHA-256 {one.digest}" for one in fetched.files)
+    return f"{text}; {digests}, `vouch lock` pins it"

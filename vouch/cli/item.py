@@ -1,14 +1,4 @@
-"""Show one question: its options, pictures and flags, and what every model answered in every variation.
-
-Each line has the answer, how confident the model was, the members of its LAC and APS prediction sets (for
-items that calibrate, which have none in the faithful protocol: `about` the mean size), and how the answer
-compares with that to the original prompt. Where a variation keeps the correct answer: same or flipped. Where
-it changes the correct answer, and the original was answered correctly: flipped or not_flipped.
-
-Examples:
-  vouch item kite-004 --dataset kites
-  vouch item kite-004 --dataset kites --model tiny_a --pictures seen
-"""
+"""`vouch item`: one question, and what every model answered to it."""
 
 import argparse
 import math
@@ -20,12 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from vouch.cli.command import argument, command, json_argument, path_argument
 from vouch.cli.printing import (
     as_json,
     check_name,
     cut,
-    file_argument,
-    json_option,
     long_name,
     number,
     plain,
@@ -58,7 +47,7 @@ Row = Mapping[str, Any]
 
 
 def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
-    """Rows whose column has one of the wanted values."""
+    """The rows of a table whose column has one of the wanted values."""
     for part in table.rows_with(intact(path), column, wanted):
         yield from part.to_pylist()
 
@@ -69,37 +58,37 @@ def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
 
 
 def models(dataset: str) -> list[str]:
-    """Models with outcomes on a dataset, by name."""
-    found = OUTCOMES.read(intact(outcomes_path(dataset)), ["model"])["model"]
-    return sorted(found.unique().to_pylist())
+    """The models with outcomes on a dataset, in alphabetical order."""
+    column = OUTCOMES.read(intact(outcomes_path(dataset)), ["model"])["model"]
+    return sorted(column.unique().to_pylist())
 
 
 def answers(dataset: str, prompts: Mapping[str, Row], model: str | None) -> list[dict[str, Any]]:
-    """An entry for each prompt and output of all models, or of one, as JSON has it."""
-    found = defaultdict[str, list[Row]](list)
+    """An entry for each prompt and request type of all models, or of one, for JSON."""
+    by_model = defaultdict[str, list[Row]](list)
     for row in rows_of(OUTCOMES, outcomes_path(dataset), "prompt", list(prompts)):
-        found[row["model"]].append(row)
-    wanted = sorted(found) if model is None else [model]
-    return [entry for name in wanted for entry in _of_model(name, dataset, prompts, found[name])]
+        by_model[row["model"]].append(row)
+    wanted = sorted(by_model) if model is None else [model]
+    return [entry for name in wanted for entry in _of_model(name, dataset, prompts, by_model[name])]
 
 
 def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[Row]) -> list[dict[str, Any]]:
-    given = defaultdict[tuple[str, str], list[Row]](list)
+    responses_of = defaultdict[tuple[str, str], list[Row]](list)
     for output in sorted({row["output"] for row in rows}):
         responses, path = RESPONSES[output]
         for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
-            given[output, row["prompt"]].append(row)
-    order = {name: place for place, name in enumerate(prompts)}
-    rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), order[row["prompt"]]))
+            responses_of[output, row["prompt"]].append(row)
+    position = {name: number for number, name in enumerate(prompts)}
+    rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
     return [
-        _entry(row, prompts[row["prompt"]], given[row["output"], row["prompt"]], became)
-        for row, became in zip(rows, against(rows), strict=True)
+        _entry(row, prompts[row["prompt"]], responses_of[row["output"], row["prompt"]], change)
+        for row, change in zip(rows, against(rows), strict=True)
     ]
 
 
-def _entry(row: Row, prompt: Row, given: Sequence[Row], became: str) -> dict[str, Any]:
-    ranked = likely(row["output"], prompt, given)
-    texts = [each["text"] for each in given if row["output"] == TEXT and each["temperature"] == 0]
+def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict[str, Any]:
+    ranked = likely(row["output"], prompt, responses)
+    texts = [each["text"] for each in responses if row["output"] == TEXT and each["temperature"] == 0]
     chosen = row["predicted"]
     return {
         **{key: row[key] for key in ("model", "output", "variation", "prompt", "effect")},
@@ -110,23 +99,23 @@ def _entry(row: Row, prompt: Row, given: Sequence[Row], became: str) -> dict[str
         **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
         "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
         "text": texts[0] if texts else None,
-        "problem": next((each["problem"] for each in given if each["problem"]), None),
-        "against_original": became,
+        "problem": next((each["problem"] for each in responses if each["problem"]), None),
+        "against_original": change,
     }
 
 
 def option(prompt: Row, index: int) -> str:
-    """An option as it is shown, with its mark."""
-    mark = f"{prompt['marks'][index]}. " if index < len(prompt["marks"] or ()) else ""
-    return f"{mark}{prompt['options'][index]}"
+    """An option as it is shown, with its label."""
+    label = f"{prompt['marks'][index]}. " if index < len(prompt["marks"] or ()) else ""
+    return f"{label}{prompt['options'][index]}"
 
 
-def likely(output: str, prompt: Row, given: Sequence[Row]) -> list[int]:
-    """Indices of the options, likeliest first (ties: lowest); none for texts and without an answer."""
-    if output == LETTERS and given and given[0]["logits"]:
-        worth = list(given[0]["logits"])[: len(prompt["options"])]
-    elif output == LIKELIHOOD and given and not any(row["nll"] is None for row in given):
-        nll = {row["option"]: row["nll"] for row in given}
+def likely(output: str, prompt: Row, responses: Sequence[Row]) -> list[int]:
+    """Indices of the options, likeliest first (ties: lowest); empty for texts and missing answers."""
+    if output == LETTERS and responses and responses[0]["logits"]:
+        worth = list(responses[0]["logits"])[: len(prompt["options"])]
+    elif output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
+        nll = {row["option"]: row["nll"] for row in responses}
         worth = [-nll.get(index, math.inf) for index in range(len(prompt["options"]))]
     else:
         return []
@@ -134,9 +123,9 @@ def likely(output: str, prompt: Row, given: Sequence[Row]) -> list[int]:
 
 
 def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
-    """The options of a prediction set of the faithful split: LAC and APS both take the likeliest ones.
+    """The options in a prediction set of the faithful split; LAC and APS both take the likeliest ones.
 
-    None for rows that calibrate, which have no set.
+    None for rows that calibrate: they have no set.
     """
     if size is None or not ranked:
         return None
@@ -144,69 +133,77 @@ def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] 
 
 
 def against(rows: Sequence[Row]) -> list[str]:
-    """What became of the answer to the original prompt, a word for each row of OUTCOMES; empty where it does
-    not count.
+    """How each answer compares with the one to the original prompt: a word for each row of OUTCOMES.
 
-    Where the variation keeps the answers: same or flipped. Where it flips them, and the original was
-    answered right: flipped, as it should be, or not_flipped.
+    If the variation keeps the correct answer: same or flipped. If it changes the correct answer, and the
+    original was answered correctly: flipped, as it should be, or not_flipped. Otherwise the word is empty.
     """
     table = pa.Table.from_pylist(list(rows), OUTCOMES.schema)
-    originals = {row["output"]: place for place, row in enumerate(rows) if row["variation"] == ORIGINAL}
-    first = np.array([originals.get(row["output"], place) for place, row in enumerate(rows)], dtype=int)
+    originals = {row["output"]: index for index, row in enumerate(rows) if row["variation"] == ORIGINAL}
+    first = np.array([originals.get(row["output"], index) for index, row in enumerate(rows)], dtype=int)
     answer, kept = contents(table), np.array([row["effect"] in (None, KEPT) for row in rows], dtype=bool)
-    found = flips(answer, answer[first], grades(table)[first], kept)
-    words = np.where(kept, np.where(found, FLIPPED, SAME), np.where(found, NOT_FLIPPED, FLIPPED))
-    counts = (first != np.arange(len(rows))) & ~np.isnan(found)
+    flipped = flips(answer, answer[first], grades(table)[first], kept)
+    words = np.where(kept, np.where(flipped, FLIPPED, SAME), np.where(flipped, NOT_FLIPPED, FLIPPED))
+    counts = (first != np.arange(len(rows))) & ~np.isnan(flipped)
     return [str(word) for word in np.where(counts, words, "")]
 
 
-WIDTH = 60  # characters of a text in a table; --json has it whole
+WIDTH = 60  # characters of a text in the table; --json has all of it
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch item`."""
-    parser.add_argument("id", help="id of the question, as in the tables and the report")
-    parser.add_argument("--dataset", help="where several datasets have that id")
-    parser.add_argument("--model", help="only this model")
-    json_option(parser, "whole texts")
-    parser.add_argument(
+@command(
+    "item",
+    "one question: what every model answered, in every variation",
+    argument("id", names="items", help="id of the question, as in the tables and the report"),
+    argument("--dataset", names="datasets", help="needed if several datasets have that id"),
+    argument("--model", names="models", help="only this model"),
+    json_argument("whole texts"),
+    path_argument(
         "--pictures",
-        type=file_argument,
         metavar="FOLDER",
-        help="write the pictures there as PNG, as models see them in each variation",
-    )
-
-
+        help="write the images there as PNG, as models see them in each variation",
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Prints the item."""
+    """Show one question: its options, images and flags, and what every model answered in every variation.
+
+    Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
+    the answer compares with the one to the original prompt. Items that calibrate have no sets in the faithful
+    protocol; for them `about` gives the mean size. A variation that keeps the correct answer has `same` or
+    `flipped`. One that changes it has `flipped` or `not_flipped` if the original was answered correctly.
+
+    Examples:
+      vouch item kite-004 --dataset kites
+      vouch item kite-004 --dataset kites --model tiny_a --pictures seen
+    """
     dataset, item = find_item(options.id, options.dataset)
     if options.model is not None:
         check_name("model", options.model, models(dataset), outcomes_path(dataset))
     prompts = prompts_of(dataset, item["id"])
-    found = answers(dataset, prompts, options.model)
+    entries = answers(dataset, prompts, options.model)
     written = 0
     if options.pictures:
-        written = write_pictures(options.pictures, prompts, ImageStore(intact(images_path(dataset))))
+        written = write_images(options.pictures, prompts, ImageStore(intact(images_path(dataset))))
     if options.json:
-        named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": found}
+        named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
         print(as_json(named), end="")
     else:
-        print(question(dataset, item) + "\n" + screen(found), end="")
+        print(question(dataset, item) + "\n" + screen(entries), end="")
         if options.pictures:
-            print(f"pictures: {written} in {plain(options.pictures)}")
+            print(f"images: {written} in {plain(options.pictures)}")
     warn_if_outdated()
     return 0
 
 
 def question(dataset: str, item: Row) -> str:
-    """What is known of the item, a line each."""
+    """What is known about the item, one line each."""
     lines = [f"{item['id']} of {dataset}", *_several("question", item["question"])]
     lines += _several("hint", item["hint"]) if item["hint"] else []
     for index, text in enumerate(item["options"]):
         lines.append(f"option {index + 1}: {text}" + (" (correct)" if index in item["answers"] else ""))
     lines += [f"answer: {text}" for text in item["references"] or ()]
-    for place, digest in enumerate(item["images"] or (), start=1):
-        lines.append(f"picture {place}: {digest} in {images_path(dataset)} (--pictures FOLDER shows it)")
+    for position, digest in enumerate(item["images"] or (), start=1):
+        lines.append(f"image {position}: {digest} in {images_path(dataset)} (--pictures FOLDER shows it)")
     lines += [f"{key}: {item[key]}" for key in ("category", "group", "source_id") if item[key]]
     lines += [f"conversation: {', '.join(item['turns'])}"] if item["turns"] else []
     lines += [f"flags: {', '.join(item['flags'])}"] if item["flags"] else []
@@ -214,7 +211,7 @@ def question(dataset: str, item: Row) -> str:
 
 
 def _several(name: str, text: str) -> list[str]:
-    """A text of several lines, those after the first indented."""
+    """The lines of a text, all but the first indented."""
     first, *rest = text.splitlines() or [""]
     return [f"{name}: {first}", *(f"  {line}" for line in rest)]
 
@@ -226,7 +223,7 @@ def screen(entries: Sequence[Row]) -> str:
     head = ["model", "output", "variation", "answer", "", "confidence", "LAC", "APS", "original", "text"]
     rows = [
         [
-            *(entry["model"], entry["output"], variation(entry), cut(_answer(entry), WIDTH), _right(entry)),
+            *(entry["model"], entry["output"], variation(entry), cut(_answer(entry), WIDTH), _verdict(entry)),
             *(number(entry["confidence"]), _set(entry, "lac"), _set(entry, "aps")),
             *(entry["against_original"], cut(entry["text"] or "", WIDTH)),
         ]
@@ -236,7 +233,7 @@ def screen(entries: Sequence[Row]) -> str:
 
 
 def variation(entry: Row) -> str:
-    """The variation, with its number where it makes several prompts of an item."""
+    """The variation, with a number if it makes several prompts of an item."""
     _, _, last = entry["prompt"].rpartition(f"/{entry['variation']}/")
     name = long_name(entry["variation"])
     return f"{name} {last}" if last != entry["prompt"] else name
@@ -246,14 +243,14 @@ def _answer(entry: Row) -> str:
     return entry["problem"] or ("n.a." if entry["answer"] is None else entry["answer"])
 
 
-def _right(entry: Row) -> str:
+def _verdict(entry: Row) -> str:
     if entry["right"] is None:
         return "n.a."
-    return ("right" if entry["right"] else "wrong") + ("" if entry["kept"] else ", left out")
+    return ("correct" if entry["right"] else "wrong") + ("" if entry["kept"] else ", left out")
 
 
 def _set(entry: Row, score: str) -> str:
-    """Members where the item was tested in the faithful split, else the mean size over the clean splits."""
+    """The members if the item was tested in the faithful split, else the mean size over the clean splits."""
     members = entry[score]
     if members is not None:
         return cut(" ".join(each.split(". ")[0] for each in members) or "none", WIDTH)
@@ -262,8 +259,7 @@ def _set(entry: Row, score: str) -> str:
 
 
 def flips_by_model(entries: Sequence[Row]) -> list[str]:
-    """A line for each model and output: the variations that changed an answer that should have stayed, and
-    those that left one that should have changed."""
+    """A line for each model and request type: the variations that wrongly changed or kept the answer."""
     lines = []
     for model, output in dict.fromkeys((entry["model"], entry["output"]) for entry in entries):
         own = [entry for entry in entries if (entry["model"], entry["output"]) == (model, output)]
@@ -279,45 +275,45 @@ def flips_by_model(entries: Sequence[Row]) -> list[str]:
     return lines
 
 
-def write_pictures(folder: Path, prompts: Mapping[str, Row], images: ImageStore) -> int:
-    """Writes each prompt's pictures, NUMBER-VARIATION-PLACE.png; returns how many. Raises UserError."""
+def write_images(folder: Path, prompts: Mapping[str, Row], images: ImageStore) -> int:
+    """Writes the images of each prompt as NUMBER-VARIATION-IMAGE.png; returns how many. Raises UserError."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: is there and not empty; name another folder")
+        raise UserError(f"{folder}: exists and is not empty; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
-    for place, prompt in enumerate(prompts.values(), start=1):
+    for prompt_number, prompt in enumerate(prompts.values(), start=1):
         name = "".join(char if char.isalnum() or char in "_+" else "-" for char in prompt["variation"])
-        for which, recipe in enumerate(prompt["pictures"], start=1):
-            render(recipe, images.read).save(folder / f"{place:02d}-{name[:80]}-{which}.png")
+        for image_number, recipe in enumerate(prompt["pictures"], start=1):
+            render(recipe, images.read).save(folder / f"{prompt_number:02d}-{name[:80]}-{image_number}.png")
             written += 1
     return written
 
 
 def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
-    """The dataset of an item, and its row of ITEMS. Raises UserError, with close ids, where it is none."""
+    """The dataset of an item, and its row of ITEMS. Raises UserError, with similar ids, if there is none."""
     folder = items_path("x").parent
     known = sorted(path.stem for path in folder.glob("*.parquet"))
     if not known:
         raise UserError(f"{folder}: no items; run `dvc repro`, or `dvc pull` to fetch them")
     if dataset is not None:
         check_name("dataset", dataset, known, folder)
-    places = [dataset] if dataset else known
-    found = [(name, row) for name in places for row in rows_of(ITEMS, items_path(name), "id", [wanted])]
-    if not found:
-        tables = (ITEMS.read(intact(items_path(place)), ["id"]) for place in places)
+    datasets = [dataset] if dataset else known
+    matches = [(name, row) for name in datasets for row in rows_of(ITEMS, items_path(name), "id", [wanted])]
+    if not matches:
+        tables = (ITEMS.read(intact(items_path(each)), ["id"]) for each in datasets)
         ids = [name for table in tables for name in table["id"].to_pylist()]
         raise UserError(
             f"{dataset or folder}: no item {wanted[:80]!r}; did you mean {', '.join(close(wanted, ids))}?"
         )
-    if len(found) > 1:
-        names = ", ".join(name for name, _ in found)
+    if len(matches) > 1:
+        names = ", ".join(name for name, _ in matches)
         raise UserError(f"item {wanted[:80]!r}: is in {names}; choose one by --dataset")
-    return found[0]
+    return matches[0]
 
 
 def close(wanted: str, ids: Collection[str]) -> list[str]:
-    """The five ids most like the wanted one, quoted and cut: difflib takes minutes for 100,000 ids."""
+    """The five ids most similar to the wanted one, quoted and cut. difflib takes minutes for 100,000 ids."""
     from rapidfuzz import fuzz, process
 
-    found = process.extract(wanted, ids, scorer=fuzz.ratio, processor=str.casefold, limit=5)
-    return [repr(name[:80]) for name, *_ in found]
+    matches = process.extract(wanted, ids, scorer=fuzz.ratio, processor=str.casefold, limit=5)
+    return [repr(name[:80]) for name, *_ in matches]

@@ -1,20 +1,4 @@
-"""Pin models and datasets, so that a run tomorrow uses the same bytes.
-
-A model: the commit of its hub repository, or what its folder holds, and the SHA-256 of every file it is
-loaded from go into models.lock. What people wrote there stays; only the digests are replaced, and what is
-missing (commit, engine, dtype, parameters, licence) is filled in. No weights are downloaded.
-
-A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its files, goes into
-params.yaml and into the profile that this is a copy of.
-
-A commit that is known stays, and it is said where its repository has moved on; --revision main follows.
-
-Examples:
-  vouch lock                                     everything of the profile without a commit or digests
-  vouch lock llava_v1_5_7b mmbench
-  vouch lock llava_v1_5_7b --revision main       the latest commit
-  vouch lock my_model --repo OWNER/NAME          a new entry of models.lock
-"""
+"""`vouch lock`: models and datasets, pinned to a commit or to the digests of their files."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -23,6 +7,7 @@ from pathlib import Path
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
+from vouch.cli.command import argument, command
 from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of, fetch
@@ -49,21 +34,25 @@ def with_origin(text: str) -> list[str]:
 
 
 def unpinned_datasets(text: str) -> list[str]:
-    """Names of the datasets that are fetched, from wherever that is by now. Raises UserError."""
+    """Names of the datasets that come from the network and are not pinned. Raises UserError."""
     entries = {name: loads(text, PARAMS)["datasets"][name] for name in with_origin(text)}
-    found = {
+    validated_entries = {
         name: validated(DatasetEntry, entry, f"{PARAMS}: datasets.{name}") for name, entry in entries.items()
     }
-    return [n for n, one in found.items() if one.source == REMOTE and one.origin and not one.origin.pinned]
+    return [
+        n
+        for n, one in validated_entries.items()
+        if one.source == REMOTE and one.origin and not one.origin.pinned
+    ]
 
 
 def lock_dataset(name: str, revision: str | None) -> str:
-    """Pins a dataset in params.yaml and in the profile that it is a copy of; says what it did."""
+    """Pins a dataset in params.yaml and in the profiles that it is a copy of; returns what it did."""
     path = Path(PARAMS)
     before = path.read_text(encoding="utf-8")
-    text, said = locked_data(before, name, revision)
+    text, pinned_to = locked_data(before, name, revision)
     if text == before:
-        return f"{said}; nothing to change"
+        return f"{pinned_to}; nothing to change"
     copies = copies_of(before.encode())
     write_text(path, text)
     for file in copies:
@@ -71,27 +60,27 @@ def lock_dataset(name: str, revision: str | None) -> str:
         profile["datasets"][name]["origin"] = editor().load(text)["datasets"][name]["origin"]
         write_text(file, edited(profile))
     where = " and ".join(map(str, (path, *copies)))
-    return f"{said}; written to {where}" + ("" if copies else ", which no profile is a copy of")
+    return f"{pinned_to}; written to {where}" + ("" if copies else ", which no profile is a copy of")
 
 
 def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
     """params.yaml with one dataset pinned, and what it is pinned to. Raises UserError.
 
-    Of a hub dataset nothing but its card is fetched; a digest needs the file, which goes to the store.
+    Of a hub dataset only its card is fetched. A digest needs the file itself, which goes to the store.
     """
     values = loads(text, PARAMS)
     entry = validated(DatasetEntry, values["datasets"][name], f"{PARAMS}: datasets.{name}")
     origin = entry.origin
     if origin is None or entry.source != REMOTE:
         raise UserError(
-            f"datasets.{name} is read from {entry.source}, which DVC watches: there is nothing to pin"
+            f"datasets.{name} is read from {entry.source}, which DVC tracks; there is nothing to pin"
         )
     document = editor().load(text)
     written = document["datasets"][name]["origin"]
     if origin.hub is not None:
         commit = commit_of(name, origin, revision or origin.revision or BRANCH)
         written["revision"] = Quoted(commit)
-        said = f"{origin.hub} at {commit[:12]}{moved_on(name, commit, commit_of(name, origin, BRANCH))}"
+        pinned_to = f"{origin.hub} at {commit[:12]}{moved_on(name, commit, commit_of(name, origin, BRANCH))}"
     else:
         if revision:
             raise UserError(f"datasets.{name}: files at addresses have no revision; leave out --revision")
@@ -100,50 +89,68 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
         parts = [written] if origin.url is not None else written["parts"]
         for part, file in zip(parts, files, strict=True):
             part["sha256"] = Quoted(file.digest)
-        said = f"{origin}: {len(files)} files by their SHA-256"
+        pinned_to = f"{origin}: {len(files)} files by their SHA-256"
     written.pop("unpinned", None)
-    return edited(document), said
+    return edited(document), pinned_to
 
 
 def moved_on(name: str, commit: str, head: str) -> str:
-    """Says where the hub's head is another commit."""
+    """Says so if the head of the hub's repository is another commit."""
     if commit == head:
         return ""
     return f"; {BRANCH} has moved on to {head[:12]}, `vouch lock {name} --revision {BRANCH}` follows"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch lock`."""
-    parser.add_argument(
+@command(
+    "lock",
+    "pin models and datasets to a commit, or to the digests of their files",
+    argument(
         "names",
+        names="sources",
         nargs="*",
         metavar="NAME",
-        help="models of models.lock (a new one needs --repo) and datasets; default: all of the present "
-        "profile that come from the network and lack a commit or digests",
-    )
-    parser.add_argument("--repo", metavar="OWNER/NAME", help="repository of the hub")
-    parser.add_argument(
-        "--revision", help=f"branch, tag or commit to resolve, default: the known commit, else {BRANCH}"
-    )
-
-
+        help="models of models.lock (a new one needs --repo) and datasets; default: everything in the "
+        "present profile that comes from the network and lacks a commit or digests",
+    ),
+    argument("--repo", metavar="OWNER/NAME", help="repository of the hub"),
+    argument(
+        "--revision", help=f"branch, tag or commit to resolve; default: the known commit, else {BRANCH}"
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Rewrites entries of models.lock and params.yaml, one after the other."""
+    """Pin models and datasets, so that a run tomorrow uses the same bytes.
+
+    For a model, models.lock gets the commit of its hub repository, and the SHA-256 of every file that the
+    model is loaded from. What people wrote there stays: only digests are replaced, and what is missing
+    (commit, engine, dtype, parameters, licence) is filled in. No weights are downloaded. A model in a folder
+    is pinned by what the folder holds.
+
+    For a dataset with an `origin`, the commit of its hub repository or the SHA-256 of its files goes into
+    params.yaml, and into the profile that params.yaml is a copy of.
+
+    A known commit stays, and a line says if its repository has moved on; --revision main follows it.
+
+    Examples:
+      vouch lock                                     everything in the profile without a commit or digests
+      vouch lock llava_v1_5_7b mmbench
+      vouch lock llava_v1_5_7b --revision main       the latest commit
+      vouch lock my_model --repo OWNER/NAME          a new entry of models.lock
+    """
     if not MODELS.is_file():
         raise UserError(f"{MODELS}: no such file; restore it from version control")
     if (options.repo or options.revision) and len(options.names) != 1:
-        raise UserError("--repo and --revision are of one model or dataset; name it")
+        raise UserError("--repo and --revision need the name of one model or dataset; give it")
     params = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).is_file() else "{}"
     names = options.names or [*unpinned_datasets(params), *_unpinned_models(params)]
     for name in names:
         print(f"lock: {name}: {_lock(name, options.repo, options.revision, with_origin(params))}", flush=True)
     if not names:
-        print("lock: all that this profile reads from the network is pinned")
+        print("lock: everything that this profile reads from the network is pinned")
     return 0
 
 
 def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[str]) -> str:
-    """Pins one and says what it is pinned to. datasets: names of those that can be. Raises UserError."""
+    """Pins a model or dataset; returns what it is pinned to. datasets: those with an origin."""
     before = MODELS.read_text(encoding="utf-8")
     if name in datasets and name not in _validated(before).models:
         if repo:
@@ -152,11 +159,11 @@ def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[
                 "a new name"
             )
         return lock_dataset(name, revision)
-    text, said = locked(before, name, repo, revision, datasets)
+    text, pinned_to = locked(before, name, repo, revision, datasets)
     if text == before:
-        return f"{said}; nothing to change"
+        return f"{pinned_to}; nothing to change"
     write_text(MODELS, text)
-    return said
+    return pinned_to
 
 
 def _unpinned_models(params: str) -> list[str]:
@@ -175,35 +182,33 @@ def _unpinned_models(params: str) -> list[str]:
 def locked(
     text: str, name: str, repo: str | None, revision: str | None, others: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """models.lock with one entry pinned, and what it is pinned to. others: names pinned elsewhere.
+    """models.lock with one entry pinned, and what it is pinned to. others: names of datasets, to suggest.
 
     Raises UserError.
     """
     _validated(text)
     document = editor().load(text)
     entry = _entry(document["models"], name, repo, revision, others)
-    # a new name or repository may be wrong: say so before the hub is asked
+    # a wrong name or repository is refused before the hub is asked
     source = _validated(edited(document)).models[name].source
     if isinstance(source, HubSource):
-        said = _pin_repository(entry, name, source, revision)
+        pinned_to = _pin_repository(entry, name, source, revision)
     elif isinstance(source, FolderSource):
-        said = _pin_folder(entry, Path(source.path))
+        pinned_to = _pin_folder(entry, Path(source.path))
     else:
-        raise UserError(
-            f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
-        )
+        raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; use it as it is")
     changed = edited(document)
     _validated(changed)
-    return changed, said
+    return changed, pinned_to
 
 
 def _entry(
     models: CommentedMap, name: str, repo: str | None, revision: str | None, others: Sequence[str]
 ) -> CommentedMap:
-    """The entry to pin, made or pointed to another repository where `repo` asks for it."""
+    """The entry to pin: an existing one, a new one, or one that `repo` points to another repository."""
     if (repo or revision) and name in models and models[name]["source"]["kind"] != "hub":
         raise UserError(
-            f"{MODELS}: {name} is no model of the hub; leave out --repo and --revision, or take a new name"
+            f"{MODELS}: {name} is not a model of the hub; leave out --repo and --revision, or take a new name"
         )
     if name not in models:
         if not repo:
@@ -217,17 +222,17 @@ def _entry(
 
 
 def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
-    """Asks the hub; what the entry is pinned to."""
-    found = resolve(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
-    entry["source"]["revision"] = Quoted(found.revision)
-    facts = {"licence": found.licence} if found.licence else {}
-    fill(entry, found.files, found.dtype, found.parameters, facts)
-    said = f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
-    return said + moved_on(name, found.revision, found.head)
+    """Pins an entry by what the hub answers; returns what it is pinned to."""
+    pin = resolve(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
+    entry["source"]["revision"] = Quoted(pin.revision)
+    facts = {"licence": pin.licence} if pin.licence else {}
+    fill(entry, pin.files, pin.dtype, pin.parameters, facts)
+    pinned_to = f"{source.repo} at {pin.revision[:12]}, {len(pin.files)} files"
+    return pinned_to + moved_on(name, pin.revision, pin.head)
 
 
 def _pin_folder(entry: CommentedMap, folder: Path) -> str:
-    """Hashes what the folder holds; what the entry is pinned to."""
+    """Pins an entry by the files of its folder; returns what it is pinned to."""
     check_model_folder(folder)
     config = read_json(folder / "config.json")
     check_model_type(config, str(folder))

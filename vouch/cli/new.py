@@ -1,15 +1,4 @@
-"""Begin with your own data and models: write a profile that names them and nothing else.
-
-Every other key has a default; `vouch use` writes them all into params.yaml. A folder of data holds
-items.jsonl and pictures (docs/add-a-dataset.md). A model is a folder of weights or of released answers,
-a repository of the hub (pinned in models.lock; needs the network), or a server that speaks OpenAI's protocol
-(an entry of models.lock; write URL#NAME if it serves several models).
-
-Examples:
-  vouch new mine --data ../kites --model ../weights/my-model
-  vouch new mine --data ../kites --data ../signs --model hub:OWNER/NAME --model http://127.0.0.1:8000/v1
-  then: vouch use mine; dvc repro
-"""
+"""`vouch new`: a profile of your own data and models."""
 
 import argparse
 import os
@@ -19,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.entries import MODELINE, PROFILES, edited, editor, flow, with_defaults
+from vouch.cli.command import FILES, argument, command
+from vouch.cli.entries import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
+from vouch.cli.schema import FOLDER
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
-from vouch.params.schema import FOLDER
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
@@ -39,43 +29,61 @@ ITEMS = jsonl.Settings().file
 TEMPLATE = "plain"  # which adds no options to those that the user wrote
 
 
-def _place(given: str) -> str:
-    """A folder as it is from the working directory of the person, before the command changes to the root."""
+def _absolute(given: str) -> str:
+    """A folder as an absolute path: the command changes to the root of the checkout before it runs."""
     return given if given.startswith(HUB) or SERVER.match(given) else os.path.abspath(given)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch new`."""
-    parser.add_argument("name", help="of the profile: profiles/NAME.yaml")
-    parser.add_argument(
+@command(
+    "new",
+    "begin with your own data and models (writes a profile)",
+    argument("name", help="name of the profile: profiles/NAME.yaml"),
+    argument(
         *("--data", "-d"),
+        names=FILES,
         action="append",
         required=True,
-        type=_place,
+        type=_absolute,
         metavar="FOLDER",
         help=f"holds {ITEMS}",
-    )
-    parser.add_argument(
-        *("--model", "-m"), action="append", required=True, type=_place, metavar="FOLDER|hub:OWNER/NAME|URL"
-    )
-
-
+    ),
+    argument(
+        *("--model", "-m"),
+        names=FILES,
+        action="append",
+        required=True,
+        type=_absolute,
+        metavar="FOLDER|hub:OWNER/NAME|URL",
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Writes the profile, and entries of models.lock where models need them."""
+    """Begin with your own data and models: write a profile that names them and nothing else.
+
+    Every other key has a default; `vouch use` writes them all into params.yaml. A data folder holds
+    items.jsonl and images (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
+    released answers; a repository of the hub, which is pinned in models.lock and needs the network; or a
+    server that speaks OpenAI's protocol, which becomes an entry of models.lock (write URL#NAME if it serves
+    several models).
+
+    Examples:
+      vouch new mine --data ../kites --model ../weights/my-model
+      vouch new mine --data ../kites --data ../signs --model hub:OWNER/NAME --model http://127.0.0.1:8000/v1
+      then: vouch use mine; dvc repro
+    """
     path = PROFILES / f"{options.name}.yaml"
     if not re.fullmatch(NAME, options.name):
         raise UserError(
             f"{options.name[:80]}: a name is a lower-case letter, then lower-case letters, digits, _"
         )
     if path.exists():
-        raise UserError(f"{path}: is there already; take another name, or delete it")
+        raise UserError(f"{path}: exists already; take another name, or delete it")
     questions = [count(folder) for folder in options.data]
     names = _distinct("--data", options.data, [_slug(Path(folder).name, "data") for folder in options.data])
     datasets = dict(zip(names, map(_relative, options.data), strict=True))
     before = MODELS.read_text(encoding="utf-8")
     lock, named = before, list[tuple[str, str]]()
-    for given in options.model:
-        lock, name, source = _model(given, lock)
+    for wanted in options.model:
+        lock, name, source = _model(wanted, lock)
         named.append((name, source))
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
@@ -83,13 +91,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         if lock != before:
             write_text(MODELS, lock)
-        check_params(loads(with_defaults(text, str(path)), str(path)), str(path))
+        check_params(loads(as_params(text, str(path)), str(path)), str(path))
     except UserError:
         write_text(MODELS, before)
         raise
     write_text(path, text)
-    told = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
-    print(f"new: {path}: {plain(told)}, for {plain(', '.join(models))}")
+    data = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
+    print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
     print(
         f"new: `vouch use {options.name}` switches to it, `dvc repro` runs it and builds reports/index.html"
     )
@@ -97,15 +105,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def count(folder: str) -> int:
-    """Questions in a folder of data. Raises UserError where there are none."""
+    """The number of questions in a data folder. Raises UserError if there are none."""
     path = Path(folder) / ITEMS
     if not path.is_file():
         what = "no such file" if Path(folder).is_dir() else "no such folder"
         raise UserError(f"{path}: {what}; --data names a folder that holds {ITEMS} (docs/add-a-dataset.md)")
-    found = jsonl.count(Source(Path(folder)), "", jsonl.Settings())
-    if not found:
+    questions = jsonl.count(Source(Path(folder)), "", jsonl.Settings())
+    if not questions:
         raise UserError(f"{path}: is empty; put one JSON object per line into it (docs/add-a-dataset.md)")
-    return found
+    return questions
 
 
 def _relative(folder: str) -> str:
@@ -113,13 +121,13 @@ def _relative(folder: str) -> str:
 
 
 def _slug(name: str, other: str) -> str:
-    """What a folder or model is called here: without accents, `other` where none of a-z and 0-9 is left."""
+    """The name for a folder or model: without accents, or `other` if nothing of a-z and 0-9 is left."""
     letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
     return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
 
 
 def _model(given: str, lock: str) -> tuple[str, str, str]:
-    """models.lock with the entry that a model needs, its name, and its source in params.yaml."""
+    """models.lock with the entry that a model needs, the model's name, and its source in params.yaml."""
     if given.startswith(HUB):
         repo = given.removeprefix(HUB)
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
@@ -142,9 +150,9 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
 
 
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    """The entries of `train` behind models that a stage makes, from params.yaml or else a profile.
+    """The entries of `train` for models that a stage makes, from params.yaml or else from a profile.
 
-    Raises UserError where none has it.
+    Raises UserError if none of them has such an entry.
     """
     for source in map(Path, models.values()):
         if source.parent == TRAINED:
@@ -152,8 +160,8 @@ def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
             known = next((train for train in entries if source.name in train), None)
             if known is None:
                 raise UserError(
-                    f"{source}: no profile trains {source.name}, and {TRAINED} is for what the stage train "
-                    "makes; move the folder elsewhere, or correct its name"
+                    f"{source}: no profile trains {source.name}, and {TRAINED} is only for what the stage "
+                    "train makes; move the folder elsewhere, or correct its name"
                 )
             yield source.name, known[source.name]
 

@@ -1,30 +1,30 @@
-"""What commands print: plain text that no data can turn into commands for the terminal, tables, JSON."""
+"""What commands print: tables, numbers and JSON, in plain text that cannot act on a terminal."""
 
 import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
 
 
 def plain(text: object) -> str:
-    """One line that moves no cursor and sets no colour: what cannot be printed becomes a space.
+    """One line that neither moves the cursor nor sets a colour: what cannot be printed becomes a space.
 
-    Controls, escape sequences' first character, line ends and marks that change the direction of writing.
+    Such are control characters, the first character of escape sequences, line ends, and characters that
+    change the direction of writing.
     """
     return "".join(char if char.isprintable() else " " for char in str(text))
 
 
 def cut(text: object, width: int) -> str:
-    """One line of at most so many characters."""
+    """One line of at most `width` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
-    """Columns padded to their widest cell, `right` ones aligned right; every cell is plain."""
+    """A table whose columns are as wide as their widest cell. right: columns to align right."""
     clean = [[plain(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[i]) for row in clean) for i in range(len(head))]
 
@@ -38,12 +38,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number, n.a. where there is none."""
+    """A number, or n.a. if there is none."""
     return "n.a." if value is None else f"{value:.{digits}f}"
 
 
 def interval(row: Mapping[str, Any] | None, key: str = "value", digits: int = 3) -> str:
-    """The number under a key, and its interval, low and high, where it has one. Differences get a sign."""
+    """The number under a key, with its interval if it has one. Differences get a sign."""
     if row is None or row[key] is None:
         return "n.a."
     form = f"{'+' if key == 'difference' else ''}.{digits}f"
@@ -52,33 +52,23 @@ def interval(row: Mapping[str, Any] | None, key: str = "value", digits: int = 3)
 
 
 def as_json(value: Any) -> str:
-    """For scripts: ASCII, so that a terminal that shows it is safe as well; a number that is none is null."""
+    """JSON for scripts: ASCII, so that it is safe on a terminal too; a missing number is null."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
-def json_option(parser: Any, what: str = "") -> None:
-    """`--json`, the same for every command. parser: an ArgumentParser or a group of its arguments."""
-    parser.add_argument("--json", action="store_true", help=f"for programs{what and f': {what}'}")
-
-
 def and_more(names: Sequence[object], kind: str = "") -> str:
-    """` and 2 more` where there are three names, nothing where there is one."""
+    """` and 2 more` for three names, nothing for one."""
     return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""
 
 
-def file_argument(name: str) -> Path:
-    """An argument that names a file: commands change into the root of the checkout before they use it."""
-    return Path(name).absolute()
-
-
 def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:
-    """Raises UserError, with the name that may be meant, for one that is not known."""
+    """Raises UserError for an unknown name, with the name that may be meant."""
     if name not in known:
         raise UserError(f"{where}: no {kind} {name[:80]}; {did_you_mean(name, list(known))}")
 
 
 def warn_if_outdated() -> None:
-    """One line on stderr where something changed since; what was never made, or pulled in part, did not."""
+    """Prints a line on stderr if results are older than the last change; missing results do not count."""
     from vouch.pipeline.dag import read_dag
     from vouch.pipeline.state import states
 
@@ -96,7 +86,7 @@ def warn_if_outdated() -> None:
 
 
 def long_name(variation: str) -> str:
-    """What a variation does, and its code: `questions negated (ls_n)`; the code alone where words lack."""
+    """What a variation does, and its code: `questions negated (ls_n)`; the code alone if nothing says it."""
     if variation in ("", "original"):
         return variation
     from vouch.report.costs import in_words

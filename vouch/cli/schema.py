@@ -1,30 +1,144 @@
-"""Write the JSON schemas of params.yaml, models.lock and a line of items.jsonl into docs/schema.
+"""What `vouch schema` writes in docs: JSON schemas of files that people write, and tables of what is declared.
 
-Tables of the documentation that follow from declarations (conformal scores, metrics, rankers, uncertainty
-estimates) are written again as well.
-
-Editors that speak to yaml-language-server find them by the first line of params.yaml and of each profile, and
-complete and check keys while you type. After a change of a parameter's model, write them again.
-
-Examples:
-  vouch schema
+Those of params.yaml and models.lock come from the models that check them. items.jsonl is checked by hand
+(vouch/datasets/loaders/jsonl.py); the classes below say what it takes, and a test compares the two.
 """
 
 import argparse
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
 
-from vouch.params.schema import schemas
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from vouch.cli.command import command
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.params.check import plugins
+from vouch.params.declared import pages
+from vouch.params.project import Models, Project, Released, Slug
 from vouch.pipeline.files import write_text
+from vouch.prompts.variations import documentation
+
+FOLDER = Path("docs/schema")
+VARIATIONS = Path("docs/variations.md")
+LOADERS = "vouch/datasets/loaders"
+Id = str | int
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
+class Profile(Project):
+    """params.yaml, or a profile that it is made of."""
+
+    datasets: dict[Slug, DatasetEntry]
+    released: Released | None = None
 
 
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    question: str
+    id: Id | None = None
+    image: str | None = None
+    images: list[str] | None = None
+    hint: str | None = None
+    category: str | None = None
+    group: Id | None = None
+    turns: list[Id] | None = None
+    exchange: list[str | None] | None = None
+    boxes: Annotated[list[list[float]], Field(min_length=1)] | None = None
+
+
+class ChoiceLine(_Line):
+    """A question with options. answer: index from 0, letter or text of the correct one, or a list."""
+
+    options: list[str | None]
+    answer: Id | list[Id]
+    references: None = None
+
+
+class OpenLine(_Line):
+    """A question without options. references: the correct answers."""
+
+    references: str | list[str]
+    options: None = None
+    answer: Any = None
+
+
+@command("schema", "write JSON schemas of params.yaml and the like, for editors")
 def run(_options: argparse.Namespace) -> int:
-    """Writes those that differ, and says which."""
+    """Write the JSON schemas of params.yaml, models.lock and a line of items.jsonl into docs/schema.
+
+    The table of docs/variations.md is written as well, from the declarations in vouch/prompts/variations.
+
+    Editors that speak to yaml-language-server find them by the first line of params.yaml and of each profile.
+    They then complete and check keys while you type. Run it again after a change of a parameter's
+    model, or of a variation.
+
+    Examples:
+      vouch schema
+    """
     made = schemas()
     stale = [path for path, text in made.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in stale:
         write_text(path, made[path])
     print(f"schema: {', '.join(map(str, stale)) or 'all are up to date'}")
     return 0
+
+
+def schemas() -> dict[Path, str]:
+    """The text of each file, and of the pages with tables of what is declared."""
+    made = {
+        "params": _profile(),
+        "models": _models(),
+        "items": TypeAdapter(ChoiceLine | OpenLine).json_schema(),
+    }
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {
+        FOLDER / f"{name}.json": json.dumps(head | _closed(schema), indent=1, ensure_ascii=False) + "\n"
+        for name, schema in made.items()
+    } | (_variations() | pages())
+
+
+_TABLE = re.compile(r"^\| name \| what changes \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)
+
+
+def _variations() -> dict[Path, str]:
+    """The page on variations, with its table as they are declared; nothing where it is missing."""
+    if not VARIATIONS.is_file():
+        return {}
+    return {VARIATIONS: _TABLE.sub(lambda _: documentation(), VARIATIONS.read_text("utf-8"), count=1)}
+
+
+def _closed(schema: Any) -> Any:
+    """Names that fit no pattern are refused, which pydantic does and leaves out of the schema."""
+    if isinstance(schema, list):
+        return [_closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    more = {"additionalProperties": False} if "patternProperties" in schema else {}
+    return {key: _closed(value) for key, value in schema.items()} | more
+
+
+def _profile() -> dict[str, Any]:
+    """A dataset's settings are those of its loader."""
+    whole = Profile.model_json_schema()
+    entry = whole["$defs"]["DatasetEntry"]
+    loaders = plugins(LOADERS)
+    entry["properties"]["loader"]["enum"] = loaders
+    entry["properties"]["template"]["enum"] = plugins("vouch/prompts/templates")
+    entry["allOf"] = []
+    for name in loaders:
+        settings = importlib.import_module(f"{LOADERS.replace('/', '.')}.{name}").Settings
+        schema = settings.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
+        whole["$defs"] |= {f"{name}.{key}": value for key, value in schema.pop("$defs", {}).items()}
+        named = {} if name == DatasetEntry.model_fields["loader"].default else {"required": ["loader"]}
+        chosen = {"properties": {"loader": {"const": name}}} | named
+        entry["allOf"].append({"if": chosen, "then": {"properties": {"settings": schema}}})
+    return whole
+
+
+def _models() -> dict[str, Any]:
+    whole = Models.model_json_schema()
+    whole["$defs"]["LockEntry"]["properties"]["engine"]["enum"] = plugins("vouch/models/engines")
+    return whole

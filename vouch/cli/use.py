@@ -1,15 +1,4 @@
-"""Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
-
-A profile is a params.yaml in profiles/. Results are recorded first: after switching back,
-`dvc repro` restores them without computing. A params.yaml of your own, which no profile equals, is kept in
-.vouch/params. Where a profile has a section `released` ({path, datasets}: a folder laid out as
-VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
-
-Examples:
-  vouch use small
-  vouch use demo --set score.alpha=0.2
-  vouch use released --set released.path=FOLDER
-"""
+"""`vouch use`: another profile becomes params.yaml."""
 
 import argparse
 import hashlib
@@ -19,41 +8,57 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from vouch.cli.entries import PROFILES, copies_of, with_defaults
+from vouch.cli.command import argument, command
+from vouch.cli.entries import PROFILES, as_params, copies_of
 from vouch.cli.printing import check_name, plain
-from vouch.cli.store.prune import Pruning, prune
-from vouch.cli.store.sync import record
+from vouch.cli.store.dvc import record
+from vouch.cli.store.unused import Pruning, prune
 from vouch.models.released.files import released_models
 from vouch.params.check import check_params
 from vouch.params.project import Released
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import UNUSED, replacing, write_text
+from vouch.pipeline.renamed import renamed_keys
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated
-from vouch.pipeline.yaml12 import dumped, loads
+from vouch.pipeline.yaml12 import dumped, load, loads
 from vouch.tables.results import model_slug
 
 BEFORE = Path(".vouch/params")
 RESTORE = "`vouch store restore` brings them back"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch use`."""
-    parser.add_argument("name", help="a file in profiles/, without .yaml")
-    parser.add_argument(
+@command(
+    "use",
+    "switch to another profile (writes params.yaml)",
+    argument("name", names="profiles", help="a file in profiles/, without .yaml"),
+    argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         help="change one value, e.g. score.alpha=0.2",
-    )
-
-
+    ),
+)
 def run(options: argparse.Namespace) -> int:
-    """Writes params.yaml and prunes."""
+    """Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
+
+    A profile is a params.yaml in profiles/. Results are recorded first, so `dvc repro` restores them without
+    computing anything when you switch back. If no profile equals your params.yaml, it is kept in
+    .vouch/params. A profile may have a section `released` ({path, datasets}) that names a folder of released
+    answers, laid out as VLM-Uncertainty-Bench releases its files; the datasets and models found there are
+    written out.
+
+    Examples:
+      vouch use small
+      vouch use demo --set score.alpha=0.2
+      vouch use released --set released.path=FOLDER
+    """
     text = profile_text(options.name, options.set)
+    for old, new in renamed_keys(load(PROFILES / f"{options.name}.yaml")):
+        print(f"use: key {old} of the profile is now {new}; params.yaml has the new name")
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     if Path(PARAMS).exists():
         _record_results()
@@ -71,10 +76,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _switch(name: str, text: str) -> Pruning:
-    """Writes params.yaml and prunes; where that would lose something, params.yaml stays. Raises UserError."""
+    """Writes params.yaml and prunes. If pruning is refused, params.yaml stays as it was. Raises UserError."""
     before = text.encode()
     if Path(PARAMS).exists():
-        before = Path(PARAMS).read_bytes()  # no text, where a disk or an editor damaged it
+        before = Path(PARAMS).read_bytes()  # bytes, as it may be damaged
         _keep(before)
     write_text(Path(PARAMS), text)
     try:
@@ -83,7 +88,7 @@ def _switch(name: str, text: str) -> Pruning:
         with replacing(Path(PARAMS)) as temporary:
             temporary.write_bytes(before)
         raise
-    except OSError as error:  # some may be gone: going back would leave what no profile makes
+    except OSError as error:  # some files may be removed already, so there is no way back
         raise UserError(
             f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
             "make the folder writable, then `vouch store prune`"
@@ -91,29 +96,29 @@ def _switch(name: str, text: str) -> Pruning:
 
 
 def _keep(content: bytes) -> None:
-    """Keeps a params.yaml that no profile holds, under a name of its own, and says where."""
+    """Keeps a params.yaml that no profile equals, under a name of its own, and prints where."""
     if copies_of(content):
         return
     path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    print(f"use: the params.yaml so far is kept as {path}")
+    print(f"use: the previous params.yaml is kept as {path}")
 
 
 def _record_results() -> None:
-    """Results that DVC does not know yet go into its cache, so that switching loses none."""
+    """Puts results that DVC does not know yet into its cache, so that switching loses none."""
     try:
         dag = read_dag()
     except UserError:
-        return  # a params.yaml that cannot be read made nothing
+        return  # no stage ran with a params.yaml that cannot be read
     record(states(dag))
 
 
 def profile_text(name: str, settings: list[str]) -> str:
-    """The params.yaml of a profile, with `--set` applied. Raises UserError."""
+    """The text of params.yaml for a profile, with `--set` applied. Raises UserError."""
     check_name("profile", name, [file.stem for file in PROFILES.glob("*.yaml")], PROFILES)
     path = PROFILES / f"{name}.yaml"
-    text = with_defaults(path.read_text(encoding="utf-8"), str(path))
+    text = as_params(path.read_text(encoding="utf-8"), str(path))
     values = loads(text, str(path))
     if not settings and "released" not in values:
         return text
@@ -142,7 +147,7 @@ def _set(document: CommentedMap, setting: str, where: str) -> None:
 
 
 def _expand_released(document: dict[str, Any], where: str) -> None:
-    """Replaces `released` by `datasets` and `models`. Raises UserError where the folder holds none."""
+    """Replaces the section `released` by entries of `datasets` and `models`. Raises UserError."""
     released = validated(Released, document.pop("released"), f"{where}: released")
     folder = Path(released.path)
     here = [path.stem.removeprefix("items-") for path in sorted(folder.glob("items-*.parquet"))]

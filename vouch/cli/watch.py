@@ -1,14 +1,4 @@
-"""Watch a run: stages done and running, how fast and how long still, memory of GPUs, the last errors.
-
-Whoever runs the stages, here or on other machines that share this folder: what is shown comes from records
-that stages keep in .vouch (receipts of those that are done, how far the others are). On a terminal one table
-is kept up to date; elsewhere a line is printed now and then, for a log. Ends when every stage is up to date.
-
-Examples:
-  vouch watch
-  vouch watch --once
-  vouch watch --every 60 >> run.log &
-"""
+"""`vouch watch`: how far a run is, from the records that its stages keep in .vouch."""
 
 import argparse
 import math
@@ -24,25 +14,20 @@ from typing import Annotated, Any
 import psutil
 from pydantic import BaseModel, Field
 
+from vouch.cli.command import argument, command
 from vouch.cli.printing import cut, plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.run import RUNNING
 from vouch.pipeline.state import receipt_path, states
 
-ERRORS = 3  # shown at most
+ERRORS = 3  # of the last ones, shown
 SHORTEST, LONGEST = 0.1, 86_400.0  # seconds from one look to the next
 KILLED = "was killed; run it again, finished answers are kept"
 _MEMORY = ["nvidia-smi", "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits"]
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch watch`."""
-    parser.add_argument("--every", type=_seconds, metavar="SECONDS", help="default: 1 on a terminal, else 15")
-    parser.add_argument("--once", action="store_true", help="say how it stands, and end")
-
-
 def _seconds(text: str) -> float:
-    """Raises ArgumentTypeError for what is no time to wait: less would flood a log, more is no watching."""
+    """Seconds to wait. Raises ArgumentTypeError below 0.1, which would flood a log, and above a day."""
     try:
         seconds = float(text)
     except ValueError:
@@ -57,7 +42,7 @@ Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class Record(BaseModel, allow_inf_nan=False):
-    """What vouch/pipeline/run.py writes of a run. Times are seconds since 1970."""
+    """What vouch/pipeline/run.py writes about a running stage. Times are seconds since 1970."""
 
     stage: str
     pid: Annotated[int, Field(gt=0, lt=2**31)]
@@ -72,7 +57,7 @@ class Record(BaseModel, allow_inf_nan=False):
 
 @dataclass(frozen=True)
 class Seen:
-    """How a run stands. running, failed: records of stages. gpus: a text each."""
+    """The state of a run. running, failed: records of stages. gpus: a text for each."""
 
     stages: int
     done: int
@@ -83,14 +68,14 @@ class Seen:
 
 @dataclass
 class Watch:
-    """What is known since the watching began. done: names of stages; receipts: when each was written."""
+    """What was seen since the watch began. done: names of stages. receipts: when each was written."""
 
     dag: Dag
     done: set[str]
     receipts: dict[str, float] = field(default_factory=dict)
 
     def look(self) -> Seen:
-        """Reads the records. A stage is done by a receipt that is newer than the last look at it."""
+        """Reads the records. A stage is done once its receipt is newer than at the last look."""
         for stage in self.dag.stages.values():
             written = _written(receipt_path(stage))
             if written > self.receipts.setdefault(stage.name, written):
@@ -105,7 +90,7 @@ class Watch:
 
 
 def _written(path: Path) -> float:
-    """When a file was written, 0 where there is none."""
+    """When a file was written; 0 if there is none."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -115,12 +100,12 @@ def _written(path: Path) -> float:
 def _read(path: Path) -> Record | None:
     try:
         return Record.model_validate_json(path.read_bytes())
-    except (OSError, ValueError):  # ended meanwhile, or damaged
+    except (OSError, ValueError):  # removed by now, or damaged
         return None
 
 
 def _runs(record: Record) -> bool:
-    """Whether its process, and not another one of the same number, is there."""
+    """Whether its process still runs, and its number was not given to another one."""
     try:
         return record.host != socket.gethostname() or (
             psutil.Process(record.pid).create_time() <= record.began + 1
@@ -131,19 +116,19 @@ def _runs(record: Record) -> bool:
 
 def _gpus() -> list[str]:
     try:
-        said = subprocess.run(_MEMORY, capture_output=True, text=True, check=False, timeout=10).stdout
+        output = subprocess.run(_MEMORY, capture_output=True, text=True, check=False, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):
         return []
-    rows = [line.split(", ") for line in said.splitlines() if line.count(", ") == 2]
+    rows = [line.split(", ") for line in output.splitlines() if line.count(", ") == 2]
     return [
         f"GPU {index}: {int(used) / 1024:.1f} of {int(total) / 1024:.1f} GiB"
         for index, used, total in rows
-        if used.isdecimal() and total.isdecimal()  # some devices say [N/A]
+        if used.isdecimal() and total.isdecimal()  # some devices print [N/A]
     ]
 
 
 def speed(record: Record) -> tuple[str, str, str]:
-    """How many prompts (or steps, items) of a stage are done, how many a second, and the time left."""
+    """How much of a stage is done (prompts, steps or items), how many a second, and the time left."""
     done, total = record.done, record.total
     if not done or record.at is None or record.since is None:
         return "", "", ""
@@ -155,7 +140,7 @@ def speed(record: Record) -> tuple[str, str, str]:
 
 
 def duration(seconds: float) -> str:
-    """In words that a person reads at a glance: `45 s`, `3 min 5 s`, `2 h 10 min`."""
+    """A time as people write it: `45 s`, `3 min 5 s`, `2 h 10 min`."""
     whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"
@@ -164,19 +149,19 @@ def duration(seconds: float) -> str:
 
 
 def line(seen: Seen) -> str:
-    """For a log."""
-    parts = [f"{seen.done} of {seen.stages} stages done"]
+    """The state in one line, for a log."""
+    texts = [f"{seen.done} of {seen.stages} stages done"]
     for record in seen.running:
         amount, rate, left = speed(record)
-        said = f"{record.stage} for {duration(time.time() - record.began)}"
-        parts.append(", ".join(filter(None, [said, amount, rate, left and f"{left} left"])))
-    parts += seen.gpus
-    parts += [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
-    return plain("; ".join(parts))
+        text = f"{record.stage} for {duration(time.time() - record.began)}"
+        texts.append(", ".join(filter(None, [text, amount, rate, left and f"{left} left"])))
+    texts += seen.gpus
+    texts += [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
+    return plain("; ".join(texts))
 
 
 def screen(seen: Seen) -> Any:
-    """The same for a terminal, as rich draws it."""
+    """The state for a terminal, as rich draws it."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -187,14 +172,31 @@ def screen(seen: Seen) -> Any:
         bar = ProgressBar(record.total, record.done or 0, width=20) if record.total else ""
         since = duration(time.time() - record.began)
         table.add_row(Text(plain(record.stage)), since, bar, *speed(record))
-    texts = [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
+    failures = [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
     head = Text(f"{seen.done} of {seen.stages} stages done", style="bold")
-    tail = [Text(each) for each in seen.gpus] + [Text(plain(text), style="red") for text in texts]
+    tail = [Text(each) for each in seen.gpus] + [Text(plain(text), style="red") for text in failures]
     return Group(head, *([table] if seen.running else []), *tail)
 
 
+@command(
+    "watch",
+    "how far a run is, how long it will take, and the last errors",
+    argument("--every", type=_seconds, metavar="SECONDS", help="default: 1 on a terminal, otherwise 15"),
+    argument("--once", action="store_true", help="print the state once, and end"),
+)
 def run(options: argparse.Namespace) -> int:
-    """Shows, until every stage is done."""
+    """Watch a run: which stages are done or running, their speed, the time left, GPU memory and the last
+    errors.
+
+    It does not matter who runs the stages, here or on other machines that share this folder: the numbers come
+    from records that the stages keep in .vouch. On a terminal one table is kept up to date; otherwise a line
+    is printed now and then, for a log. The command ends when every stage is up to date.
+
+    Examples:
+      vouch watch
+      vouch watch --once
+      vouch watch --every 60 >> run.log &
+    """
     dag = read_dag()
     watch = Watch(dag, {state.stage.name for state in states(dag) if state.fresh})
     seen = watch.look()

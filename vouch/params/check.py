@@ -1,13 +1,14 @@
-"""The whole of params.yaml and models.lock checked before anything runs.
+"""params.yaml and models.lock, checked before anything runs.
 
-Every stage starts with this. It can only refuse. What each key may be says vouch/params/project.py; here
-is what one must fit of another, of the plugins and of the models there are.
+Every stage starts with this check. vouch/params/project.py says what each key may be; here keys are checked
+against each other, and against the plugins and models that exist.
 """
 
 import importlib
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,17 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean, refusal
+from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import read_template
+from vouch.prompts.combination import load_variation
+from vouch.prompts.template import read_template
 from vouch.tables.asked import ORIGINAL, P_TRUE
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
 Problems = Iterator[str]
-"""Each as what stands behind the file's name in a line."""
+"""Problems of a file; each becomes a line behind the file's name."""
 
 
 def check_project() -> Project:
@@ -34,11 +36,13 @@ def check_project() -> Project:
 
 
 def check_params(values: Any, where: str) -> Project:
-    """The content of a params file, validated against the plugins and models there are.
+    """The content of a params file, validated against the plugins and models that exist.
 
-    Raises UserError with all problems of the file: of its keys, else of what they name.
+    Raises UserError with all problems of its keys, or if there are none, with all problems of what they name.
     """
+    values, renamed = _with_new_keys(values)
     project, problems = parsed(Project, values)
+    problems = [*renamed, *problems]
     problems += [f"key {key} is missing; add `{_written(key, value)}`" for key, value in left_out(values)]
     if project is None or problems:
         raise refusal(where, problems)
@@ -57,8 +61,18 @@ def check_params(values: Any, where: str) -> Project:
     return project
 
 
+def _with_new_keys(values: Any) -> tuple[Any, list[str]]:
+    """The content with every key that was renamed under its new name, and one problem for each of them."""
+    pairs = list(renamed_keys(values))
+    values, problems = deepcopy(values) if pairs else values, []
+    for old, new in pairs:
+        done = rename_key(values, old, new)
+        problems.append(f"key {old} is now {new}; {'rename it' if done else f'remove it, as {new} is there'}")
+    return values, problems
+
+
 def _written(key: str, value: Any) -> str:
-    """A key with its default, as a line of YAML; of a section what dvc.yaml names."""
+    """A key with its default, as a line of YAML; a section has the keys that dvc.yaml names."""
     last = key.rpartition(".")[2]
     if isinstance(value, dict):
         named = [name.removeprefix(f"{key}.") for name in NAMED if name.startswith(f"{key}.")]
@@ -80,7 +94,7 @@ def _known(names: Iterable[str], known: Collection[str], key: str) -> Problems:
         if name not in known:
             yield f"{key}: unknown name {name:.60}; {did_you_mean(name, list(known))}"
         elif names.count(name) > 1:
-            yield f"{key}: {name:.60} stands twice; name it once"
+            yield f"{key}: {name:.60} is a duplicate; name it once"
 
 
 def _check_plugins(project: Project) -> Problems:
@@ -103,22 +117,22 @@ def _check_plugins(project: Project) -> Problems:
 
 def _check_sampling(project: Project) -> Problems:
     names = {name: entry.variations or project.variations for name, entry in project.datasets.items()}
-    for place, one in enumerate(project.extract.sampling):
-        key = f"extract.sampling.{place}"
+    for position, one in enumerate(project.extract.sampling):
+        key = f"extract.sampling.{position}"
         unknown = [
             *_known(one.models, project.models, f"{key}.models"),
             *_known(one.datasets, project.datasets, f"{key}.datasets"),
             *_known(
                 one.variations,
-                sorted({each for found in names.values() for each in found}),
+                sorted({each for variations in names.values() for each in variations}),
                 f"{key}.variations",
             ),
         ]
         yield from unknown
         drawn = any(
             project.extract.asks(model, dataset) and one in project.extract.sampled(model, dataset)
-            for dataset, found in names.items()
-            if any(map(one.of_variation, found))
+            for dataset, variations in names.items()
+            if any(map(one.of_variation, variations))
             for model in project.models
         )
         if not unknown and not drawn and project.models:
@@ -136,13 +150,16 @@ def _check_entry(name: str, entry: DatasetEntry) -> Problems:
 
 
 def written(params: Any) -> list[str]:
-    """What this project writes, but for the demo models: a source there would change with every run."""
+    """The folders that this project writes, except for the demo models.
+
+    A source in one of them would change with every run.
+    """
     outputs = (out for out in read_dag(params=params).maker if not Path(out).is_relative_to(TRAINED))
     return sorted({".dvc", ".git", ".vouch", "reports", *("/".join(Path(out).parts[:2]) for out in outputs)})
 
 
 def _check_places(project: Project, params: Any) -> Problems:
-    """DVC and the pins would watch what the stages write, and the way up to `/`."""
+    """Refuses sources that are the project or a folder it writes: DVC and the pins would watch them."""
     outputs = {name: Path(os.path.realpath(name)) for name in written(params)}
     sources = {f"datasets.{name}.source": entry.source for name, entry in project.datasets.items()}
     sources |= {f"models.{name}": source for name, source in project.models.items()}
@@ -153,12 +170,12 @@ def _check_places(project: Project, params: Any) -> Problems:
         if Path.cwd().resolve().is_relative_to(path):
             yield f"{key}: holds this project; name a folder of its own"
         elif name := next(taken, None):
-            yield f"{key}: {name} is what this project writes; name a folder of its own"
+            yield f"{key}: {name} is written by this project; name a folder of its own"
 
 
 def _check_paper(project: Project) -> Problems:
-    for place, absent in enumerate(project.paper.absent if project.paper else ()):
-        yield from _known(absent.datasets, project.datasets, f"paper.absent.{place}.datasets")
+    for position, absent in enumerate(project.paper.absent if project.paper else ()):
+        yield from _known(absent.datasets, project.datasets, f"paper.absent.{position}.datasets")
 
 
 def _check_variations(names: list[str], key: str) -> Problems:
@@ -175,15 +192,15 @@ def _check_variations(names: list[str], key: str) -> Problems:
         if first != name:
             yield f"{key}: {name:.60} is the same as {first}; name it once"
         elif names.count(name) > 1:
-            yield f"{key}: {name:.60} stands twice; name it once"
+            yield f"{key}: {name:.60} is a duplicate; name it once"
 
 
 def _check_models(project: Project, locked: Models) -> Problems:
     if not project.models:
-        # nothing would be left for compare and report to read, and DVC would only name a missing folder
-        yield "models: needs one at least; name it and where it comes from"
+        # compare and report would have nothing to read, and DVC would only name a missing folder
+        yield "models: needs at least one; name it, and where it comes from"
     for name in sorted(project.models.keys() & project.helpers.keys()):
-        yield f"{name} stands under models and helpers; name it under models alone"
+        yield f"{name} is under both models and helpers; name it under models alone"
     for name, source in project.sources.items():
         key = f"models.{name}" if name in project.models else f"helpers.{name}"
         if Path(os.path.normpath(source)).parent == TRAINED:
@@ -193,7 +210,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
             yield from _known([name], locked.models, f"{key} (entries of {MODELS})")
         if entry is not None:
             expected = entry.source.path if entry.source.kind == "folder" else str(MODELS)
-            # answers that others released may be of a model that models.lock knows
+            # released answers may be of a model that models.lock knows
             if source != expected and (entry.source.kind == "folder" or _is_model(Path(source))):
                 yield f"{key}: is {source!r:.60}, but {MODELS} says {expected}; write that here"
     made = [Path(source).name for source in project.sources.values() if Path(source).parent == TRAINED]
@@ -201,7 +218,9 @@ def _check_models(project: Project, locked: Models) -> Problems:
 
 
 def _is_model(source: Path) -> bool:
-    from vouch.models.pins.pinning import is_model  # only here: it takes as long to load as all the rest
+    from vouch.models.pins.pinning import (
+        is_model,  # imported only here, as it takes as long to load as all the rest
+    )
 
     return is_model(source)
 
@@ -229,7 +248,7 @@ def _check_rewriter(project: Project, locked: Models) -> Problems:
 
 def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
     yield from _known([name], project.sources, key)
-    engines = plugins("vouch/prompts/asking/engines")
+    engines = plugins("vouch/prompts/asking")
     entry = locked.models.get(name)
     engine = entry.engine if entry else "transformers"
     yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to write")

@@ -38,7 +38,7 @@ OF_ENTRY = ("loader",)
 
 
 def left_out(values: Any) -> Iterator[tuple[str, Any]]:
-    """Those of these keys that a params file lacks, with their defaults; a section stands for all in it."""
+    """The keys among these that a params file lacks, with their defaults; a section counts as one key."""
     every = _defaults(Project)
     for key in NAMED:
         *parents, last = key.split(".")
@@ -84,13 +84,13 @@ Combination = Annotated[
 
 
 VARIATIONS = ("original", "option_order", "lr_i", "ls_n", "vr_b_5", "vr_l", "blank")
-"""Those that apply to any question about a picture."""
+"""The variations that apply to any question about an image."""
 
 
 class Absent(BaseModel):
-    """Models of a paper that a profile does not ask, and why. models: how many, where more than the names.
+    """Models of a paper that a profile does not ask, and why.
 
-    datasets: those that the paper asked them; all of the profile where none are named.
+    models: how many, if more than the names. datasets: those that the paper asked them; by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -116,8 +116,11 @@ class Paper(BaseModel):
 
 
 class Released(BaseModel):
-    """What `vouch use` writes datasets and models from. path: a folder laid out as VLM-Uncertainty-Bench
-    releases its files. datasets: of its, all where none are named."""
+    """Released answers, from which `vouch use` writes datasets and models.
+
+    path: a folder laid out as VLM-Uncertainty-Bench releases its files. datasets: those to take; by default
+    all.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -128,15 +131,15 @@ class Released(BaseModel):
     @classmethod
     def _once(cls, names: list[str]) -> list[str]:
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"{twice[0]:.60} stands twice; name it once")
+            raise ValueError(f"{twice[0]:.60} is a duplicate; name it once")
         return names
 
 
 class Project(BaseModel):
-    """params.yaml as a whole. Only data and models have no default; see defaults.py.
+    """params.yaml as a whole. Only data and models have no default.
 
     train: demo models to train, each into data/trained/NAME. models: those that answer the questions, and
-    where each comes from. helpers: further models, which rewrite questions or encode pictures and texts.
+    where each comes from. helpers: further models, which rewrite questions or encode images and texts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,7 +1,7 @@
 """How every script of stages/ and the Snakefile start: params.yaml and models.lock are checked first.
 
-The check imports the configuration of every stage, a good part of what a small stage costs. So it is left out
-where the same files passed it before, under the same code and versions.
+The check imports the configuration of every stage, a good part of the time of a small stage. It is skipped if
+the same files passed it before, with the same code and versions.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _CODE = Path(__file__).parents[1]
 
 
 def check_once() -> None:
-    """`check_project`, unless it passed with these files, this code and these versions. Raises UserError."""
+    """Runs `check_project`, unless it passed before with these files, code and versions. Raises UserError."""
     check_place()
     seen = _seen()
     if (unsealed(PASSED) or {}).get("seen") == seen:
@@ -33,13 +33,15 @@ def check_once() -> None:
 
     check_project()
     if _seen() == seen:  # nothing was edited meanwhile
-        with suppress(OSError):  # a full disk only costs checking again
+        with suppress(OSError):  # with a full disk, the check only runs again
             write_json(PASSED, sealed({"seen": seen}))
 
 
 def check_place() -> None:
-    """Raises UserError where DVC cannot work: it takes braces in the path of its cache for its own, and
-    writes paths as UTF-8."""
+    """Raises UserError in a folder where DVC fails.
+
+    DVC takes braces in the path of its cache for placeholders, and writes paths as UTF-8.
+    """
     here = os.getcwd()
     if here.encode(errors="replace").decode() != here:
         raise UserError(f"{here}: DVC fails in a folder whose path is not UTF-8; rename or move it")
@@ -48,21 +50,21 @@ def check_place() -> None:
 
 
 def _seen() -> str:
-    """Names all that the check depends on: contents of what people edit, sizes and times of the code."""
-    found = hashlib.sha256(f"{sys.version} {version('pydantic')}".encode())
+    """A digest of everything that the check depends on: files that people edit, sizes and times of code."""
+    digest = hashlib.sha256(f"{sys.version} {version('pydantic')}".encode())
     for name in (*FILES, str(DEFINITION)):
         data = Path(name).read_bytes() if os.path.isfile(name) else b""
-        found.update(f"{name} {len(data)}\n".encode() + data)
+        digest.update(f"{name} {len(data)}\n".encode() + data)
     for root in sorted({os.path.realpath("vouch"), str(_CODE.resolve())}):
         for entry in _files(root):
             stat = entry.stat()
             line = f"{entry.path} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}\n"
-            found.update(os.fsencode(line))
-    return found.hexdigest()
+            digest.update(os.fsencode(line))
+    return digest.hexdigest()
 
 
 def _files(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Files of a folder and those below it, but for bytecode, in one order."""
+    """All files in a folder and below it, except bytecode, in a fixed order."""
     if not os.path.isdir(folder):
         return
     with os.scandir(folder) as entries:
@@ -87,9 +89,9 @@ def start_snakemake(
 ) -> tuple[Dag, dict[str, dict[str, Any]]]:
     """The stages and their `resources:` by name, with every stamp set so that Snakemake plans what is stale.
 
-    config: of Snakemake. main: this is no job of a Snakemake that has done the same; jobs only read, with the
-    standard library and PyYAML. Exits with one line on stderr where something is wrong, as every stage would,
-    before jobs wait in a queue to be refused.
+    config: of Snakemake. main: False in a job of a Snakemake that has done the same; jobs only read, with the
+    standard library and PyYAML. Exits with one line on stderr if something is wrong, before jobs wait in a
+    queue only to be refused.
     """
     from vouch.pipeline import resources, runners, state
     from vouch.pipeline.errors import UserError, refused_by_system
@@ -99,7 +101,7 @@ def start_snakemake(
             check_once()
         dag = read_dag()
         resources_of = resources.planner({key: config[key] for key in config if key != "image"})
-        found = {name: resources_of(stage) for name, stage in dag.stages.items()}
+        resources_by_stage = {name: resources_of(stage) for name, stage in dag.stages.items()}
         if main:
             runners.mend()
             if not dry_run:
@@ -109,4 +111,4 @@ def start_snakemake(
         raise SystemExit(f"vouch: {error}") from None
     except OSError as error:
         raise SystemExit(f"vouch: {refused_by_system(error)}") from None
-    return dag, found
+    return dag, resources_by_stage

@@ -5,6 +5,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from vouch.pipeline.renamed import NAMES as RENAMED
+
 NAMES = 20  # of those that are valid that are listed
 MOST = 20  # problems of a file that are listed
 LONGEST = 2000  # characters of an error: names of others may be as long as their files
@@ -65,10 +67,13 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`did you mean a? `, nothing where no name is close."""
+    """`it is now a; ` for a name that was changed, `did you mean a? ` for one that is close, else nothing."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1)
+    known = list(known)
+    if RENAMED.get(name) in known:
+        return f"it is now {RENAMED[name]}; "
+    close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}? " if close else ""
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from vouch.cli.printing import long_name
-from vouch.cli.publish.card import sensitivity, with_guesses
+from vouch.cli.publish.hub import sensitivity, with_guesses
 
 PLACE = {"dataset": "kites", "output": "letters", "model": "alpha", "score": ""}
 
@@ -26,7 +26,7 @@ def test_a_gain_that_is_less_than_a_guess_gains_is_the_loss() -> None:
     """Of four options one is right, and three are once the question is negated."""
     rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
     assert said(0.75, *rows) == [
-        f"Of 2 prompt variations the costliest: {long_name('ls_n')}; 60.0 % are right, "
+        f"The costliest of 2 prompt variations is {long_name('ls_n')}: 60.0 % are correct, "
         "where a guess gives 75 %, and of the originals 50.0 %, where it gives 25 %."
     ]
 
@@ -34,13 +34,13 @@ def test_a_gain_that_is_less_than_a_guess_gains_is_the_loss() -> None:
 def test_of_two_options_a_guess_gains_nothing() -> None:
     rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
     assert said(0.5, *rows) == [
-        f"Of 2 prompt variations the costliest: {long_name('vr_b')}; accuracy -10.0 [-15.0, -5.0] points."
+        f"The costliest of 2 prompt variations is {long_name('vr_b')}: accuracy -10.0 [-15.0, -5.0] points."
     ]
 
 
 def test_no_change_that_significantly_costs() -> None:
     rows = cost("vr_b", 0.5, 0.48), cost("ls_n", 0.3, 0.8)
     assert said(0.75, *rows) == [
-        "Of 2 prompt variations none costs accuracy significantly; the lowest: "
+        "None of 2 prompt variations costs accuracy significantly; the lowest accuracy is with "
         f"{long_name('vr_b')}; accuracy -2.0 [-7.0, +3.0] points."
     ]

@@ -59,7 +59,7 @@ def test_out_decided_and_back_into_prompts(
 ) -> None:
     exchange()
     said = capsys.readouterr().out
-    assert "3 of 3 items compare two pictures" in said and "3 pairs, 0 decided" in said
+    assert "3 of 3 items compare two images" in said and "3 pairs, 0 decided" in said
     file = tmp_path / "review.csv"
     rows = exported(file)
     assert [(row["of_first"], row["of_second"]) for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
@@ -248,13 +248,13 @@ def test_a_known_order_decides_as_a_person_would(
         ("id,first,second\na,250,10\nb,240,20\n", "line 3: item b: 20 wins against 240, but by shades.csv"),
         ("id,first,second\na,7,7\n", "line 2: item a: both pictures have 7, but one is the answer"),
         ("id,first,second\nz,7,8\n", "line 2: no item 'z' in greys"),
-        ("id,first,second\na,7,8\na,7,9\n", "line 3: item a stands twice, first at "),
-        ("id,first,second\na,7,nan\n", "line 2: 'nan' is no number"),
-        ("id,first,second\na,=1+1,2\n", "line 2: '=1+1' is no number"),
+        ("id,first,second\na,7,8\na,7,9\n", "line 3: item a is a duplicate of "),
+        ("id,first,second\na,7,nan\n", "line 2: 'nan' is not a number"),
+        ("id,first,second\na,=1+1,2\n", "line 2: '=1+1' is not a number"),
         ("id,first,third\na,1,2\n", "unknown column third; valid: "),
         ("id,first,second\n", "orders no item"),
-        ('{"id": "a", "order": [1]}', "line 1: order is no list of two numbers"),
-        ('{"id": "a", "order": [true, 2]}', "line 1: True is no number"),
+        ('{"id": "a", "order": [1]}', "line 1: order is not a list of two numbers"),
+        ('{"id": "a", "order": [true, 2]}', "line 1: True is not a number"),
         ('{"id": "a", "order": [NaN, 2]}', "line 1: holds NaN, which is not JSON"),
     ],
 )

@@ -24,7 +24,7 @@ def greys(path: Path) -> list[int]:
 
 def test_pictures_and_a_page(project: Path, vouch: Vouch) -> None:
     said = vouch("review", "render", "greys", "vs_s+option_order", "--items", "2")
-    assert "render: 2 items, 4 pictures in renders/greys/vs_s+option_order" in said
+    assert "render: 2 items, 4 images in renders/greys/vs_s+option_order" in said
     folder = project / "renders/greys/vs_s+option_order"
     assert {path.name: greys(path) for path in sorted(folder.glob("*.png"))} == {
         "001.original.1.png": [250, 10],
@@ -56,7 +56,7 @@ def test_prompts_with_one_picture_share_its_file(project: Path, vouch: Vouch) ->
         (["greys", "vr_b+vr_l"], "both change the pictures"),
         (["greys", "ls_n"], "ls_n: no item of greys gets such a prompt"),
         (["greys", "vr_b", "--items", "0"], "--items: give a number of items from 1"),
-        (["greys", "vr_b", "--into", "mine"], "mine: is there and was not made by `vouch review render`"),
+        (["greys", "vr_b", "--into", "mine"], "mine: exists, and `vouch review render` did not make it"),
     ],
 )
 def test_what_cannot_be_rendered_is_one_line(

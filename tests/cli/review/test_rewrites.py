@@ -132,7 +132,7 @@ def test_decisions_about_other_kinds_stay(project: None, tmp_path: Path) -> None
     ("change", "said"),
     [
         ({"decision": "acept"}, "unknown decision acept"),
-        ({"decision": "accept"}, "nothing to accept"),
+        ({"decision": "accept"}, "there is no rewrite to accept"),
         ({"decision": "reject", "question": "Else?"}, "no lr_i of 'Else?' in data/rewrites/quiz.parquet"),
     ],
 )

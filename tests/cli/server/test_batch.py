@@ -13,7 +13,7 @@ from tests.models.loopback_server import NAME, Loopback, TinyModel, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import picture as png
 from vouch.cli.main import main
-from vouch.cli.server.batch import Parts
+from vouch.cli.server import Parts
 from vouch.models.server.batch import Batch, Reply
 from vouch.models.server.engine import Job
 

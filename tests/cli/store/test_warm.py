@@ -159,8 +159,8 @@ def test_responses_with_a_record_are_taken_over(
     shutil.rmtree(".vouch/work", ignore_errors=True)
     loads.clear()
     assert warm(capsys) == [
-        "warm: tiny other: 3 taken over from its responses, 0 asked, 3 known before",
-        "warm: tiny quiz: 5 taken over from its responses, 0 asked, 5 known before",
+        "warm: tiny other: 3 copied from its responses, 0 asked, 3 known before",
+        "warm: tiny quiz: 5 copied from its responses, 0 asked, 5 known before",
     ]
     prepared.params["extract"]["workers"] = 3  # the stages are stale now, the answers are not
     prepared.save()
@@ -208,7 +208,7 @@ def test_responses_of_anything_else_are_not_believed(
     change(prepared)
     shutil.rmtree(".vouch/work")
     (_, line) = warm(capsys)
-    assert line.endswith("5 asked, 0 known before") and "taken over" not in line
+    assert line.endswith("5 asked, 0 known before") and "copied" not in line
     assert ("left alone (no record" in line) == (change is not gone)
 
 

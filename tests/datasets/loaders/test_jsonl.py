@@ -16,7 +16,7 @@ from vouch.datasets.loaders.jsonl import Keys, Settings, count, read
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
 from vouch.pipeline.errors import UserError
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 
 ROOT = Path(__file__).parents[3]
 

@@ -26,9 +26,9 @@ from tests.models.tiny import save_blip, save_llava_next
 from tests.prompts.rewrites.test_transformers import save as save_writer
 from vouch.models.engines import transformers
 from vouch.models.requests.engine import Decoding, Pack
-from vouch.prompts.asking.engines import transformers as rewriting
+from vouch.prompts.asking import transformers as rewriting
 from vouch.prompts.rewrites.config import Config as Rewriting
-from vouch.prompts.rewrites.instruction import Task
+from vouch.prompts.rewrites.table import Task
 from vouch.tables.answered import Pin
 
 TEXT = {"max_tokens": 3, "marks": (), "decodings": (Decoding(),)}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.prompts.asking.engine import Reply
+from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import NEGATION, failures, words
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.instruction import Task, instruction
+from vouch.prompts.rewrites.table import Task, instruction
 from vouch.tables.asked import CLEAN, KINDS, NEGATIONS
 
 SUBJECTS = {

@@ -1,1 +1,1 @@
-"""Commands that write results in the formats of others."""
+"""Write results in the formats of others."""

@@ -1,12 +1,4 @@
-"""Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
-
-Letters become choices, with the log-softmax over the letters of the prompt's options as log-likelihoods;
-likelihoods become choices with the nll negated; texts are the greedy ones. Prompts without an answer are
-left out. The same answers give the same bytes; a file that ends in .gz is compressed.
-
-Examples:
-  vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
-"""
+"""`vouch publish export`: a model's answers as the log of samples of another evaluation harness."""
 
 import argparse
 import gzip
@@ -19,7 +11,8 @@ from typing import Any
 
 from scipy.special import log_softmax
 
-from vouch.cli.printing import check_name, file_argument, plain
+from vouch.cli.command import argument, command, path_argument
+from vouch.cli.printing import check_name, plain
 from vouch.models.released.files import file_forms
 from vouch.models.released.forms import Record
 from vouch.pipeline.errors import UserError
@@ -30,40 +23,48 @@ from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, pr
 
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
-"""What was scored, and a log-likelihood in nats for each; or nothing and a text."""
+"""The scored continuations and the log-likelihood of each, in nats; or no continuation and a text."""
 
 
 def logs() -> dict[str, ModuleType]:
-    """The forms that can be written."""
+    """The forms of logs that can be written."""
     return {name: form for name, form in file_forms().items() if hasattr(form, "sample")}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch publish export`."""
-    parser.add_argument("model", help="a model of params.yaml")
-    parser.add_argument("dataset", help="a dataset of params.yaml")
-    parser.add_argument("--form", choices=list(logs()), required=True, help="whose log of samples to write")
-    parser.add_argument("--out", type=file_argument, required=True, metavar="FILE", help="where to")
-    parser.add_argument("--output", choices=OUTPUTS, help="which answers, where the model has several kinds")
-    parser.add_argument("--variation", default=ORIGINAL, help="default: original")
+@command(
+    "publish export",
+    "a model's answers as a log of lm-evaluation-harness or lmms-eval",
+    argument("model", names="models", help="a model of params.yaml"),
+    argument("dataset", names="datasets", help="a dataset of params.yaml"),
+    argument("--form", choices=list(logs()), required=True, help="whose log of samples to write"),
+    path_argument("--out", required=True, metavar="FILE", help="the file to write"),
+    argument("--output", choices=OUTPUTS, help="which request type, if the model has answers of several"),
+    argument("--variation", names="variations", default=ORIGINAL, help="default: original"),
+)
+def run_export(options: argparse.Namespace) -> int:
+    """Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
 
+    Letters become choices; their log-likelihoods are the log-softmax over the letters of the prompt's
+    options. Likelihoods become choices with the negated NLL. Texts are the greedy ones. Prompts without an
+    answer are left out. The same answers give the same bytes, and a file that ends in .gz is compressed.
 
-def run(options: argparse.Namespace) -> int:
-    """Writes the log and says how many samples it holds."""
+    Examples:
+      vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
+    """
     folder = letters_path("x", options.dataset).parent
     check_name("dataset", options.dataset, [path.name for path in folder.parent.glob("*")], folder.parent)
     known = {path.name.partition(".")[0] for path in folder.glob("*.parquet")}
     check_name("model", options.model, known, folder)
     prompts = _prompts(options.dataset, options.variation)
-    output, found = _answers(options, prompts)
-    answers = {prompt: answer for prompt, answer in found.items() if answer}
+    output, answers_by_prompt = _answers(options, prompts)
+    answers = {prompt: answer for prompt, answer in answers_by_prompt.items() if answer}
     items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
     form = logs()[options.form]
     records = _records(prompts, items, answers)
     _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
     print(f"export: {len(answers)} samples of {output} in {plain(options.out)}")
-    if len(found) > len(answers):
-        print(f"export: left out {len(found) - len(answers)} prompts without an answer")
+    if len(answers_by_prompt) > len(answers):
+        print(f"export: left out {len(answers_by_prompt) - len(answers)} prompts without an answer")
     return 0
 
 
@@ -77,8 +78,8 @@ def _prompts(dataset: str, variation: str) -> dict[str, Prompt]:
 def _answers(
     options: argparse.Namespace, prompts: Mapping[str, Prompt]
 ) -> tuple[str, dict[str, Answer | None]]:
-    """Which kind of answers there is, and that of each prompt with a row, None where it has no answer."""
-    found: dict[str, dict[str, Answer | None]] = {}
+    """The request type that has answers, and the answer to each prompt, None if it is missing."""
+    by_output: dict[str, dict[str, Answer | None]] = {}
     for output in [options.output] if options.output else OUTPUTS:
         table, path = RESPONSES[output]
         rows: dict[str, list[dict[str, Any]]] = {}
@@ -86,15 +87,17 @@ def _answers(
             if row["prompt"] in prompts:
                 rows.setdefault(row["prompt"], []).append(row)
         if rows:
-            found[output] = {prompt: _CONVERT[output](prompts[prompt], own) for prompt, own in rows.items()}
-    place = f"data/responses/{options.dataset}/{options.model}.*.parquet"
-    if len(found) > 1:
-        raise UserError(f"{place}: holds {' and '.join(found)}; choose one of them by --output")
-    for output, answers in found.items():
+            by_output[output] = {
+                prompt: _CONVERT[output](prompts[prompt], own) for prompt, own in rows.items()
+            }
+    files = f"data/responses/{options.dataset}/{options.model}.*.parquet"
+    if len(by_output) > 1:
+        raise UserError(f"{files}: holds {' and '.join(by_output)}; choose one of them with --output")
+    for output, answers in by_output.items():
         if any(answers.values()):
             return output, answers
     raise UserError(
-        f"{place}: no answers of {options.output or 'any kind'} to {options.variation}; choose what was asked"
+        f"{files}: no answers of {options.output or 'any kind'} to {options.variation}; choose what was asked"
     )
 
 
@@ -123,31 +126,34 @@ _CONVERT = dict(zip(OUTPUTS, (_of_letters, _of_likelihood, _of_text), strict=Tru
 def _records(
     prompts: Mapping[str, Prompt], items: Mapping[str, Mapping[str, Any]], answers: Mapping[str, Answer]
 ) -> Iterator[Record]:
-    """A record for each answer. doc_id: the place of the prompt among those of its variation."""
-    for place, (name, prompt) in enumerate(prompts.items()):
+    """A record for each answer. doc_id: the position of the prompt among those of its variation."""
+    for position, (name, prompt) in enumerate(prompts.items()):
         if name not in answers:
             continue
-        continuations, given = answers[name]
+        continuations, values = answers[name]
         item = items[prompt["item"]]
         doc = {key: item[key] for key in ("id", "source_id", "question", "hint", "references")}
-        right = _targets(prompt, item, bool(continuations))
+        targets = _targets(prompt, item, bool(continuations))
         metrics = {}
         if continuations:
-            metrics["acc"] = float(given.index(max(given)) in prompt["answers"])
+            metrics["acc"] = float(values.index(max(values)) in prompt["answers"])
         yield Record(
-            doc_id=place,
+            doc_id=position,
             doc=doc | {"options": prompt["options"], "answers": prompt["answers"]},
-            target=str(right[0] if len(right) == 1 else right),
+            target=str(targets[0] if len(targets) == 1 else targets),
             context=prompt["text"],
             continuations=continuations,
-            answers=given,
+            answers=values,
             metrics=metrics,
         )
 
 
 def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]:
-    """What is right: numbers of the choices that were scored; for a text the options' marks (without marks
-    their words), or the references of an open question."""
+    """The correct answers, as the log names them.
+
+    For scored choices these are their indices; for a text the labels of the options, or their words if they
+    have no labels; for an open question its references.
+    """
     if not prompt["options"]:
         return list(item["references"])
     if scored:
@@ -157,7 +163,7 @@ def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]
 
 def _write(path: Path, lines: Iterable[str]) -> None:
     with replacing(path) as temporary, temporary.open("wb") as raw:
-        # without a name and a time in its head the same lines give the same file
+        # with neither a name nor a time in the header, the same lines give the same file
         sink = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
         for line in lines:
             sink.write(line.encode() + b"\n")

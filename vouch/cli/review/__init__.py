@@ -1,4 +1,4 @@
-"""Commands for people who look at what the pipeline made, and decide."""
+"""Inspect what the pipeline made, and decide by hand where a person must."""
 
 from vouch.cli.printing import check_name
 from vouch.params.check import check_project

@@ -1,1 +1,1 @@
-"""Commands that keep results complete, intact and known to both runners."""
+"""Keep results complete, intact and known to both runners."""

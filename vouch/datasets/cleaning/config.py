@@ -54,7 +54,7 @@ class DatasetEntry(BaseModel):
 
     loader: a file of vouch/datasets/loaders. source: file or folder; vouch/datasets/fetch for what is fetched
     from `origin`. settings: the loader's own. sample: a part of it. options: null leaves them as the source
-    has them. For `vary` (vouch/prompts/build/variation.py says more): template, a file of
+    has them. For `vary` (vouch/prompts/config.py says more): template, a file of
     vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's;
     rows. For `browse`: images, whether item pages may show the dataset's pictures.
     """

@@ -1,0 +1,194 @@
+"""Commands: how one declares itself, and how all of them are found without importing any.
+
+A command is a function in any file of this folder:
+
+    @command("store pull", "fetch stored results: all, or those of one model", argument("model", nargs="?"))
+    def run_pull(options: argparse.Namespace) -> int:
+        \"\"\"The text of `vouch store pull --help`; returns the exit status.\"\"\"
+
+The first word of a name of two is its group: the module or folder of that name, whose docstring says what the
+group is for. Nothing else lists commands, so adding one means adding a file.
+"""
+
+import argparse
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from vouch.cli.printing import plain
+from vouch.pipeline.errors import did_you_mean, meant
+
+FOLDER = Path(__file__).parent
+PACKAGE = "vouch.cli"
+FILES = "files"
+"""What an argument `names` that is a path."""
+Run = Callable[[argparse.Namespace], int]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument, as `ArgumentParser.add_argument` takes it.
+
+    names: what it names, which TAB then offers: FILES or a kind of names in `vouch completion`.
+    """
+
+    flags: tuple[str, ...]
+    names: str
+    settings: Mapping[str, Any]
+
+    def add(self, parser: Any) -> Iterator[tuple[argparse.Action, str]]:
+        """Adds it to a parser or a group of one; yields the action, and what it names."""
+        yield parser.add_argument(*self.flags, **self.settings), self.names
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Arguments that exclude each other. required: one of them must be given."""
+
+    arguments: tuple[Argument, ...]
+    required: bool = False
+
+    def add(self, parser: Any) -> Iterator[tuple[argparse.Action, str]]:
+        """The same as `Argument.add` for each of them."""
+        group = parser.add_mutually_exclusive_group(required=self.required)
+        for each in self.arguments:
+            yield from each.add(group)
+
+
+def argument(*flags: str, names: str = "", **settings: Any) -> Argument:
+    """An argument of a command. names: see `Argument`; settings: of `ArgumentParser.add_argument`."""
+    return Argument(flags, names, settings)
+
+
+def path_argument(*flags: str, **settings: Any) -> Argument:
+    """An argument that names a file or folder, relative to where the person is.
+
+    `vouch` changes to the root of the checkout before a command runs, so the path is made absolute.
+    """
+    return Argument(flags, FILES, {"type": lambda name: Path(name).absolute(), **settings})
+
+
+def one_of(*arguments: Argument, required: bool = False) -> OneOf:
+    """Arguments of which at most one may be given, or exactly one."""
+    return OneOf(arguments, required)
+
+
+def json_argument(what: str = "") -> Argument:
+    """`--json`, the same for every command."""
+    return argument("--json", action="store_true", help=f"for programs{what and f': {what}'}")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that was imported. help: its line in `vouch --help`."""
+
+    name: str
+    help: str
+    arguments: tuple[Argument | OneOf, ...]
+    run: Run
+
+    @property
+    def text(self) -> str:
+        """What `--help` says above the arguments."""
+        return inspect.getdoc(self.run) or ""
+
+
+_declared: dict[str, Command] = {}
+
+
+def command(name: str, help: str, *arguments: Argument | OneOf) -> Callable[[Run], Run]:
+    """Declares the function below it as a command. name and help must be plain strings: `commands` reads them
+    from the text of the file."""
+
+    def declare(run: Run) -> Run:
+        _declared[name] = Command(name, help, arguments, run)
+        return run
+
+    return declare
+
+
+class Found(NamedTuple):
+    """A command that is not imported yet. help: its line in `vouch --help`."""
+
+    name: str
+    help: str
+    module: str
+
+
+_DECLARATION = re.compile(r'^@command\(\s*"([a-z ]+)",\s*"([^"\n]+)"', re.MULTILINE)
+
+
+def commands() -> dict[str, dict[str, Found]]:
+    """All commands by group and by their own name, in alphabetical order; the group "" has those of one word.
+
+    Nothing is imported: the declarations are read from the text of the files.
+    """
+    found = sorted(found for path in FOLDER.rglob("*.py") for found in _declarations(path))
+    groups: dict[str, dict[str, Found]] = {"": {}}
+    for each in found:
+        group, _, own = each.name.rpartition(" ")
+        groups.setdefault(group, {})[own] = each
+    return groups
+
+
+def _declarations(path: Path) -> Iterator[Found]:
+    module = ".".join([PACKAGE, *path.relative_to(FOLDER).with_suffix("").parts])
+    for name, help in _DECLARATION.findall(path.read_text(encoding="utf-8")):
+        yield Found(name, help, module)
+
+
+def purpose(group: str) -> str:
+    """What a group is for: the first sentence of its module or folder."""
+    module = FOLDER / f"{group}.py"
+    file = module if module.exists() else FOLDER / group / "__init__.py"
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
+def imported(found: Found) -> Command:
+    """The command, for which its module is imported."""
+    importlib.import_module(found.module)
+    return _declared[found.name]
+
+
+def fill(parser: argparse.ArgumentParser, command: Command) -> list[tuple[argparse.Action, str]]:
+    """Adds the arguments of a command to a parser; returns each with what it names."""
+    return [added for each in command.arguments for added in each.add(parser)]
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of one command: its help keeps paragraphs and indented lines, and an error is one line."""
+
+    def __init__(self, command: Command) -> None:
+        super().__init__(f"vouch {command.name}", description=command.text, formatter_class=_Paragraphs)
+        fill(self, command)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), list(map(str, action.choices)))
+            raise argparse.ArgumentError(action, f"no {str(value)[:80]}; {hint}")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parses as argparse does, and suggests a name for an unknown option."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            hint = meant(unknown[0], self._option_string_actions).rstrip()
+            self.error(f"unknown {unknown[0][:80]}{hint and f', {hint}'}")
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        """Prints one line and exits with 2."""
+        self.exit(2, f"{self.prog}: {plain(message)}; see `{self.prog} --help`\n")
+
+
+class _Paragraphs(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip().split("\n\n")
+        kept = (part if "\n  " in part else textwrap.fill(part, width) for part in paragraphs)
+        return "\n\n".join(kept)

@@ -1,1 +1,0 @@
-"""`vouch server`: models that a server answers for."""
