@@ -109,7 +109,7 @@ def test_missing_and_repeated_rows_are_named() -> None:
     assert "prompt 0/original was asked but has no row" in message and "dvc repro" in message
     assert "(and 5 more)" in refused(letters.slice(0, 0), prompts, items)
     twice = pa.concat_tables([letters, letters.slice(4, 1)])
-    assert "prompt 4/original stands twice" in refused(twice, prompts, items)
+    assert "prompt 4/original is a duplicate" in refused(twice, prompts, items)
     assert "prompt 3/original (and 2 more) belongs to no item" in refused(letters, prompts, items.slice(0, 3))
 
 

@@ -1,4 +1,4 @@
-"""What `vouch schema` writes in docs: JSON schemas of files that people write, and tables of what is declared.
+"""`vouch schema`: JSON schemas of files that people write, and tables of what is declared.
 
 Those of params.yaml and models.lock come from the models that check them. items.jsonl is checked by hand
 (vouch/datasets/loaders/jsonl.py); the classes below say what it takes, and a test compares the two.

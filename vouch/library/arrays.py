@@ -158,7 +158,7 @@ def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
     for row, one in enumerate(values if mixed else found[:1]):
         if not isinstance(one, bool | np.bool_):
             continue
-        raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether right: {remedy}")
+        raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether correct: {remedy}")
     if sizes.ndim:
         rows_fit(found, name, len(sizes), of)
     wrong = ~((found >= 0) & (found < sizes) & (found == np.floor(found)))
@@ -189,7 +189,7 @@ def logits_of(values: Any, name: str = "logits") -> Floats:
 
 
 def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "logits") -> NDArray[np.bool_]:
-    """[n, k] which options are right, from indices [n] or a mask [n, k]. of: the argument of the logits."""
+    """[n, k] which options are correct, from indices [n] or a mask [n, k]. of: the argument of the logits."""
     found = plain(values, name, 1, 2)
     if found.ndim == 1:
         found = choices_of(values, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
@@ -199,12 +199,12 @@ def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "lo
         raise ValueError(f"{name}: shape {found.shape}, {of} {logits.shape}; they must fit")
     lost = ~(found & np.isfinite(logits)).any(axis=1)
     if lost.any():
-        raise ValueError(f"{name}: row {int(lost.argmax())} has no right option among those with a logit")
+        raise ValueError(f"{name}: row {int(lost.argmax())} has no correct option among those with a logit")
     return found
 
 
 def shares_of(values: Any, name: str, rows: int | None = None, of: str = "") -> Floats:
-    """[n] numbers in 0 ... 1, such as whether an answer is right. rows: how many the argument `of` has."""
+    """[n] numbers in 0 ... 1, such as whether an answer is correct. rows: how many the argument `of` has."""
     found = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
     wrong = ~((found >= 0) & (found <= 1))
     if wrong.any():

@@ -158,7 +158,7 @@ def temperature(
 ) -> Temperature:
     """Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017); arguments as for `prediction_sets`.
 
-    T lies in 0.05 ... 20, and at a bound where all answers are right or all wrong.
+    T lies in 0.05 ... 20, and at a bound where all answers are correct or all wrong.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -182,9 +182,9 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, repr=False)
 class ImageInformation(Result):
-    """gain: mean fall of the answers' log-likelihood without the picture. information: mean rise of the
-    entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the picture, so
-    gain is biased upwards where logits are noisy: it does not show that the picture is used. auroc: of plain
+    """gain: mean fall of the answers' log-likelihood without the image. information: mean rise of the
+    entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the image, so
+    gain is biased upwards where logits are noisy: it does not show that the image is used. auroc: of plain
     confidence; auroc_corrected and auroc_vauq: theirs minus that, paired. None without answers. gains,
     informations, uncertainty, corrected: [n].
     """
@@ -210,9 +210,9 @@ def image_information(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> ImageInformation:
-    """What a model knows by the picture.
+    """What a model knows by the image.
 
-    logits, without: [n, k] of the same questions with the picture, and without it or with
+    logits, without: [n, k] of the same questions with the image, and without it or with
     another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
     H - alpha information, corrected the answer's share of softmax((1 + alpha) log p - alpha log q).
 
@@ -258,7 +258,7 @@ def semantic_entropy(
 
     Clusters are texts that are equal after normalisation, or of which same(a, b) and same(b, a) hold for the
     first of the cluster (bidirectional entailment in Farquhar et al. 2024). Each sample counts alike; with
-    loglikelihoods of the same shape by its likelihood. noisy: samples for a disturbed picture; then the
+    loglikelihoods of the same shape by its likelihood. noisy: samples for a disturbed image; then the
     entropy is that of softmax(p + alpha (p - q)), VASE (Liao et al. 2025).
 
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
@@ -364,7 +364,7 @@ def read_answer(
         raise ValueError(f"marks: {len(shown)} of them for {len(texts)} options; give as many of each")
     twice = [mark for place, mark in enumerate(shown) if mark.strip() and mark in shown[:place]]
     if twice:
-        raise ValueError(f"marks: {twice[0]!r} stands twice; give each option its own")
+        raise ValueError(f"marks: {twice[0]!r} is a duplicate; give each option its own")
     said, asked = text_of(text, "text"), text_of(question, "question")
     found = read(said, Choices(tuple(shown), tuple(texts), asked))
     option = found.places[0] if found.verdict == OPTION else None

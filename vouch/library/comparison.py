@@ -113,7 +113,7 @@ def power(
 ) -> Power:
     """What a paired comparison of so many questions finds, before it is made (Connor 1987).
 
-    discordant: share of the questions on which just one of the two is right. design: variance over that of
+    discordant: share of the questions on which just one of the two is correct. design: variance over that of
     independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims: comparisons
     that Holm's correction counts.
 
@@ -222,7 +222,7 @@ def robustness(
     """Accuracy, consistency and reliability under a change of the prompt.
 
     original, varied: [n] option chosen for the original and the changed prompt, as indices. answers: [n]
-    the right one. options: how many a question has. flipped_answers: [n] the right ones under the changed
+    the correct one. options: how many a question has. flipped_answers: [n] the correct ones under the changed
     prompt where it changes them (a negation); the choice should then differ from the original one.
     certainty: [n] in 0 ... 1 of the changed prompts, such as 1 - (set size - 1) / (options - 1). groups:
     [n] questions that belong together. A guess among k options is consistent in 1/k of the cases, where the

@@ -86,7 +86,7 @@ def answering(
     """
     rows, start = _rows(confidence, correct, groups), seed_of(seed)
     risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
-    found = selective.alone(*rows, risk, level, start)
+    found = selective.answer_threshold(*rows, risk, level, start)
     answered = Estimate(found.answered, *found.interval)
     abstained = selective.abstention(*rows, risk, start)
     curve = vars(selective.curve(*rows, level, start)).values()
@@ -108,7 +108,7 @@ def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floa
 @dataclass(frozen=True, repr=False)
 class SampledSets(Result):
     """samples: how many to draw. coverage, set_size: of sets of these answers. unreached: share of the
-    questions without a right sample. The others are None where no number of samples is enough.
+    questions without a correct sample. The others are None where no number of samples is enough.
     """
 
     unreached: Estimate
@@ -129,7 +129,7 @@ def sampled_sets(
 ) -> SampledSets:
     """Prediction sets of sampled answers (TRON, Wang et al. 2024); half of alpha for either of its levels.
 
-    answers: [n][S] what was sampled, equal texts for equal answers. correct: [n][S] which of them are right.
+    answers: [n][S] what was sampled, equal texts for equal answers. correct: [n][S] which are correct.
 
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
@@ -144,7 +144,7 @@ def sampled_sets(
         for text, verdict in zip(said, verdicts, strict=True):
             if judged.setdefault(text, verdict) != verdict:
                 raise ValueError(
-                    f"correct: row {row} has {shown(text)} both right and wrong; give it one verdict"
+                    f"correct: row {row} has {shown(text)} both correct and wrong; give it one verdict"
                 )
     drawn = selective.numbered(texts, right)
     numbers = groups_of(groups, len(texts))
@@ -178,7 +178,7 @@ def weighted_sets(
     """LAC sets of new questions by weighted conformal prediction (Tibshirani et al. 2019).
 
     logits [n, k], answers [n]: those that calibrate, as for `prediction_sets`. features [n, d], new_features
-    [m, d]: what shifts, such as embeddings of the pictures; the density ratio is the odds of a logistic
+    [m, d]: what shifts, such as embeddings of the images; the density ratio is the odds of a logistic
     regression. Coverage holds if nothing else shifts and the ratio is right. Judge by `effective` (few:
     noise) and `infinite` (many: too little weight where the new questions lie).
 
@@ -222,7 +222,7 @@ class PredictionSets(Result):
 
     score, alpha      as asked
     rows              n
-    coverage          share of the test rows whose set holds a right option; target 1 - alpha
+    coverage          share of the test rows whose set holds a correct option; target 1 - alpha
     set_size          mean number of options in a set
     singleton_rate    share of sets with one option
     empty_rate        share of sets that were empty before they were filled
@@ -278,8 +278,8 @@ def prediction_sets(
     """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
 
     logits: [n, k] one row a question, one column an option; -inf at the end where a question has fewer.
-    answers: [n] index of the right option, or a mask [n, k] where several are right.
-    alpha: target share of sets without a right option. score: of vouch.metrics.conformal.scores.SCORES
+    answers: [n] index of the correct option, or a mask [n, k] where several are correct.
+    alpha: target share of sets without a correct option. score: of vouch.metrics.conformal.scores.SCORES
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
     that calibrate. penalties: parameters of the score, as {"penalty": 0.1, "k_reg": 2}, or (raps, k_reg,
@@ -325,7 +325,7 @@ def prediction_sets(
 
 
 def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estimate:
-    """Share of sets [n, k] (bool) that hold a right option, with its interval over groups [n].
+    """Share of sets [n, k] (bool) that hold a correct option, with its interval over groups [n].
 
     answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986);
     exact where all or no sets do (Clopper and Pearson 1934).

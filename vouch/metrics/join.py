@@ -41,7 +41,7 @@ declare(
 declare(
     "precision",
     "Precision",
-    "share of the answers yes that are right",
+    "share of the answers yes that are correct",
     better="higher",
     unit=SHARE,
     ranked=True,
@@ -87,7 +87,7 @@ def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Of n prompts: the place of the option yes as shown, and whether it is right."""
+    """Of n prompts: the place of the option yes as shown, and whether it is correct."""
 
     place: Ints
     right: Bools
@@ -98,7 +98,7 @@ class YesNo:
         found = [mean_figure("yes_rate", said, groups, protocol)]
         parts = {"precision": (said,), "recall": (right,), "f1": (said, right)}
         for metric, among in parts.items():
-            # F1 is the share of hits among the answers yes and the right answers yes taken together
+            # F1 is the share of hits among the answers yes and the correct answers yes taken together
             hits = np.concatenate([(said & right)[each] for each in among])
             if len(hits):
                 of = np.concatenate([groups[each] for each in among])
@@ -189,7 +189,7 @@ def join(
 
     letters, prompts, items: tables of one model and dataset; `where` names the letters' file in errors.
     A row with a problem, or with nothing but letters that its server left out, is an unanswered prompt.
-    Raises UserError for an unknown, repeated or missing prompt, a prompt whose item has no right answer,
+    Raises UserError for an unknown, repeated or missing prompt, a prompt whose item has no correct answer,
     fewer logits than options and logits that are not finite, but for -inf where letters were left out:
     that is their lower end. Missing is a prompt that was asked but has no letters; `released` letters may
     lack whole variations or everything, because nobody asked their models those.
@@ -218,7 +218,7 @@ def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, output: s
     unknown = pc.invert(pc.is_in(answered, prompts["id"].combine_chunks()))
     refuse(unknown, answered, lambda _: f"is no prompt of this dataset; {AGAIN}", where)
     names, counts = answered.value_counts().flatten()
-    refuse(pc.greater(counts, 1), names, lambda _: f"stands twice; {AGAIN}", where)
+    refuse(pc.greater(counts, 1), names, lambda _: f"is a duplicate; {AGAIN}", where)
     rows: Ints = pc.fill_null(pc.index_in(prompts["id"], answered), -1).to_numpy().astype(np.int64)
     expected = has_any(prompts["outputs"], (output,))
     if released:

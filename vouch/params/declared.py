@@ -33,7 +33,7 @@ def _replaced(text: str, name: str, table: str) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     escaped = ([cell.replace("|", "\\|") for cell in cells] for cells in lines)
-    return "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in escaped)
+    return "".join(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|\n" for cells in escaped)
 
 
 def _scores() -> str:

@@ -22,7 +22,7 @@ from vouch.pipeline.files import followed, replacing
 
 Row = Mapping[str, Any]
 QUICK = -1  # a level of zstd
-MOST_BYTES = 1 << 27  # of the column `bytes` in a row group, whose pictures are read together
+MOST_BYTES = 1 << 27  # of the column `bytes` in a row group, whose images are read together
 _LONGEST = 2**31 - 1  # bytes of the values of one array of arrow's type `binary`
 
 
@@ -46,7 +46,7 @@ if "pandas" not in sys.modules:
 
 
 def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
-    """Options of the parquet writer: measured floats are stored byte by byte, pictures are packed quickly.
+    """Options of the parquet writer: measured floats are stored byte by byte, images are packed quickly.
 
     Their dictionary would be given up after a megabyte. Most of them are packed already; bitmaps become at
     most a tenth larger than at zstd's usual level where that helps them at all.
@@ -68,7 +68,7 @@ def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
 
 
 class Writer:
-    """Buffers rows into row groups of a fixed size, or MOST_BYTES of pictures, so that memory stays flat."""
+    """Buffers rows into row groups of a fixed size, or MOST_BYTES of images, so that memory stays flat."""
 
     def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
         self._sink, self._schema, self._size = sink, schema, rows_per_group
@@ -103,7 +103,7 @@ class Writer:
 
 
 def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    """As `pa.Table.from_pylist`, which takes 20 times as long over pictures: it copies them as it appends."""
+    """As `pa.Table.from_pylist`, which takes 20 times as long over images: it copies them as it appends."""
     blobs: dict[str, pa.Array] = {}
     for field in schema:
         if pa.types.is_binary(field.type):

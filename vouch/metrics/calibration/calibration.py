@@ -279,7 +279,7 @@ def mass_slots(confidence: Floats, bins: int) -> Ints:
 
 
 COLDEST, HOTTEST = 0.05, 20.0
-"""Bounds of T, met where a calibration half is all right or all wrong. Where its rows have equal logits, or
+"""Bounds of T, met where a calibration half is all correct or all wrong. Where its rows have equal logits, or
 one option each, every T is as good: NaN."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
 ROWS = 1 << 16

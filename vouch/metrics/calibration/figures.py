@@ -72,7 +72,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Letters:
-    """Per letter, [..., k]: the share of the predictions on it, and of the right answers; both sum to 1."""
+    """Per letter, [..., k]: the share of the predictions on it, and of the correct answers; both sum to 1."""
 
     chosen: Array
     right: Array
@@ -87,7 +87,13 @@ OF_SCALED = Formulas[Callable[[Scaled], Any]]()
 
 
 PER_ROW(
-    "accuracy", "Accuracy", "share of right answers", better="higher", unit=SHARE, ranked=True, authors="test"
+    "accuracy",
+    "Accuracy",
+    "share of correct answers",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    authors="test",
 )(lambda probabilities: probabilities.correct)
 PER_ROW(
     "dont_know_rate",
@@ -291,13 +297,13 @@ def by_letter(shares: Array) -> dict[str, Array]:
 OF_LETTERS("chosen_share", "Chosen", "share of the answers that fall on the letter", unit=SHARE)(
     lambda letters: by_letter(letters.chosen)
 )
-OF_LETTERS("right_share", "Right", "share of the right answers that stand at the letter", unit=SHARE)(
+OF_LETTERS("right_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
     lambda letters: by_letter(letters.right)
 )
 OF_LETTERS(
     "letter_bias",
     "Letter bias",
-    "total variation distance between the letters that are chosen and those that are right",
+    "total variation distance between the letters that are chosen and those that are correct",
     better="lower",
     unit=SHARE,
     source="Zheng et al. 2024",

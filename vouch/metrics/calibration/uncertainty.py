@@ -27,7 +27,7 @@ DIGITS = 12
 
 
 class ImageInformation(NamedTuple):
-    """Of each answer [n]: gain, the fall of its log-likelihood without the picture, nats; information, IS;
+    """Of each answer [n]: gain, the fall of its log-likelihood without the image, nats; information, IS;
     uncertainty, H - alpha IS; corrected, its probability after softmax((1 + alpha) log p - alpha log q)."""
 
     gain: Floats
@@ -37,7 +37,7 @@ class ImageInformation(NamedTuple):
 
 
 def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> ImageInformation:
-    """log_p, log_q: [n, k] of the options with and without the picture, -inf where there is none.
+    """log_p, log_q: [n, k] of the options with and without the image, -inf where there is none.
 
     The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
     contrastive decoding does (Leng et al. 2024, arXiv 2311.16922).
@@ -124,7 +124,7 @@ ESTIMATES = {
     "variations": Estimate("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
     "agreement": Estimate("Agreement", "share of the samples that give the same answer"),
     "semantic_entropy": Estimate("Semantic entropy", "of the answers of the samples"),
-    "vase": Estimate("VASE", "semantic entropy with what samples for a blurred picture say taken off"),
+    "vase": Estimate("VASE", "semantic entropy with what samples for a blurred image say taken off"),
     "p_true": Estimate("P(true)", "probability that the model gives to its answer being true when asked"),
     "verbalised": Estimate("Stated", "confidence that the text states"),
 }
@@ -138,7 +138,7 @@ def uncertainty_figures(
     """uncertainty_auroc of every estimate, and uncertainty_gain, minus that of CONFIDENCE; by score.
 
     estimates: [n] larger is surer, NaN where unknown; only rows [n] on which all are known count, so that all
-    rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are right.
+    rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are correct.
     """
     known = ~np.isnan([correct, *estimates.values()]).any(axis=0)
     if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():

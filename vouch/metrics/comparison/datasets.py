@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.comparison.ranking import CLOSE, EXACT, spearman
-from vouch.metrics.conformal.selective import alone
+from vouch.metrics.conformal.selective import answer_threshold
 from vouch.metrics.conformal.sets import density_ratio, group_splits, weighted_thresholds
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.responses import Array
@@ -45,7 +45,7 @@ class _Answers:
 
 
 def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict[str, dict[str, Array]]:
-    """By kind and item, the mean embedding of its pictures, and that of its question; all or none of a kind.
+    """By kind and item, the mean embedding of its images, and that of its question; all or none of a kind.
 
     items: id, images and question of ITEMS; images, questions: rows of EMBEDDINGS of the same dataset.
     """
@@ -122,7 +122,7 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
 def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
     """Sets and single answers by thresholds as they are; of its own the share that was shown."""
     groups = np.unique(first.groups, return_inverse=True)[1]
-    found = alone(first.confidence, first.right, groups, WRONG, seed=seed)
+    found = answer_threshold(first.confidence, first.right, groups, WRONG, seed=seed)
     row: dict[str, Any] = {}
     if found.answered:
         given = second.confidence >= found.threshold

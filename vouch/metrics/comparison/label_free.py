@@ -170,7 +170,7 @@ def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, 
 
 
 def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> Any:
-    """How right each text is; open questions by the first answer metric also where that has no scale."""
+    """How correct each text is; open questions by the first answer metric also where that has no scale."""
     metric = config.answers.get(dataset, [DEFAULT_ANSWER])[0]
     if is_share(metric):
         return outcomes["clean_correct"]

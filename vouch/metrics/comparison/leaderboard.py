@@ -242,7 +242,7 @@ GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
 FLIPPED = "flipped"
 NOT_FLIPPED = "not_flipped"
-SAID = "said"
+CONTENT = "content"
 """Column: number of what an answer came to, NaN where nothing could be read."""
 # metric, score, column of the outcomes
 MEASURES = (
@@ -250,8 +250,8 @@ MEASURES = (
     ("confidence", "", "confidence"),
     ("set_size", "lac", "clean_size_lac"),
     ("set_size", "aps", "clean_size_aps"),
-    (FLIPPED, "", SAID),
-    (NOT_FLIPPED, "", SAID),
+    (FLIPPED, "", CONTENT),
+    (NOT_FLIPPED, "", CONTENT),
 )
 RANGES = {"set_size": (-np.inf, np.inf), FLIPPED: (0, 1), NOT_FLIPPED: (0, 1)}
 """Between which the difference on an item lies, where not between -1 and 1."""
@@ -275,7 +275,7 @@ def _variations_pairs(outcomes: pa.Table) -> pd.DataFrame:
     """Outcomes that the clean protocol keeps, each beside that of its item's original prompt."""
     kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
     frame = kept.to_pandas()
-    frame[SAID] = contents(kept)
+    frame[CONTENT] = contents(kept)
     plain = frame["variation"] == ORIGINAL
     columns = list(dict.fromkeys(column for *_, column in MEASURES))
     return frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
@@ -314,10 +314,10 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
     """In the variation and in the original, in units, NaN where a measure does not apply.
 
-    For flips whether an answer is another one, and 0; where answers flip, whether a right one stayed, and 0.
+    For flips whether the answer differs, and 0; where answers flip, whether a correct one stayed, and 0.
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
-    if column == SAID:
+    if column == CONTENT:
         kept = (pairs["effect"].fillna(KEPT) == KEPT).to_numpy()
         flipped = flips(value, original, pairs["clean_correct_original"].to_numpy(float), kept)
         value = np.where(kept == (metric == FLIPPED), flipped, np.nan)

@@ -27,9 +27,9 @@ class Task:
     score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
     models       names, in alphabetical order
     groups       [n] number of the item's group
-    performance  [m, n] how right an answer is; NaN where there is none
+    performance  [m, n] how correct an answer is; NaN where there is none
     label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
-    answers      [n, k] the right options; of no use to a ranker but on a proxy
+    answers      [n, k] the correct options; of no use to a ranker but on a proxy
     """
 
     dataset: str
@@ -156,8 +156,8 @@ def gap(task: Task) -> Array:
 def sizes(task: Task, proxy: Task, alpha: float) -> Array:
     """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
 
-    q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the right answers of the proxy's n items (LAC), and
-    infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
+    q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the correct answers of the proxy's n items (LAC),
+    and infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
     coverage.
     """
     p = task.label_free[PROBABILITIES]

@@ -142,7 +142,7 @@ def deviation(low: float, high: float, items: int) -> float:
     """Standard deviation of a paired difference on an item, its group's share included, by its interval.
 
     Before a run: the root of d times the design effect 1 + (m - 1) r, d being the share of items on which
-    just one of the two is right, m the items of a group and r their correlation (Connor 1987; Kish 1965).
+    just one of the two is correct, m the items of a group and r their correlation (Connor 1987; Kish 1965).
     """
     return (high - low) / INTERVAL * math.sqrt(items)
 
@@ -164,7 +164,7 @@ def minimum_detectable_effect(
     difference of two accuracies.
 
     Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
-    which just one of the two is right.
+    which just one of the two is correct.
     """
     if low is None or high is None:
         return None
@@ -190,15 +190,15 @@ declare(
 )
 declare(
     "accuracy_judge",
-    "Right by the judge",
-    "share of the open answers that the judge calls right",
+    "Correct by the judge",
+    "share of the open answers that the judge calls correct",
     better="higher",
     unit=SHARE,
 )
 declare(
     "accuracy_people",
-    "Right by people",
-    "share of the open answers that people call right, on the sample they decided",
+    "Correct by people",
+    "share of the open answers that people call correct, on the sample they decided",
     better="higher",
     unit=SHARE,
 )
@@ -278,7 +278,7 @@ declare(
 declare(
     "judge_sensitivity",
     "Judge's sensitivity",
-    "share of people's right answers that the judge calls right",
+    "share of people's correct answers that the judge calls correct",
     better="higher",
     unit=SHARE,
 )
@@ -305,8 +305,8 @@ class Agreement(NamedTuple):
 def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
     """How often a judge says of n answers what people decided.
 
-    Sensitivity is the share of people's right answers that the judge calls right, specificity of the wrong
-    ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None with
+    Sensitivity is the share of people's correct answers that the judge calls correct, specificity of the
+    wrong ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None with
     fewer than two groups, or where kappa is undefined or the same without any of them.
     """
     cells = np.stack(

@@ -54,7 +54,7 @@ POINTS = 20
 
 
 @dataclass(frozen=True)
-class Alone:
+class AnswerThreshold:
     """What a model may answer alone: all with a confidence of `threshold` or more; inf where none may.
 
     answers [q]: of the q questions that prove it, whether they are answered so. errors: of these answers.
@@ -120,9 +120,9 @@ def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Arra
     return given.sum(axis=0).astype(float), (given & (right < 1)[:, None]).sum(axis=0).astype(float)
 
 
-def alone(
+def answer_threshold(
     confidence: Floats, right: Floats, groups: Ints, max_risk: float, level: float = SURE, seed: int = 0
-) -> Alone:
+) -> AnswerThreshold:
     """The lowest threshold by which, with probability `level`, at most a share `max_risk` is wrong.
 
     confidence [n]; right [n] in 0 ... 1; groups [n]. A quarter of the groups plans: its confidences are the
@@ -133,15 +133,15 @@ def alone(
     """
     plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
     if not len(thresholds):
-        return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
+        return AnswerThreshold(np.inf, np.zeros(len(proof), dtype=bool), 0)
     evidence = tail(*_counted(confidence[plan], right[plan], thresholds), max_risk)
     tried = thresholds[len(evidence) - 1 - int(evidence[::-1].argmin()) :]
     answers, errors = _counted(confidence[proof], right[proof], tried)
     passed = int(np.logical_and.accumulate(tail(answers, errors, max_risk) <= 1 - level + 1e-12).sum())
     if not passed:
-        return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
+        return AnswerThreshold(np.inf, np.zeros(len(proof), dtype=bool), 0)
     threshold = float(tried[passed - 1])
-    return Alone(threshold, np.asarray(confidence[proof] >= threshold), int(errors[passed - 1]))
+    return AnswerThreshold(threshold, np.asarray(confidence[proof] >= threshold), int(errors[passed - 1]))
 
 
 @dataclass(frozen=True)
@@ -186,13 +186,13 @@ def abstention(
 def selective_figures(
     confidence: Floats, right: Floats | Bools, groups: Ints, seed: int, score: str = ""
 ) -> list[Figure]:
-    """answered_alone_W and answered_conformal_W for each per cent W of WRONG. Arguments as of `alone`.
+    """answered_alone_W and answered_conformal_W for each per cent W of WRONG.
 
-    The first rests on the questions that prove, with the interval of a share at the threshold found.
+    Arguments as of `answer_threshold`. The first rests on the questions that prove, with the interval of a share at the threshold found.
     """
     figures, right = [], right.astype(np.float64)
     for percent in WRONG:
-        found = alone(confidence, right, groups, percent / 100, seed=seed)
+        found = answer_threshold(confidence, right, groups, percent / 100, seed=seed)
         number = len(found.answers)
         if not number:
             continue
@@ -207,24 +207,24 @@ class Samples:
     """S samples of n questions.
 
     same [n, S]: number of the sample's answer, from 0 in the order in which they first come.
-    right [n, S]: whether it is right.
+    right [n, S]: whether it is correct.
     """
 
     same: Ints
     right: Bools
 
     def first_right(self) -> Array:
-        """[n] place of the first right sample, from 1; inf where none is right."""
+        """[n] place of the first correct sample, from 1; inf where none is correct."""
         return np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1.0, np.inf)
 
     def shares(self, number: int) -> tuple[Array, Bools]:
-        """[n, S] share of each answer among the first so many samples, and whether that answer is right."""
+        """[n, S] share of each answer among the first so many samples, and whether that answer is correct."""
         chosen = self.same[:, :number, None] == np.arange(self.same.shape[1])
         return chosen.mean(axis=1), np.asarray((chosen & self.right[:, :number, None]).any(axis=1))
 
 
 def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] | Bools) -> Samples:
-    """From the answers of each question, as many of each, and whether they are right."""
+    """From the answers of each question, as many of each, and whether they are correct."""
     same = []
     for row in answers:
         places: dict[str, int] = {}

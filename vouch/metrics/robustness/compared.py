@@ -118,19 +118,19 @@ def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) ->
 declare(
     "image_gain",
     "Image gain",
-    "fall of the log-likelihood of the answer when the picture is taken away or changed, nats",
+    "fall of the log-likelihood of the answer when the image is taken away or changed, nats",
     source="pointwise mutual information, after Park et al. 2026 (VAUQ)",
 )
 declare(
     "image_information",
     "Image information",
-    "rise of the entropy over the options when the picture is taken away or changed, nats",
+    "rise of the entropy over the options when the image is taken away or changed, nats",
     source="Park et al. 2026 (VAUQ), Image-Information Score",
 )
 declare(
     "right_without_picture",
-    "Still right",
-    "of the answers that are right, the share that is right without the picture or with the changed one, too",
+    "Still correct",
+    "of the correct answers, the share that is correct without the image or with the changed one, too",
     unit=SHARE,
 )
 declare(
@@ -149,14 +149,14 @@ declare(
     source="after Park et al. 2026 (VAUQ)",
 )
 WITHOUT = ("blank", "text_only")
-"""Variations without a picture, the first that was asked counts."""
+"""Variations without an image, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")
-"""Blurred and exchanged pictures, of any level."""
+"""Blurred and exchanged images, of any level."""
 
 
 class Paired(NamedTuple):
-    """Original prompts [n] that another block shows alike but for the picture: their rows, what was found of
-    them, and whether the answers with and without the picture are right."""
+    """Original prompts [n] that another block shows alike but for the image: their rows, what was found of
+    them, and whether the answers with and without the image are correct."""
 
     rows: Ints
     found: ImageInformation
@@ -193,12 +193,12 @@ def paired(plain: Block, other: Block) -> Paired | None:
 
 
 def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
-    """Figures of a variation that takes the picture away or shows another one; nothing of all others.
+    """Figures of a variation that takes the image away or shows another one; nothing of all others.
 
     image_gain, image_information  mean of each
-    right_without_picture          of what is right with the picture, the share that stays right
+    right_without_picture          of what is correct with the image, the share that stays correct
     ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
-    The last three only where the right answer stays.
+    The last three only where the correct answer stays.
     """
     if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
         return []
@@ -238,7 +238,7 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
 
 
 def without_picture(blocks: Mapping[str, Block]) -> Block | None:
-    """The answers without a picture, where they were asked."""
+    """The answers without an image, where they were asked."""
     return next((blocks[name] for name in WITHOUT if name in blocks), None)
 
 
@@ -394,7 +394,7 @@ class Compared:
         ]
 
     def _estimates(self) -> Iterator[tuple[str, Figure]]:
-        """(output, figure) of what tells right answers to the original prompts from wrong ones."""
+        """(output, figure) of what tells correct answers to the original prompts from wrong ones."""
         for output in OUTPUTS:
             parts = {each.variation: each for each in self._predictions if each.output == output}
             plain = parts.get(ORIGINAL)

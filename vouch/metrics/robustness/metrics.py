@@ -142,7 +142,7 @@ def reliability(accuracy: Array, random: Array, certainty: Array) -> Array:
 OF_MEANS(
     "accuracy_calibrated",
     "Accuracy, calibrated",
-    "0 is a guess, 1 always right, −1 never",
+    "0 is a guess, 1 always correct, −1 never",
     better="higher",
     ranked=True,
     source="Schmalfuss et al. 2025, equation 5",
@@ -188,7 +188,7 @@ OF_MEANS(
 OF_MEANS(
     "reliability",
     "Reliability",
-    "certainty with the sign of being right more often than a guess",
+    "certainty with the sign of being correct more often than a guess",
     better="higher",
     ranked=True,
     source="Schmalfuss et al. 2025",

@@ -174,7 +174,7 @@ class PromptIndex:
         return int(self._prompts.num_rows)
 
     def right_shares(self, prompts: Ints) -> Array:
-        """[n, k] how much of what is right stands at each place of some prompts; rows sum to 1."""
+        """[n, k] how much of what is correct stands at each place of some prompts; rows sum to 1."""
         rows, _, place = cells(self._prompts["answers"].take(pa.array(prompts)))
         shares = np.zeros((len(prompts), int(place.max(initial=0)) + 1))
         shares[rows, place] = 1
@@ -186,7 +186,7 @@ class PromptIndex:
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def painted(self, items: Ints) -> Ints:
-        """[n] the option that a typographic attack paints into pictures of some items; -1 for none."""
+        """[n] the option that a typographic attack paints into images of some items; -1 for none."""
         options = np.zeros(self._items.num_rows, dtype=np.int64)
         options[self._item_rows] = self._native
         rows = self._items.select(["id", "answers"]).take(pa.array(items)).to_pylist()

@@ -38,7 +38,7 @@ from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, nam
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.robustness.perturbation import Predictions, PromptIndex
-from vouch.metrics.text.scoring import SAID, grade_texts
+from vouch.metrics.text.scoring import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.names import NONE_OF_ABOVE
@@ -122,7 +122,7 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     """The figure and the variation that it belongs to: `circular`, else `original`; None without either.
 
     blocks: by variation, of letters. Only questions without defects count. The mean over the splits with the
-    2.5 and 97.5 percentiles; every split estimates on one half and is right or wrong on the other.
+    2.5 and 97.5 percentiles; every split estimates on one half and is correct or wrong on the other.
     """
     variation = CIRCULAR if CIRCULAR in blocks else ORIGINAL
     block = blocks.get(variation)
@@ -144,7 +144,7 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
 
 
 def _right(probabilities: Probabilities, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
-    """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are right
+    """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are correct
     among those that test."""
     logs = log_softmax(probabilities.logits[chosen])
     logs[np.isneginf(logs)] = np.log(FLOOR)
@@ -210,7 +210,7 @@ def gap_figures(predictions: Sequence[Predictions], protocol: str) -> Iterator[t
 def preference_figures(
     predictions: Predictions, index: PromptIndex, protocol: str, seed: int
 ) -> Iterator[Figure]:
-    """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several right ones share.
+    """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several correct ones share.
 
     Of the rows that name one option. clean: intervals of a bootstrap over groups, as those of letters.
     """
@@ -338,7 +338,7 @@ def first_samples(
         graded, measured = grade_texts([block.questions[row] for row in rows], texts, config, names)
         grades = np.array([one.grade for one in graded])
         unknown = np.isnan(grades)
-        columns = {name: [getattr(one, name) for one in graded] for name in SAID}
+        columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS}
         columns["correct"] = pa.array(grades >= 0.5, mask=unknown)
         columns["clean_correct"] = pa.array(grades, mask=unknown | block.defective[rows])
         predictions = index.predictions(_replaced(outcomes.take(rows), columns), texts)

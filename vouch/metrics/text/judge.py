@@ -1,7 +1,7 @@
 """A model as judge: which answers it reads, and what its verdicts are to the scores. `score.judge` names it.
 
 The judge reads what the rules leave undecided, so no explicit answer ever gets to it. What is decided here is
-made of columns that do not know the right answer. Open questions are judged whole, where `open` is set, by
+made of columns that do not know the correct answer. Open questions are judged whole, where `open` is set, by
 their references, with the original prompts alone.
 
 A judge's verdicts as figures: open answers corrected by people's decisions, its agreement with them.

@@ -68,7 +68,7 @@ def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[s
     return {item: mean for item, mean in means.items() if not np.isnan(mean)}
 
 
-SAID = ("parser", "reason", "answer", "predicted", "chosen")
+GRADED_COLUMNS = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Graded that the outcomes keep as they are."""
 FEW_WORDS = 3
 _LONGEST_REASON = 120
@@ -77,7 +77,7 @@ _UNDECIDED = {DECLINED: REFUSAL, CONTRADICTORY: SEVERAL, NONE: UNPARSED}
 
 @dataclass(frozen=True)
 class Graded:
-    """What one text came to: columns of OUTCOMES. grade: how right it is, 0 ... 1; NaN where unknown."""
+    """What one text came to: columns of OUTCOMES. grade: how correct it is, 0 ... 1; NaN where unknown."""
 
     parser: str
     reason: str | None
@@ -138,8 +138,8 @@ def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Pla
 
 
 def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
-    """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
-    asked for are an answer, and a wrong one."""
+    """A correct answer is never scored as a refusal, even `Sorry`. Where a number is asked for, a few words
+    are an answer, and a wrong one."""
     said = short(apart(text).answer)
     if READER not in parsers or grade > 0 or not said:
         return Graded(metric if said else UNPARSED, None, said, None, None, grade)
@@ -192,7 +192,7 @@ def read_samples(
 declare(
     "tron_unreached",
     "Unreached",
-    "share of the questions of which no sample is right",
+    "share of the questions of which no sample is correct",
     better="lower",
     unit=SHARE,
     source="Wang et al. 2024, TRON",
@@ -200,7 +200,7 @@ declare(
 declare(
     "tron_samples",
     "Samples",
-    "samples that all but half of alpha of the questions need for a right one",
+    "samples that all but half of alpha of the questions need for a correct one",
     better="lower",
     unit="samples",
     source="Wang et al. 2024, TRON",
@@ -208,7 +208,7 @@ declare(
 declare(
     "tron_coverage",
     "Coverage, sampled",
-    "share of the sets of sampled answers that hold a right one",
+    "share of the sets of sampled answers that hold a correct one",
     better="higher",
     unit=SHARE,
     source="Wang et al. 2024, TRON",
@@ -232,7 +232,7 @@ def sampled_figures(
 ) -> list[Figure]:
     """Half of alpha for either promise, so that the sets have the target of all others.
 
-    tron_unreached  share of the questions without a right sample: no sets if over half of alpha in a split
+    tron_unreached  share of the questions without a correct sample: no sets if over half of alpha in a split
     tron_samples, tron_coverage, tron_set_size  as SampledSets
     names: as for `grade_texts`.
     """
@@ -288,7 +288,7 @@ declare(
 declare(
     "brier_answer",
     "Brier of the answer",
-    "squared distance between confidence and whether the answer is right, 0 to 1",
+    "squared distance between confidence and whether the answer is correct, 0 to 1",
     better="lower",
     unit="squared distance",
     source="Brier 1950",
@@ -347,7 +347,7 @@ def score_texts(
         return found
 
     known = ~np.isnan(grades)
-    columns = {name: [getattr(one, name) for one in graded] for name in SAID} | {
+    columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
         "correct": Column(grades >= 0.5, known),
         "confidence": Column(confidence, ~np.isnan(confidence)),
         "clean_correct": Column(grades, known & ~block.defective),
@@ -435,7 +435,7 @@ def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict
 
 
 class _Rows(NamedTuple):
-    """Texts [n] of which is known how right they are and, by the uncertainty estimate `score`, how sure."""
+    """Texts [n] of which is known how correct they are and, by the uncertainty estimate `score`, how sure."""
 
     score: str
     confidence: Numbers
@@ -455,7 +455,7 @@ def _confident(
 
 
 def _ranking(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
-    """Whether the surer answers are right, and the squared distance of confidence from correctness."""
+    """Whether the surer answers are correct, and the squared distance of confidence from correctness."""
     score, sure, right, groups = rows
     figures = [mean_figure("brier_answer", (sure - right) ** 2, groups, protocol, score)]
     levels, slots = np.unique(-sure, return_inverse=True)
