@@ -306,8 +306,8 @@ def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
     """How often a judge says of n answers what people decided.
 
     Sensitivity is the share of people's correct answers that the judge calls correct, specificity of the
-    wrong ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None with
-    fewer than two groups, or where kappa is undefined or the same without any of them.
+    wrong ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None
+    with fewer than two groups, or where kappa is undefined or the same without any of them.
     """
     cells = np.stack(
         [decided & judged, decided & ~judged, ~decided & judged, ~decided & ~judged], axis=1

@@ -188,7 +188,8 @@ def selective_figures(
 ) -> list[Figure]:
     """answered_alone_W and answered_conformal_W for each per cent W of WRONG.
 
-    Arguments as of `answer_threshold`. The first rests on the questions that prove, with the interval of a share at the threshold found.
+    Arguments as of `answer_threshold`. The first
+    rests on the questions that prove, with the interval of a share at the threshold found.
     """
     figures, right = [], right.astype(np.float64)
     for percent in WRONG:
