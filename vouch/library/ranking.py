@@ -86,11 +86,11 @@ def rank_without_labels(
     numbers = groups_of(groups, task.performance.shape[1])
     values, ranks, ends = {}, {}, {}
     for name, ranker in sorted(RANKERS.items()):
-        found = _values(ranker, task, known, level)
-        if found is None:
+        scores = _values(ranker, task, known, level)
+        if scores is None:
             continue
-        drawn = _drawn_ranks(found, numbers, start)
-        means = found.mean(axis=1)
+        drawn = _drawn_ranks(scores, numbers, start)
+        means = scores.mean(axis=1)
         values[name] = dict(zip(task.models, means.tolist(), strict=True))
         order = rankdata(-means.round(12), method="min").astype(int).tolist()
         ranks[name] = dict(zip(task.models, order, strict=True))

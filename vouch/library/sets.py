@@ -86,12 +86,12 @@ def answering(
     """
     rows, start = _rows(confidence, correct, groups), seed_of(seed)
     risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
-    found = selective.answer_threshold(*rows, risk, level, start)
-    answered = Estimate(found.answered, *found.interval)
+    limit = selective.answer_threshold(*rows, risk, level, start)
+    answered = Estimate(limit.answered, *limit.interval)
     abstained = selective.abstention(*rows, risk, start)
     curve = vars(selective.curve(*rows, level, start)).values()
-    proof = found.errors, len(found.answers)
-    return Answering(risk, level, found.threshold, answered, *proof, *abstained, *curve)
+    proof = limit.errors, len(limit.answers)
+    return Answering(risk, level, limit.threshold, answered, *proof, *abstained, *curve)
 
 
 def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
@@ -137,11 +137,11 @@ def sampled_sets(
     texts = rows_of_texts(answers, "answers")
     right = mask_of(correct, "correct")
     rows_fit(texts, "answers", len(right), "correct")
-    for row, (said, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
-        if len(said) != len(verdicts):
-            raise ValueError(f"answers: row {row} has {len(said)} texts, correct {len(verdicts)}")
+    for row, (sampled, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
+        if len(sampled) != len(verdicts):
+            raise ValueError(f"answers: row {row} has {len(sampled)} texts, correct {len(verdicts)}")
         judged: dict[str, bool] = {}
-        for text, verdict in zip(said, verdicts, strict=True):
+        for text, verdict in zip(sampled, verdicts, strict=True):
             if judged.setdefault(text, verdict) != verdict:
                 raise ValueError(
                     f"correct: row {row} has {shown(text)} both correct and wrong; give it one verdict"
@@ -151,11 +151,11 @@ def sampled_sets(
     parts = halves(numbers, calibration, splits, seed)
     never = np.asarray(~drawn.right.any(axis=1))
     level = share(alpha, "alpha") / 2
-    found = selective.sampled_sets(drawn, parts, level, level)
+    sets = selective.sampled_sets(drawn, parts, level, level)
     unreached = mean_of(never, numbers)
-    if found is None:
+    if sets is None:
         return SampledSets(unreached, None, None, None)
-    values = (found.samples, found.coverage, found.size)
+    values = (sets.samples, sets.coverage, sets.size)
     return SampledSets(unreached, *map(over_splits, values))
 
 
@@ -307,9 +307,9 @@ def prediction_sets(
     correct = _correct(values, right)
     rows = rows_of(responses, correct, [score], settings)
     drawn = halves(responses.groups, calibration, splits, start)
-    found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
-    held, sizes, single, empty = (over_splits(OF_SETS[name](found.counts)) for name in OVER_SPLITS)
-    size, covered = found.membership.row_means(drawn)
+    sets = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
+    held, sizes, single, empty = (over_splits(OF_SETS[name](sets.counts)) for name in OVER_SPLITS)
+    size, covered = sets.membership.row_means(drawn)
     tested = drawn.tests > 0
     limit = quantile(rows.answers[score], target)
     return PredictionSets(

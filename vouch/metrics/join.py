@@ -94,32 +94,32 @@ class YesNo:
 
     def figures(self, protocol: str, predicted: Ints, groups: Ints, rows: Bools) -> list[Figure]:
         """Of the rows [n] that count. predicted [n]: the place that was chosen, -1 where none was."""
-        said, right, groups = (predicted == self.place)[rows], self.right[rows], groups[rows]
-        found = [mean_figure("yes_rate", said, groups, protocol)]
-        parts = {"precision": (said,), "recall": (right,), "f1": (said, right)}
+        answered_yes, right, groups = (predicted == self.place)[rows], self.right[rows], groups[rows]
+        listed = [mean_figure("yes_rate", answered_yes, groups, protocol)]
+        parts = {"precision": (answered_yes,), "recall": (right,), "f1": (answered_yes, right)}
         for metric, among in parts.items():
             # F1 is the share of hits among the answers yes and the correct answers yes taken together
-            hits = np.concatenate([(said & right)[each] for each in among])
+            hits = np.concatenate([(answered_yes & right)[each] for each in among])
             if len(hits):
                 of = np.concatenate([groups[each] for each in among])
-                found.append(replace(mean_figure(metric, hits, of, protocol), items=len(said)))
-        return found
+                listed.append(replace(mean_figure(metric, hits, of, protocol), items=len(answered_yes)))
+        return listed
 
 
 def yes_no(prompts: pa.Table) -> YesNo | None:
     """None unless each prompt has yes and no as its own options. Needs options, order and answers."""
-    row, place, index = cells(prompts["order"])
+    row, index_shown, index = cells(prompts["order"])
     own = index >= 0  # others are those that the template added
     if not len(prompts) or (np.bincount(row[own], minlength=len(prompts)) != 2).any():
         return None
     texts, number = np.unique(cells(prompts["options"])[2].astype(str), return_inverse=True)
-    said = np.array([plain(text) for text in texts])[number]
-    yes = own & (said == "yes")
+    wording = np.array([plain(text) for text in texts])[number]
+    yes = own & (wording == "yes")
     once = np.bincount(row[yes], minlength=len(prompts)) == 1
-    if not once.all() or not np.isin(said[own], ("yes", "no")).all():
+    if not once.all() or not np.isin(wording[own], ("yes", "no")).all():
         return None
     of, _, answers = cells(prompts["answers"])
-    return YesNo(place[yes], np.bincount(of, answers == place[yes][of], len(prompts)) > 0)
+    return YesNo(index_shown[yes], np.bincount(of, answers == index_shown[yes][of], len(prompts)) > 0)
 
 
 AGAIN = "run `dvc repro` to make it anew, or correct the released file"
@@ -195,8 +195,8 @@ def join(
     lack whole variations or everything, because nobody asked their models those.
     """
     return [
-        matrix_block(variation, LETTERS, found, where)
-        for variation, found in aligned(letters, prompts, items, where, LETTERS, released)
+        matrix_block(variation, LETTERS, rows, where)
+        for variation, rows in aligned(letters, prompts, items, where, LETTERS, released)
     ]
 
 
@@ -339,9 +339,9 @@ def likelihood_blocks(
     """One block per variation that has likelihoods, with its reductions. Raises UserError as `join` does."""
     answers = by_prompt(likelihood, where)
     blocks = []
-    for variation, found in aligned(answers, prompts, items, where, LIKELIHOOD, released):
-        block = matrix_block(variation, LIKELIHOOD, found, where)
-        blocks.append(replace(block, reduced=_reductions(found, block)))
+    for variation, rows in aligned(answers, prompts, items, where, LIKELIHOOD, released):
+        block = matrix_block(variation, LIKELIHOOD, rows, where)
+        blocks.append(replace(block, reduced=_reductions(rows, block)))
     return blocks
 
 

@@ -104,8 +104,8 @@ def find(name: str) -> Metric | None:
 
 def is_share(name: str) -> bool:
     """Whether a metric's values lie in 0 ... 1."""
-    found = find(name)
-    return found is not None and found.unit == SHARE
+    known = find(name)
+    return known is not None and known.unit == SHARE
 
 
 def named(metric: str, values: Any) -> Mapping[str, Any]:

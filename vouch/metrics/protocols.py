@@ -290,8 +290,10 @@ def clean(responses: Responses, config: Config) -> Protocol:
             figures.append(mean_figure(name, values, rows.groups, CLEAN))
     figures += confidence_figures(probabilities, ranked, rows.groups, splits, config)
     figures += selective_figures(probabilities.sureness, probabilities.correct, rows.groups, config.seed)
-    of_sets, found = set_figures(ranked, rows.groups, splits, config)
-    return Protocol(figures + of_sets, _clean_columns(probabilities, found, splits, ~responses.defective))
+    of_sets, membership = set_figures(ranked, rows.groups, splits, config)
+    return Protocol(
+        figures + of_sets, _clean_columns(probabilities, membership, splits, ~responses.defective)
+    )
 
 
 def _clean_columns(

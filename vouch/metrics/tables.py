@@ -35,7 +35,7 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """
     protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
     columns: dict[str, Column] = {}
-    said = _said(block) if len(block.responses) else {}
+    choices = _said(block) if len(block.responses) else {}
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         whole = category == ALL and block.variation == ORIGINAL
@@ -45,10 +45,10 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
             columns.update(part.columns)
         return [*part.figures, *reduced(protocol, block, kept)]
 
-    rows = metric_rows(model, dataset, block, said.get("predicted", ()), figures)
+    rows = metric_rows(model, dataset, block, choices.get("predicted", ()), figures)
     if not len(block.responses):
         return rows, OUTCOMES.schema.empty_table()
-    return rows, outcome_table(model, dataset, block, said | columns)
+    return rows, outcome_table(model, dataset, block, choices | columns)
 
 
 def metric_rows(
@@ -69,16 +69,16 @@ def metric_rows(
     chosen_of = np.full(len(asked.answered), -1)
     chosen_of[asked.answered] = predicted
     for protocol in PROTOCOLS:
-        place = {"model": model, "dataset": dataset, "variation": block.variation}
-        place |= {"output": block.output, "protocol": protocol}
+        keys = {"model": model, "dataset": dataset, "variation": block.variation}
+        keys |= {"output": block.output, "protocol": protocol}
         for category, chosen in _categories(asked.categories):
             kept = chosen[asked.answered]
-            found = figures(protocol, category, kept) if kept.any() else []
+            of_category = figures(protocol, category, kept) if kept.any() else []
             counted = chosen & ~asked.defective if protocol == CLEAN else chosen
-            found += [*_unanswered(protocol, asked, counted), *letter_mass(protocol, asked, counted)]
+            of_category += [*_unanswered(protocol, asked, counted), *letter_mass(protocol, asked, counted)]
             if asked.yes_no is not None and (answered := counted & asked.answered).any():
-                found += asked.yes_no.figures(protocol, chosen_of, asked.groups, answered)
-            rows += [place | {"category": category} | vars(figure) for figure in found]
+                of_category += asked.yes_no.figures(protocol, chosen_of, asked.groups, answered)
+            rows += [keys | {"category": category} | vars(figure) for figure in of_category]
     return rows
 
 
@@ -114,8 +114,8 @@ def _chosen(probabilities: Probabilities) -> Ints:
     """[n] what the option with the largest logit stands for, the same whatever order options stand in."""
     # Without a sign the negative numbers of added options are the largest: they come last.
     numbers = probabilities.roles.astype(np.uint32).astype(np.int64)
-    place = np.where(probabilities.tops, numbers, 2**32).argmin(axis=1)
-    return np.asarray(probabilities.roles[np.arange(len(place)), place])
+    index = np.where(probabilities.tops, numbers, 2**32).argmin(axis=1)
+    return np.asarray(probabilities.roles[np.arange(len(index)), index])
 
 
 def outcome_table(model: str, dataset: str, block: Block | TextBlock, columns: Mapping[str, Any]) -> pa.Table:

@@ -246,8 +246,8 @@ def folder_digests(folder: Path) -> dict[str, str]:
     paths = [*folder.iterdir(), *((folder / SECOND).iterdir() if (folder / SECOND).is_dir() else ())]
     for path in paths:
         check_plain(path)
-    found = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
-    names = sorted(filter(is_loaded, found))
+    relative = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
+    names = sorted(filter(is_loaded, relative))
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
     for name in names:

@@ -157,12 +157,12 @@ def columns(text: str, **structs: pa.DataType) -> pa.Schema:
     fields = []
     for line in text.splitlines():
         if line and not line.startswith(" "):
-            if (found := _COLUMN.fullmatch(line)) is None:
+            if (match := _COLUMN.fullmatch(line)) is None:
                 raise ValueError(f"{line!r}: no column; write NAME TYPE MEANING")
-            kind = structs.get(found[2]) or pa.type_for_alias(found[2])
-            for _ in range(found[3].count("[")):
+            kind = structs.get(match[2]) or pa.type_for_alias(match[2])
+            for _ in range(match[3].count("[")):
                 kind = pa.list_(kind)
-            fields += [(name, kind) for name in found[1].split(", ")]
+            fields += [(name, kind) for name in match[1].split(", ")]
     return pa.schema(fields)
 
 
@@ -240,9 +240,9 @@ class Table:
             raise UserError(
                 f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`"
             ) from None
-        found = (schema.metadata or {}).get(b"vouch", b"no mark").decode(errors="replace")
-        if found != f"{self.name}/{self.version}":
-            raise UserError(f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro`")
+        mark = (schema.metadata or {}).get(b"vouch", b"no mark").decode(errors="replace")
+        if mark != f"{self.name}/{self.version}":
+            raise UserError(f"{path}: holds {mark}, expected {self.name}/{self.version}; run `dvc repro`")
         self._check(schema, path)
         return file
 
@@ -259,13 +259,13 @@ class Table:
         UserError.
         """
         values, file = pa.array(wanted, pa.string()), self.open(path)
-        leaf = [file.schema.column(place).path for place in range(len(file.schema))].index(column)
+        leaf = [file.schema.column(index).path for index in range(len(file.schema))].index(column)
         for group in range(file.num_row_groups):
             known = file.metadata.row_group(group).column(leaf).statistics
             if known and known.has_min_max and not any(known.min <= one <= known.max for one in wanted):
                 continue
-            found = file.read_row_group(group, columns=[column], use_threads=False)[column]
-            mask = pc.is_in(found, value_set=values)
+            values_here = file.read_row_group(group, columns=[column], use_threads=False)[column]
+            mask = pc.is_in(values_here, value_set=values)
             if pc.any(mask).as_py():
                 chosen = list(columns) if columns else None
                 yield file.read_row_group(group, columns=chosen, use_threads=False).filter(mask)
@@ -275,9 +275,9 @@ class Table:
             allowed = (field.type, *((self.alternatives or {}).get(field.name, ())))
             index = schema.get_field_index(field.name)
             if index < 0 or not any(_same(schema.field(index).type, kind) for kind in allowed):
-                found = "no such column" if index < 0 else str(schema.field(index).type)
+                actual = "no such column" if index < 0 else str(schema.field(index).type)
                 raise UserError(
-                    f"{path}: column {field.name} of {self.name} is {found}, expected {field.type}; "
+                    f"{path}: column {field.name} of {self.name} is {actual}, expected {field.type}; "
                     "run `dvc repro` to write it anew"
                 )
 

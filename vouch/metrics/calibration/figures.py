@@ -280,13 +280,13 @@ def auroc(order: Order) -> Array:
 )
 def selective_accuracy(order: Order) -> dict[str, Array]:
     """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
-    reached, found = order.reached, {}
+    reached, accuracies = order.reached, {}
     for percent in PERCENT:
         most = -(-percent * reached[..., -1:] // 100)
         # Of the block in which the last of them falls, only that part counts.
         share = np.clip((most - reached + order.count) / np.maximum(order.count, 1), 0, 1)
-        found[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
-    return found
+        accuracies[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
+    return accuracies
 
 
 def by_letter(shares: Array) -> dict[str, Array]:
@@ -347,10 +347,10 @@ def confidence_figures(
     figures = []
     if splits.sizes.min() > 0 and splits.sizes.max() < len(groups):
         scaled = scale(rows.ranked, rows.correct, splits, config.bins)
-        found = {name: formula(scaled) for name, formula in OF_SCALED.items()}
+        values_of = {name: formula(scaled) for name, formula in OF_SCALED.items()}
         figures = [
             split_figure(name, values, len(groups))
-            for name, values in found.items()
+            for name, values in values_of.items()
             if not np.isnan(values).any()
         ]
     return figures + _resampled(probabilities, groups, config)
@@ -360,7 +360,7 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> 
     """Metrics of sums over rows: all sums of a group are drawn together."""
     confidence, correct = probabilities.confidence, probabilities.correct
     bins, letters, surest = config.bins, probabilities.p.shape[1], min(BLOCKS, len(groups))
-    wide, mass, places = (
+    wide, mass, blocks = (
         equal_slots(confidence, bins),
         mass_slots(confidence, bins),
         mass_slots(-probabilities.sureness, surest),
@@ -372,7 +372,7 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> 
         [
             *((slots, values, bins) for slots in (wide, mass) for values in (ones, confidence, correct)),
             *((0, shares[:, letter], 1) for shares in (picked, right) for letter in range(letters)),
-            *((places, values, surest) for values in (ones, correct)),
+            *((blocks, values, surest) for values in (ones, correct)),
         ],
     )
     widths = np.cumsum([bins] * 6 + [letters] * 2 + [surest] * 2)

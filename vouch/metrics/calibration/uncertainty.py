@@ -60,13 +60,13 @@ def clustered_entropy(rows: Ints, answers: np.ndarray, count: int, weights: Floa
     weights [n]: of the answers, 1 where none are given.
     """
     times = np.bincount(rows, minlength=count)
-    found = np.full(count, np.nan)
+    entropies = np.full(count, np.nan)
     several = times[rows] > 1
     if several.any():
         present, number = np.unique(rows[several], return_inverse=True)
         own = None if weights is None else weights[several]
-        found[present] = np.round(instability(number, answers[several], own), DIGITS) + 0.0
-    return found
+        entropies[present] = np.round(instability(number, answers[several], own), DIGITS) + 0.0
+    return entropies
 
 
 def vision_amplified_entropy(
@@ -78,17 +78,16 @@ def vision_amplified_entropy(
     rows = np.concatenate([clean[0], noisy[0]])
     codes = np.unique(np.concatenate([clean[1], noisy[1]]), return_inverse=True)[1]
     side = np.repeat([0, 1], [len(clean[0]), len(noisy[0])])
-    pairs, place = np.unique(np.stack([rows, codes]), axis=1, return_inverse=True)
+    pairs, pair = np.unique(np.stack([rows, codes]), axis=1, return_inverse=True)
     times = [np.bincount(rows[side == one], minlength=count) for one in (0, 1)]
     p, q = (
-        np.bincount(place.ravel()[side == one], minlength=pairs.shape[1])
-        / np.maximum(times[one][pairs[0]], 1)
+        np.bincount(pair.ravel()[side == one], minlength=pairs.shape[1]) / np.maximum(times[one][pairs[0]], 1)
         for one in (0, 1)
     )
     weights = np.exp(p + alpha * (p - q))
     share = weights / np.bincount(pairs[0], weights, count)[pairs[0]]
-    found = np.bincount(pairs[0], -share * np.log(share), count)
-    return np.where((times[0] > 1) & (times[1] > 1), np.round(found, DIGITS), np.nan)
+    entropies = np.bincount(pairs[0], -share * np.log(share), count)
+    return np.where((times[0] > 1) & (times[1] > 1), np.round(entropies, DIGITS), np.nan)
 
 
 declare(
@@ -144,12 +143,12 @@ def uncertainty_figures(
     if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():
         return []
     right, numbers = correct[known], groups[known]
-    found = {name: _auroc(values[known], right, numbers, seed) for name, values in estimates.items()}
-    base, of_base = found[CONFIDENCE]
+    aurocs = {name: _auroc(values[known], right, numbers, seed) for name, values in estimates.items()}
+    base, of_base = aurocs[CONFIDENCE]
     if np.isnan(base):
         return []
     figures = []
-    for name, (value, draws) in found.items():
+    for name, (value, draws) in aurocs.items():
         figures.append(Figure(name, "uncertainty_auroc", value, len(right), *centred(value, draws)))
         if name != CONFIDENCE:
             gap = value - base

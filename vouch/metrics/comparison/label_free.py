@@ -106,8 +106,8 @@ PER_TEXT(
 @PER_SAMPLE("agreement", "Agreement", "share of the samples that are the greedy text", unit=SHARE)
 def agreement(text: str, samples: Sequence[str]) -> float:
     """Share of the samples that are the greedy text, but for case, spaces and outer punctuation."""
-    said = plain(text)
-    return sum(plain(sample) == said for sample in samples) / len(samples)
+    greedy = plain(text)
+    return sum(plain(sample) == greedy for sample in samples) / len(samples)
 
 
 @PER_SAMPLE(

@@ -52,8 +52,8 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     bounds[frame["metric"].isin(SPLIT_ONLY)] = np.nan
     low, high = bounds.min(axis=1), bounds.max(axis=1)
     ranks, ranked = np.full((len(frame), 3), np.nan), np.flatnonzero(~np.isnan(sign))
-    for place in frame.iloc[ranked].groupby(LEADERBOARD_KEYS, sort=False).indices.values():
-        rows = ranked[place]
+    for members in frame.iloc[ranked].groupby(LEADERBOARD_KEYS, sort=False).indices.values():
+        rows = ranked[members]
         better = low[rows][:, None] > high[rows]  # [better, worse]; False where a bound is NaN
         unknown = np.isnan(low[rows])
         ranks[rows, 0] = 1 + (merit[rows][:, None] > merit[rows]).sum(axis=0)
@@ -116,8 +116,8 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> Rows:
         )
     rows["difference"] = rows["ours"] - rows["published"]
     rows = rows.sort_values([*PUBLISHED_KEYS, "order"])[REPRODUCED.schema.names]
-    found: Rows = pa.Table.from_pandas(rows, REPRODUCED.schema, preserve_index=False).to_pylist()
-    return found
+    listed: Rows = pa.Table.from_pandas(rows, REPRODUCED.schema, preserve_index=False).to_pylist()
+    return listed
 
 
 def _comparable(metrics: pa.Table) -> pd.DataFrame:
@@ -148,10 +148,12 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
     frame["dimension"] = frame["category"].mask(whole, frame["dataset"].map(only).fillna(""))
     cells = [*DIMENSION_KEYS, "dimension", "model", "dataset"]
     frame = frame[frame["dimension"] != ""].drop_duplicates(cells)  # accuracy stands first
-    found = _complete_means(frame, "dataset", [*DIMENSION_KEYS, "dimension"], ["value"])
-    found["rank"] = found.groupby([*DIMENSION_KEYS, "dimension"])["value"].rank("min", ascending=False)
-    overall = _complete_means(found, "dimension", DIMENSION_KEYS, ["value", "rank"]).assign(dimension=OVERALL)
-    made = pd.concat([found, overall[overall["parts"] > 1]])
+    scores = _complete_means(frame, "dataset", [*DIMENSION_KEYS, "dimension"], ["value"])
+    scores["rank"] = scores.groupby([*DIMENSION_KEYS, "dimension"])["value"].rank("min", ascending=False)
+    overall = _complete_means(scores, "dimension", DIMENSION_KEYS, ["value", "rank"]).assign(
+        dimension=OVERALL
+    )
+    made = pd.concat([scores, overall[overall["parts"] > 1]])
     made["last"], made["at"] = made["dimension"] == OVERALL, made["output"].map(OUTPUTS.index)
     made = made.sort_values(["variation", "at", "protocol", "last", "dimension", "model"])
     rows: Rows = made[DIMENSIONS.schema.names].to_dict("records")
@@ -189,12 +191,12 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
     frame = outcomes.filter(keep).select(columns).to_pandas()
     rows: list[dict[str, Any]] = []
-    places = frame.groupby(["dataset", "output"]).indices
-    for dataset, output in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[1]))):
-        found = list(_pairs(frame.iloc[places[dataset, output]], seed, resamples))
-        corrected = holm([row["p"] for row in found])
-        place = {"dataset": dataset, "output": output}
-        rows += [place | row | {"p_holm": p} for row, p in zip(found, corrected, strict=True)]
+    indices = frame.groupby(["dataset", "output"]).indices
+    for dataset, output in sorted(indices, key=lambda pair: (pair[0], OUTPUTS.index(pair[1]))):
+        pairs = list(_pairs(frame.iloc[indices[dataset, output]], seed, resamples))
+        corrected = holm([row["p"] for row in pairs])
+        keys = {"dataset": dataset, "output": output}
+        rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]
     return rows
 
 
@@ -266,8 +268,8 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[s
     same draws. Set sizes have no largest difference: none where all groups agree.
     """
     for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
-        found = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
-        for row in _rows(_variations_pairs(found), seed, resamples):
+        of_dataset = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
+        for row in _rows(_variations_pairs(of_dataset), seed, resamples):
             yield {"dataset": dataset} | row
 
 
@@ -285,15 +287,15 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
     named: list[dict[str, Any]] = []
     gaps: list[tuple[Array, Array]] = []
-    places = pairs.groupby(["model", "output", "variation"]).indices
-    for model, output, variation in sorted(places, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
-        place = places[model, output, variation]
+    indices = pairs.groupby(["model", "output", "variation"]).indices
+    for model, output, variation in sorted(indices, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
+        members = indices[model, output, variation]
         for metric, score, column in MEASURES:
-            value, original = _values(pairs.iloc[place], metric, column)
+            value, original = _values(pairs.iloc[members], metric, column)
             known = ~np.isnan(value - original)
             if not known.any():
                 continue
-            of_group, gap = groups[place][known], (value - original)[known]
+            of_group, gap = groups[members][known], (value - original)[known]
             counts = np.bincount(of_group, minlength=total).astype(float)
             gaps.append((np.asarray(np.bincount(of_group, gap, total), dtype=float), counts))
             row = {"model": model, "output": output, "variation": variation, "metric": metric, "score": score}

@@ -161,14 +161,14 @@ def sizes(task: Task, proxy: Task, alpha: float) -> Array:
     coverage.
     """
     p = task.label_free[PROBABILITIES]
-    found = np.full(p.shape[:2], np.nan)
+    set_sizes = np.full(p.shape[:2], np.nan)
     right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
     scores = -np.fmax.reduce(right, axis=2, initial=np.nan)  # 1 - p would round to 1 where p is tiny
     for model, own in enumerate(scores):
         threshold = quantile(own[~np.isnan(own)], alpha)
         answered = ~np.isnan(p[model]).all(axis=1)
-        found[model, answered] = np.maximum((-p[model, answered] <= threshold).sum(axis=1), 1)
-    return found
+        set_sizes[model, answered] = np.maximum((-p[model, answered] <= threshold).sum(axis=1), 1)
+    return set_sizes
 
 
 @proxy_ranker("set_size", "Set size", "threshold from another dataset", PROBABILITIES, uncertainty=True)
@@ -217,7 +217,7 @@ def above(values: Array, proxy: Array, performance: Array) -> Array:
     proxy values exactly round(n x mean performance) are above the threshold, but for ties. NaN for a model
     whose performance on the proxy is unknown or no share.
     """
-    found = np.full(values.shape, np.nan)
+    exceeds = np.full(values.shape, np.nan)
     for model, own in enumerate(values):
         known = ~np.isnan(proxy[model]) & ~np.isnan(performance[model])
         share = performance[model][known].mean() if known.any() else np.nan
@@ -226,8 +226,8 @@ def above(values: Array, proxy: Array, performance: Array) -> Array:
         ordered = np.sort(proxy[model][known])
         below = len(ordered) - int(np.rint(share * len(ordered)))
         threshold = ordered[below - 1] if below else -np.inf
-        found[model] = np.where(np.isnan(own), np.nan, own > threshold)
-    return found
+        exceeds[model] = np.where(np.isnan(own), np.nan, own > threshold)
+    return exceeds
 
 
 @proxy_ranker("accuracy_on_the_line", "Other datasets", "performance there")

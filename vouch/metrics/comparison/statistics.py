@@ -96,12 +96,12 @@ def p_values(mean: Array, sums: Array, counts: Array) -> Array:
 
 def holm(p_values: list[float | None]) -> list[float | None]:
     """Holm's step-down correction; None stays None and does not count."""
-    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for done, (p, place) in enumerate(tested):
+    for done, (p, index) in enumerate(tested):
         largest = max(largest, min(1.0, p * (len(tested) - done)))
-        corrected[place] = largest
+        corrected[index] = largest
     return corrected
 
 
@@ -114,8 +114,8 @@ def sign_flip_p(sums: NDArray[np.int64]) -> float:
     for size, count in zip(*np.unique(np.abs(sums[sums != 0]), return_counts=True), strict=True):
         heads = _fair_coins(int(count))
         further = np.zeros(len(law) + 2 * size * (len(heads) - 1))
-        for place, p in enumerate(heads):
-            further[2 * size * place :][: len(law)] += p * law
+        for shift, p in enumerate(heads):
+            further[2 * size * shift :][: len(law)] += p * law
         law = further
     return min(1.0, float(law[: max(0, len(law) // 2 + int(sums.sum()) + 1)].sum()))
 

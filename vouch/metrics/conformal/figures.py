@@ -249,12 +249,12 @@ class Calibrations:
             score: thresholds(answers, strata.answers, strata.number, self.splits, alpha)
             for score, answers in self.rows.answers.items()
         }
-        found = set_membership(self.rows.ranked, self.rows.scores, limits, strata.rows)
+        membership = set_membership(self.rows.ranked, self.rows.scores, limits, strata.rows)
         return {
             score: Calibrated(
                 limits[score], each, SetCounts(each.counts(self.splits), self.correct, self.options)
             )
-            for score, each in found.items()
+            for score, each in membership.items()
         }
 
 
@@ -273,17 +273,17 @@ def set_figures(
         if strata.number == 1 and kind != MARGINAL:
             continue
         for alpha in config.alphas:
-            found = calibrations.of(strata, alpha)
-            values = _values(found, kind, rows.settings)
+            calibrated = calibrations.of(strata, alpha)
+            values = _values(calibrated, kind, rows.settings)
             drawn += [(score, metric, kind, alpha, each) for score, metric, each in values]
             if kind == MARGINAL and alpha == config.main_alpha:
-                main = {score: each.membership for score, each in found.items()}
+                main = {score: each.membership for score, each in calibrated.items()}
     for share in config.shares:
         other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
-        found = other.of(rows.strata(MARGINAL), config.main_alpha)
+        calibrated = other.of(rows.strata(MARGINAL), config.main_alpha)
         for metric in SWEPT:
             name = f"{metric}_calibrated_on_{100 * share:g}"  # in percent
-            for score, each in found.items():
+            for score, each in calibrated.items():
                 drawn.append((score, name, MARGINAL, config.main_alpha, OF_SETS[metric](each.counts)))
     return _figures(drawn, len(rows.ranked)), main
 
@@ -378,8 +378,10 @@ def _of_score(
         return []
     rows, one = testing.rows, np.ones(len(limits))
     alike = np.zeros(rows, dtype=np.int64)
-    found = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
-    counts = SetCounts(found.counts(testing), one, one)
+    membership = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[
+        score
+    ]
+    counts = SetCounts(membership.counts(testing), one, one)
     drawn = score_values(score, limits, first.settings)
     values = {
         "shift_coverage": unfilled_coverage(counts),

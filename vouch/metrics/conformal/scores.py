@@ -153,19 +153,19 @@ def margin(ranked: Ranked) -> Floats:
     negative too, a set may be empty, and `negative_threshold_rate` says how often.
     """
     gaps = ranked.gaps
-    found = np.full(gaps.shape, -LARGEST, order="F")
+    order = np.full(gaps.shape, -LARGEST, order="F")
     if gaps.shape[1] == 1:
-        return found
+        return order
     # 1 - (p_top - p_k) is what lies beside the top, plus p_k.
     rest = np.logaddexp(ranked.log_beside, ranked.log_p[:, 1:])
-    found[:, 0] = np.where(gaps[:, 1] == 0, 0.0, np.clip(rest[:, 0], -LARGEST, 0.0))
-    found[:, 1:] = np.clip(-rest, 0.0, LARGEST)
+    order[:, 0] = np.where(gaps[:, 1] == 0, 0.0, np.clip(rest[:, 0], -LARGEST, 0.0))
+    order[:, 1:] = np.clip(-rest, 0.0, LARGEST)
     for rank in range(1, gaps.shape[1]):
         # A much less probable letter adds nothing to the sum; it keeps its place behind the one before.
-        before = found[:, rank - 1]
-        behind = np.minimum(np.maximum(found[:, rank], np.nextafter(before, LARGEST)), LARGEST)
-        found[:, rank] = np.where(gaps[:, rank] < gaps[:, rank - 1], behind, before)
-    return found
+        before = order[:, rank - 1]
+        behind = np.minimum(np.maximum(order[:, rank], np.nextafter(before, LARGEST)), LARGEST)
+        order[:, rank] = np.where(gaps[:, rank] < gaps[:, rank - 1], behind, before)
+    return order
 
 
 def _raps_value(order: Array, penalty: float, k_reg: float) -> Array:

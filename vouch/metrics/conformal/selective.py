@@ -97,8 +97,8 @@ def tail(answers: Array, errors: Array, max_risk: float) -> Array:
 
 def upper_bound(answers: Array, errors: Array, level: float) -> Array:
     """Share of wrong answers that is not exceeded with probability `level` (Clopper and Pearson 1934)."""
-    found = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
-    return np.asarray(np.where(errors < answers, found, 1.0))
+    bound = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
+    return np.asarray(np.where(errors < answers, bound, 1.0))
 
 
 def _planned(
@@ -175,12 +175,12 @@ def abstention(
     next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 where none is.
     """
     rows = one_of_each(confidence, right, groups, seed)
-    levels, place = np.unique(-confidence[rows], return_inverse=True)
-    lost = np.cumsum(np.bincount(place, 1 - right[rows], minlength=len(levels)))
+    levels, level = np.unique(-confidence[rows], return_inverse=True)
+    lost = np.cumsum(np.bincount(level, 1 - right[rows], minlength=len(levels)))
     kept = int(((lost + 1) / (len(rows) + 1) <= max_risk + 1e-12).sum())  # lost never falls
     if not kept:
         return np.inf, 0.0
-    return float(-levels[kept - 1]), float((place < kept).mean())
+    return float(-levels[kept - 1]), float((level < kept).mean())
 
 
 def selective_figures(
@@ -193,11 +193,11 @@ def selective_figures(
     """
     figures, right = [], right.astype(np.float64)
     for percent in WRONG:
-        found = answer_threshold(confidence, right, groups, percent / 100, seed=seed)
-        number = len(found.answers)
+        limit = answer_threshold(confidence, right, groups, percent / 100, seed=seed)
+        number = len(limit.answers)
         if not number:
             continue
-        figures.append(Figure(score, f"answered_alone_{percent}", found.answered, number, *found.interval))
+        figures.append(Figure(score, f"answered_alone_{percent}", limit.answered, number, *limit.interval))
         share = abstention(confidence, right, groups, percent / 100, seed)[1]
         figures.append(Figure(score, f"answered_conformal_{percent}", share, len(np.unique(groups))))
     return figures
@@ -228,8 +228,8 @@ def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] |
     """From the answers of each question, as many of each, and whether they are correct."""
     same = []
     for row in answers:
-        places: dict[str, int] = {}
-        same.append([places.setdefault(answer, len(places)) for answer in row])
+        first_seen: dict[str, int] = {}
+        same.append([first_seen.setdefault(answer, len(first_seen)) for answer in row])
     return Samples(np.array(same, dtype=np.int64), np.array(right, dtype=bool))
 
 
@@ -249,7 +249,7 @@ def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -
     needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])
     if not np.isfinite(needed).all():
         return None
-    found = np.empty((4, len(splits)))
+    measured = np.empty((4, len(splits)))
     by_number = {number: drawn.shares(int(number)) for number in set(needed.tolist())}
     for split, calibrates in enumerate(splits):
         shares, right = by_number[needed[split]]
@@ -257,5 +257,5 @@ def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -
         limit = quantile(scores[calibrates & (first <= needed[split])], leaves)
         kept = ((shares > 0) & (1 - shares <= limit))[~calibrates]
         covered, size = (kept & right[~calibrates]).any(axis=1), kept.sum(axis=1)
-        found[:, split] = needed[split], limit, covered.mean(), size.mean()
-    return SampledSets(*found)
+        measured[:, split] = needed[split], limit, covered.mean(), size.mean()
+    return SampledSets(*measured)

@@ -168,8 +168,8 @@ class Paired(NamedTuple):
 
 def paired(plain: Block, other: Block) -> Paired | None:
     """Prompts without defects that both show with the same options in the same order; None without any."""
-    places = {item: row for row, item in enumerate(other.items)}
-    pairs = [(row, places[item]) for row, item in enumerate(plain.items) if item in places]
+    row_of = {item: row for row, item in enumerate(other.items)}
+    pairs = [(row, row_of[item]) for row, item in enumerate(plain.items) if item in row_of]
     width = min(plain.responses.roles.shape[1], other.responses.roles.shape[1])
     rows, others = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     same = plain.responses.options[rows] == other.responses.options[others]
@@ -202,23 +202,23 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     """
     if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
         return []
-    found = paired(plain, other)
-    if found is None:
+    pairs = paired(plain, other)
+    if pairs is None:
         return []
     figures = [
-        _signed("image_gain", found.found.gain, found.groups),
-        _signed("image_information", found.found.information, found.groups),
+        _signed("image_gain", pairs.found.gain, pairs.groups),
+        _signed("image_information", pairs.found.information, pairs.groups),
     ]
     if other.effects[0] not in (KEPT, None):
         return figures
-    right = found.right == 1
+    right = pairs.right == 1
     if right.any():
         figures.append(
-            mean_figure("right_without_picture", found.right_without[right], found.groups[right], CLEAN)
+            mean_figure("right_without_picture", pairs.right_without[right], pairs.groups[right], CLEAN)
         )
-    value, draws = _bins(found.found.corrected, found, config)
-    unchanged, of_plain = _bins(found.confidence, found, config)
-    count = len(found.rows)
+    value, draws = _bins(pairs.found.corrected, pairs, config)
+    unchanged, of_plain = _bins(pairs.confidence, pairs, config)
+    count = len(pairs.rows)
     figures.append(Figure("", "ece_corrected", value, count, *centred(value, draws)))
     return [
         *figures,
@@ -252,7 +252,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     """[n] of the answers of a block, by name. parts, blocks: by variation, of one output."""
     plain, part = blocks[ORIGINAL], parts[ORIGINAL]
     probabilities = clean_probabilities(plain.responses)
-    found: Estimates = {
+    estimates: Estimates = {
         CONFIDENCE: probabilities.sureness,
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
@@ -261,9 +261,9 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     pairs = None if blind is None else paired(plain, blind)
     if pairs is not None:
         for name, values in (("vauq", -pairs.found.uncertainty), ("corrected", pairs.found.corrected)):
-            found[name] = np.full(len(part), np.nan)
-            found[name][pairs.rows] = values
-    return _known(found)
+            estimates[name] = np.full(len(part), np.nan)
+            estimates[name][pairs.rows] = values
+    return _known(estimates)
 
 
 class Texts:
@@ -288,31 +288,31 @@ class Texts:
     def estimates(self) -> Estimates:
         """[n] of the texts to the original prompts, by name."""
         plain = self._blocks[ORIGINAL]
-        found: Estimates = {
+        estimates: Estimates = {
             CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
             "entropy": -PER_TEXT["ent_avg"](plain.tokens),
         }
         if plain.stated is not None:
-            found[VERBALISED] = plain.stated
+            estimates[VERBALISED] = plain.stated
         if self._p_true:
-            found[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
+            estimates[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
         for temperature, samples in sorted(plain.samples.items()):
             rows, answers, _ = read_samples(plain.questions, samples, self._config, self._names)
             named = f"t{temperature:g}"
-            found[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
-            found[f"agreement_{named}"] = sampled_agreement(
+            estimates[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
+            estimates[f"agreement_{named}"] = sampled_agreement(
                 plain.questions, plain.texts, samples, self._config, self._names
             )
             noisy = self._blocks.get(BLURRED)
             if noisy is not None and temperature in noisy.samples:
                 drawn = noisy.samples[temperature]
-                others, said, _ = read_samples(noisy.questions, drawn, self._config, self._names)
-                place = {item: row for row, item in enumerate(plain.items)}
-                where = np.array([place.get(noisy.items[row], -1) for row in others], dtype=np.int64)
-                found[f"vase_{named}"] = -vision_amplified_entropy(
-                    (rows, answers), (where[where >= 0], said[where >= 0]), len(plain.texts)
+                others, noisy_answers, _ = read_samples(noisy.questions, drawn, self._config, self._names)
+                row_of = {item: row for row, item in enumerate(plain.items)}
+                where = np.array([row_of.get(noisy.items[row], -1) for row in others], dtype=np.int64)
+                estimates[f"vase_{named}"] = -vision_amplified_entropy(
+                    (rows, answers), (where[where >= 0], noisy_answers[where >= 0]), len(plain.texts)
                 )
-        return found
+        return estimates
 
 
 def text_estimates(parts: Mapping[str, Predictions], texts: Texts) -> Estimates:
@@ -371,26 +371,26 @@ class Compared:
 
     def _add_certainty(self, predictions: Predictions, block: Block) -> None:
         for protocol in PROTOCOLS:
-            place = (predictions.output, protocol)
-            if place not in self._certainty:
-                self._certainty[place] = np.full(len(self._index), np.nan)
-            found = certainty(block.responses, predictions.effect, protocol, self._config)
-            self._certainty[place][predictions.prompts] = found
+            key = (predictions.output, protocol)
+            if key not in self._certainty:
+                self._certainty[key] = np.full(len(self._index), np.nan)
+            certain = certainty(block.responses, predictions.effect, protocol, self._config)
+            self._certainty[key][predictions.prompts] = certain
 
     def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
         """Rows of METRICS in both protocols."""
-        place = {"model": model, "dataset": dataset, "category": ALL}
-        found = [
+        keys = {"model": model, "dataset": dataset, "category": ALL}
+        figures = [
             (CLEAN, variation, blocks[0].output, figure)
             for blocks in self._blocks.values()
             for variation, figure in across_variations(blocks, self._config)
         ]
-        found += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._estimates()]
-        found += [(CLEAN, *figure) for figure in self._attacked()]
-        found += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
+        figures += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._estimates()]
+        figures += [(CLEAN, *figure) for figure in self._attacked()]
+        figures += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
         return [
-            place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
-            for protocol, variation, output, figure in found
+            keys | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
+            for protocol, variation, output, figure in figures
         ]
 
     def _estimates(self) -> Iterator[tuple[str, Figure]]:
@@ -444,4 +444,4 @@ def across_variations(blocks: Sequence[Block], config: Config) -> Iterator[tuple
             if variation != ORIGINAL:
                 yield from ((variation, figure) for figure in shift_figures(named[ORIGINAL], block, config))
                 yield from ((variation, figure) for figure in picture_figures(named[ORIGINAL], block, config))
-    yield from (found for found in (debiased(named), without_prior(named, config)) if found)
+    yield from (figure_of for figure_of in (debiased(named), without_prior(named, config)) if figure_of)

@@ -76,8 +76,8 @@ def turn_correlation(means: Array) -> Array:
     gaps = means - means.mean(axis=-1, keepdims=True)
     spread = np.sqrt((gaps**2).sum(axis=-1) * (turn**2).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (gaps * turn).sum(axis=-1) / spread
-    return np.where(spread > 0, np.clip(found, -1, 1), np.nan)
+        correlation = (gaps * turn).sum(axis=-1) / spread
+    return np.where(spread > 0, np.clip(correlation, -1, 1), np.nan)
 
 
 @OF_TURNS(
@@ -112,9 +112,9 @@ def instability(
     much each counts; 1 where none are given.
     """
     codes = np.unique(answers, return_inverse=True)[1]
-    pairs, place = np.unique(np.stack([questions, codes]), axis=1, return_inverse=True)
+    pairs, pair = np.unique(np.stack([questions, codes]), axis=1, return_inverse=True)
     tests = np.bincount(questions, weights)
-    share = np.bincount(place.ravel(), weights) / tests[pairs[0]]
+    share = np.bincount(pair.ravel(), weights) / tests[pairs[0]]
     terms = -share * np.log(np.where(share > 0, share, 1))
     return np.asarray(np.bincount(pairs[0], terms, len(tests)) + 0.0, dtype=np.float64)
 

@@ -70,13 +70,13 @@ def certainty(responses: Responses, effect: str, protocol: str, config: Config) 
     faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
     tests, groups whole, without the defective rows. An empty set holds the most probable class.
     """
-    found = classes(responses, effect)
-    usable = (found.options > 1) & np.isfinite(found.logits).any(axis=1)
+    merged = classes(responses, effect)
+    usable = (merged.options > 1) & np.isfinite(merged.logits).any(axis=1)
     if protocol == "clean":
         usable &= ~responses.defective
     values = np.full(len(responses), np.nan)
     if usable.any():
-        rows = found.take(usable)
+        rows = merged.take(usable)
         sizes = (_clean if protocol == "clean" else _faithful)(rows, config)
         values[usable] = 1 - (sizes - 1) / (rows.options - 1)
     return values
@@ -161,48 +161,48 @@ class PromptIndex:
         self._prompts, self._items = prompts, items
         rows, _, order = cells(prompts["order"])
         self._native = np.bincount(rows, order >= 0, len(self)).astype(np.int64)
-        rows, _, place = cells(prompts["answers"])  # of these, the native ones: added options stand last
-        self._right = np.bincount(rows, place < self._native[rows], len(self)).astype(np.int64)
+        rows, _, index = cells(prompts["answers"])  # of these, the native ones: added options stand last
+        self._right = np.bincount(rows, index < self._native[rows], len(self)).astype(np.int64)
         columns = (prompts[name].to_pylist() for name in ("id", "item", "variation"))
         self._tests = np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
         self._groups = np.unique(items["group"].to_pylist(), return_inverse=True)[1]
         self._defective = has_any(items["flags"], DROPPED)
-        found = pc.index_in(prompts["item"], items["id"].combine_chunks())
-        self._item_rows = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+        item_rows = pc.index_in(prompts["item"], items["id"].combine_chunks())
+        self._item_rows = np.asarray(pc.fill_null(item_rows, -1).to_numpy(), dtype=np.int64)
 
     def __len__(self) -> int:
         return int(self._prompts.num_rows)
 
     def right_shares(self, prompts: Ints) -> Array:
         """[n, k] how much of what is correct stands at each place of some prompts; rows sum to 1."""
-        rows, _, place = cells(self._prompts["answers"].take(pa.array(prompts)))
-        shares = np.zeros((len(prompts), int(place.max(initial=0)) + 1))
-        shares[rows, place] = 1
+        rows, _, index = cells(self._prompts["answers"].take(pa.array(prompts)))
+        shares = np.zeros((len(prompts), int(index.max(initial=0)) + 1))
+        shares[rows, index] = 1
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
 
     def prompt_rows(self, names: Sequence[str]) -> Ints:
         """[n] rows of prompts by their ids."""
-        found = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+        rows = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
+        return np.asarray(rows.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def painted(self, items: Ints) -> Ints:
         """[n] the option that a typographic attack paints into images of some items; -1 for none."""
         options = np.zeros(self._items.num_rows, dtype=np.int64)
         options[self._item_rows] = self._native
         rows = self._items.select(["id", "answers"]).take(pa.array(items)).to_pylist()
-        found = (
+        painted = (
             painted_option(row["id"], count, row["answers"] or ())
             for row, count in zip(rows, options[items].tolist(), strict=True)
         )
-        return np.array([-1 if place is None else place for place in found], dtype=np.int64)
+        return np.array([-1 if option is None else option for option in painted], dtype=np.int64)
 
     def chosen(self, prompts: Ints, places: Ints) -> Ints:
         """[n] what stands at a place of some prompts, as `order` of PROMPTS has it; -3 for the place -1."""
         rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
-        found = np.full(len(prompts), -3)
+        roles = np.full(len(prompts), -3)
         here = column == places[rows]
-        found[rows[here]] = order[here]
-        return found
+        roles[rows[here]] = order[here]
+        return roles
 
     def numbered(self, names: Sequence[str]) -> bool:
         """Whether any of the prompts is one of several of its item."""
@@ -256,9 +256,9 @@ def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarra
         return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
     parsers = outcomes["parser"].to_pylist()
     read = np.array([parser not in UNREAD for parser in parsers], dtype=bool)
-    said = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
+    replies = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
     return np.array(
-        [f"={answer}" if known else f"?{text}" for known, answer, text in said], dtype=object
+        [f"={answer}" if known else f"?{text}" for known, answer, text in replies], dtype=object
     ), read
 
 
@@ -303,10 +303,10 @@ def original_figures(
         values = metric.of(means)[0]
         drawn = None if draws is None else metric.of(draws)
         counts = known[metric.rests_on]
-        for place, part in enumerate(parts):
-            if not np.isnan(values[place]):
-                ends = _ends(drawn if drawn is None else drawn[:, place])
-                yield part.variation, Figure("", name, float(values[place]), int(counts[place]), *ends)
+        for index, part in enumerate(parts):
+            if not np.isnan(values[index]):
+                ends = _ends(drawn if drawn is None else drawn[:, index])
+                yield part.variation, Figure("", name, float(values[index]), int(counts[index]), *ends)
         if metric.averaged:
             for family, chosen in _averages(parts, metric.averaged == "prompts"):
                 chosen = chosen[~np.isnan(values[chosen])]
@@ -362,16 +362,16 @@ def _means(totals: Array, variations: int) -> Means:
     """Means [r, v] from totals [r, v * fields * 2]."""
     shaped = totals.reshape(len(totals), variations, len(FIELDS), 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = shaped[..., 0] / shaped[..., 1]
-    return Means(**{name: found[..., place] for place, name in enumerate(FIELDS)})
+        means = shaped[..., 0] / shaped[..., 1]
+    return Means(**{name: means[..., index] for index, name in enumerate(FIELDS)})
 
 
 def _averages(parts: Sequence[Predictions], with_original: bool) -> Iterator[tuple[str, np.ndarray]]:
     """Names and places of the variations that are averaged together; nothing without a variation."""
     for name, families in FAMILIES.items():
-        chosen = [place for place, part in enumerate(parts) if part.family in families]
+        chosen = [index for index, part in enumerate(parts) if part.family in families]
         if chosen and name == "every_prompt" and with_original:
-            chosen += [place for place, part in enumerate(parts) if part.variation == ORIGINAL]
+            chosen += [index for index, part in enumerate(parts) if part.variation == ORIGINAL]
         if chosen:
             yield name, np.array(chosen)
 

@@ -136,8 +136,8 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     right = np.zeros(len(splits))
     native = probabilities.present & (probabilities.roles >= 0)
     patterns, number = np.unique(native, axis=0, return_inverse=True)
-    for place, letters in enumerate(patterns):
-        chosen = np.flatnonzero(number.ravel() == place)
+    for index, letters in enumerate(patterns):
+        chosen = np.flatnonzero(number.ravel() == index)
         right += _right(probabilities, chosen, letters, rows.groups, splits)
     accuracy = right / (splits.rows - splits.sizes)
     return variation, split_figure("accuracy_debiased_prior", accuracy, len(rows))
@@ -291,8 +291,8 @@ def _cells(rows: Predictions, cells: Ints, over: str, protocol: str, seed: int) 
 def _sums(rows: Predictions, cells: Ints, number: int) -> Array:
     """[G, 2 * cells] by group the sums of the accuracies and the numbers of rows."""
     groups = np.unique(rows.groups, return_inverse=True)[1]
-    place, size = groups * number + cells, (int(groups.max()) + 1) * number
-    columns = [np.bincount(place, weights, size).reshape(-1, number) for weights in (rows.correct, None)]
+    cell, size = groups * number + cells, (int(groups.max()) + 1) * number
+    columns = [np.bincount(cell, weights, size).reshape(-1, number) for weights in (rows.correct, None)]
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
@@ -361,7 +361,7 @@ def first_figures(firsts: FirstSamples, protocol: str, seed: int) -> Iterator[Fi
 
 def _replaced(outcomes: pa.Table, columns: Mapping[str, object]) -> pa.Table:
     for name, values in columns.items():
-        place = OUTCOMES.schema.get_field_index(name)
+        index = OUTCOMES.schema.get_field_index(name)
         field = OUTCOMES.schema.field(name)
-        outcomes = outcomes.set_column(place, field, pa.array(values, field.type))
+        outcomes = outcomes.set_column(index, field, pa.array(values, field.type))
     return outcomes

@@ -142,9 +142,9 @@ def lower_match(text: str, reference: str) -> float:
 )
 def ocr_contains(text: str, reference: str) -> float:
     """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
-    wanted, said = words(reference), words(text)
-    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
-    if contained and len(said) > LONG and of_reference(reference) is not None:
+    wanted, given = words(reference), words(text)
+    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(given)} "
+    if contained and len(given) > LONG and of_reference(reference) is not None:
         return float(same(text, reference))
     return float(contained)
 
@@ -163,8 +163,8 @@ def word_accuracy(text: str, reference: str) -> float:
 
     The same as ocr_contains where references are single words.
     """
-    wanted, found = words(reference), set(words(text))
-    return sum(word in found for word in wanted) / len(wanted) if wanted else 0.0
+    wanted, given = words(reference), set(words(text))
+    return sum(word in given for word in wanted) / len(wanted) if wanted else 0.0
 
 
 @_of_pairs(
@@ -181,12 +181,12 @@ def relaxed_accuracy(text: str, reference: str) -> float:
 
     A longer text counts by the number or the words that it gives as its answer.
     """
-    found, wanted = _number(text), _number(reference)
+    given, wanted = _number(text), _number(reference)
     if not wanted:
         return max(lower_match(text, reference), float(plain(phrase(text)) == plain(reference)))
-    stated = of_text(text) if found is None else None
+    stated = of_text(text) if given is None else None
     shares = [stated / 100] if stated is not None and ("%" in text or "percent" in text) else []
-    known = [value for value in (found, stated, *shares) if value is not None]
+    known = [value for value in (given, stated, *shares) if value is not None]
     return float(any(abs(value - wanted) / abs(wanted) <= TOLERANCE for value in known))
 
 
@@ -201,14 +201,14 @@ def _kept(found: re.Match[str]) -> str:
 
 def _number(text: str) -> float | None:
     """A number with nothing but a percent sign."""
-    found = quantity(undressed(text))
+    written = quantity(undressed(text))
     if (
-        found is None
-        or found.unit not in ("", "%")
+        written is None
+        or written.unit not in ("", "%")
         or any(char.isalpha() for char in text.lower().replace("e", ""))
     ):
         return None
-    return found.value / 100 if found.unit else found.value
+    return written.value / 100 if written.unit else written.value
 
 
 _EXACT, _THOUSAND = 1e-9, 1000
@@ -229,8 +229,8 @@ def of_reference(reference: str) -> float | None:
 
 def of_text(text: str) -> float | None:
     """The number that a text gives as its answer."""
-    found = _given(text)
-    return found.value if found else None
+    given = _given(text)
+    return given.value if given else None
 
 
 def _given(text: str) -> Quantity | None:
@@ -243,20 +243,20 @@ def same(text: str, reference: str) -> bool:
     unit where both name one, a list item by item, a formula but for blanks, else the words."""
     wanted = quantity(undressed(reference))
     if wanted is not None:
-        found = _given(text)
-        if found is None or (found.unit and wanted.unit and found.unit != wanted.unit):
+        given = _given(text)
+        if given is None or (given.unit and wanted.unit and given.unit != wanted.unit):
             return False
         slack = _precision(reference, wanted.value)
         # A chart may count in millions and not say so in its labels.
-        scale = max(found.scale, wanted.scale) if min(found.scale, wanted.scale) == 1 else 1.0
+        scale = max(given.scale, wanted.scale) if min(given.scale, wanted.scale) == 1 else 1.0
         scale = scale if scale >= _THOUSAND else 1.0
-        return any(abs(found.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
+        return any(abs(given.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
     if reference.strip().startswith("[") and (known := items(reference)) is not None:
         listed = items(text) or (None if _BRACKETS & set(text) else items(f"[{text.strip()}]"))
         return listed is not None and list(map(_item, listed)) == list(map(_item, known))
-    said = phrase(text)
-    return plain(said) == plain(reference) or (
-        _FORMULA.search(reference) is not None and _tight(said) == _tight(reference)
+    worded = phrase(text)
+    return plain(worded) == plain(reference) or (
+        _FORMULA.search(reference) is not None and _tight(worded) == _tight(reference)
     )
 
 
@@ -272,8 +272,8 @@ def _precision(reference: str, wanted: float) -> float:
 
 
 def _item(item: str) -> float | str:
-    found = number(item)
-    return item if found is None else found
+    value_of = number(item)
+    return item if value_of is None else value_of
 
 
 LONGEST_GRAM = 4
@@ -336,11 +336,11 @@ def _vectors(grams: Grams, seen: Grams, total: float) -> Vectors:
 
 def _similarity(ours: Vectors, theirs: Vectors) -> float:
     """Mean over the sizes of grams."""
-    (said, norms, length), (known, known_norms, known_length) = ours, theirs
+    (grams, norms, length), (known, known_norms, known_length) = ours, theirs
     dots = np.array(
         [
             sum(min(value, other[gram]) * other[gram] for gram, value in part.items() if gram in other)
-            for part, other in zip(said, known, strict=True)
+            for part, other in zip(grams, known, strict=True)
         ]
     )
     product = norms * known_norms
