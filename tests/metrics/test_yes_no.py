@@ -100,7 +100,7 @@ def prompt(options: list[str], order: list[int]) -> dict[str, Any]:
 )
 def test_which_prompts_ask_for_yes_or_no(given: list[dict[str, Any]], places: list[int] | None) -> None:
     found = yes_no(pa.Table.from_pylist(given, PROMPTS.schema))
-    assert (None if found is None else found.place.tolist()) == places
+    assert (None if found is None else found.yes.tolist()) == places
 
 
 @pytest.mark.skipif(not MATHVISTA.exists(), reason="needs the answers to MathVista in ../shared")

@@ -367,7 +367,7 @@ def _parameter(score: str, name: Any, value: Any) -> float:
 
 
 def _noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
-    """[n] in 0 ... 1 without 1, of names and a seed, or of what stands in a row of logits."""
+    """[n] in [0, 1): from names and a seed, or from the logits of a row."""
     if names is not None:
         return uniform([f"{seed} {name}" for name in names])
     mixed = _mixed(np.full(len(logits), seed, dtype=np.uint64))

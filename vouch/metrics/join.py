@@ -87,14 +87,14 @@ def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Of n prompts: the place of the option yes as shown, and whether it is correct."""
+    """Of n prompts the index of the option yes as shown, and whether yes is correct."""
 
-    place: Ints
+    yes: Ints
     right: Bools
 
     def figures(self, protocol: str, predicted: Ints, groups: Ints, rows: Bools) -> list[Figure]:
-        """Of the rows [n] that count. predicted [n]: the place that was chosen, -1 where none was."""
-        answered_yes, right, groups = (predicted == self.place)[rows], self.right[rows], groups[rows]
+        """Of the rows [n] that count. predicted [n]: index of the option that was chosen, -1 where none was."""
+        answered_yes, right, groups = (predicted == self.yes)[rows], self.right[rows], groups[rows]
         listed = [mean_figure("yes_rate", answered_yes, groups, protocol)]
         parts = {"precision": (answered_yes,), "recall": (right,), "f1": (answered_yes, right)}
         for metric, among in parts.items():
@@ -156,7 +156,7 @@ class Aligned:
     defective: Bools
 
     def asked(self, answered: Bools) -> Asked:
-        """The prompts, of which some are answered [m]."""
+        """The prompts; answered [m]: which of them have an answer."""
         categories = np.array(self.items["category"].to_pylist())
         mass = None
         if "letter_mass" in self.answers.column_names:

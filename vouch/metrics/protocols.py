@@ -192,7 +192,7 @@ def _with_own_answers(responses: Responses) -> Responses:
 
 
 def _with_authors_roles(responses: Responses) -> Responses:
-    """Where more letters were released than the prompt shows, the last ones stand for the added options.
+    """Gives the last letters the roles of the added options where more were released than the prompt shows.
 
     The authors count the letters E and F whatever the prompt showed under them.
     """

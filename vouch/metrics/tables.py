@@ -35,7 +35,7 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """
     protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
     columns: dict[str, Column] = {}
-    choices = _said(block) if len(block.responses) else {}
+    choices = _choices_of(block) if len(block.responses) else {}
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         whole = category == ALL and block.variation == ORIGINAL
@@ -83,7 +83,7 @@ def metric_rows(
 
 
 def _categories(categories: np.ndarray) -> Iterator[tuple[str, Bools]]:
-    """Every part that is scored by itself, and which rows [m] it has."""
+    """Yields (category, mask [m]), all items first."""
     yield ALL, np.ones(len(categories), dtype=bool)
     names = [str(name) for name in np.unique(categories)]
     if len(names) > 1:
@@ -97,7 +97,7 @@ def _unanswered(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
     )
 
 
-def _said(block: Block) -> dict[str, Any]:
+def _choices_of(block: Block) -> dict[str, Any]:
     """What the prompt's own options say, for every row."""
     probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
@@ -111,7 +111,7 @@ def _said(block: Block) -> dict[str, Any]:
 
 
 def _chosen(probabilities: Probabilities) -> Ints:
-    """[n] what the option with the largest logit stands for, the same whatever order options stand in."""
+    """[n] role of the option with the largest logit; it does not depend on the order of the options."""
     # Without a sign the negative numbers of added options are the largest: they come last.
     numbers = probabilities.roles.astype(np.uint32).astype(np.int64)
     index = np.where(probabilities.tops, numbers, 2**32).argmin(axis=1)

@@ -77,6 +77,6 @@ def unranked_in(metrics: pa.Table) -> frozenset[Place]:
 
 
 def comparable(table: pa.Table, away: Collection[Place]) -> Bools:
-    """[n] by which rows models may be compared: not those of an output of which they are away."""
+    """[n] which rows may compare models: those of a model that has a rank for this dataset and output."""
     places = pc.binary_join_element_wise(*(table[name] for name in ("model", "dataset", "output")), "\0")
     return ~np.asarray(pc.is_in(places, pa.array(["\0".join(place) for place in away], pa.string())))

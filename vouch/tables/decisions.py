@@ -56,7 +56,7 @@ def decided_rows(
 
 
 def are_there(path: Path) -> bool:
-    """Whether anything was decided yet. Raises UserError where what stands there is no file."""
+    """Whether the file of decisions exists. Raises UserError where something else has its name."""
     if path.is_file():
         return True
     if os.path.lexists(path):

@@ -186,7 +186,7 @@ def model_slug(name: str, what: str = "model name") -> str:
 
 
 OVERALL = "overall"
-"""The dimension that stands for all of them."""
+"""The dimension for the mean over all dimensions."""
 
 LEADERBOARD = Table(  # every metric of every model on one page
     "leaderboard",

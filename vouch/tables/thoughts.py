@@ -12,7 +12,7 @@ TAGS = (
 )  # fmt: skip
 """Names of tags around a thought, in any case: `<think>`, `<seed:think>`, `◁think▷`, `<|end_of_thought|>`."""
 BRACKETED = ("think", "thinking", "thought", "reasoning")
-"""Those of them that stand in square brackets as well: `[THINK]`."""
+"""Of these, the tags that are also written in square brackets: `[THINK]`."""
 PAIRS = (
     (  # gpt-oss
         r"<\|channel\|>(?:analysis|commentary)(?:<\|message\|>)?",

@@ -239,7 +239,7 @@ def resampled_bins(
 
 
 def by_split(parts: Sequence[Bins], bins: int) -> Bins:
-    """Tallies in which the splits' bins stand one after the other as one, [splits, bins]."""
+    """Tallies whose splits lie one after another, joined to one of shape [splits, bins]."""
     columns = ([getattr(part, column.name) for part in parts] for column in fields(Bins))
     return Bins(*(np.concatenate(each).reshape(-1, bins) for each in columns))
 

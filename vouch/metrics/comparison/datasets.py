@@ -167,7 +167,7 @@ PARTS = 5
 """Random partitions of a pair: sums over all numbers of an embedding hardly differ from one to the next."""
 DRAWS = 2000
 DIGITS = 6
-"""Digits that are kept: the last ones hang on how many threads the linear algebra had."""
+"""Significant digits: the last ones depend on the number of threads of the linear algebra."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def _comparable(metrics: pa.Table) -> pd.DataFrame:
 
 
 METRICS = ["accuracy", "cider_d"]
-"""Captions have no accuracy: their CIDEr stands for it, 1 for what papers print as 100."""
+"""Captions have no accuracy; their CIDEr takes its place, 1 for what papers print as 100."""
 DIMENSION_KEYS = ["variation", "output", "protocol"]
 
 

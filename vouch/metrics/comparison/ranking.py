@@ -119,11 +119,11 @@ def _places(first: Array, second: Array) -> NDArray[np.int64]:
 class Ranking:
     """One ranker's values of some models, and their performance; higher is better.
 
-    place: the columns ranker, score and proxy. models: places of the models among those of the task.
+    keys: the columns ranker, score and proxy. models: indices of the models among those of the task.
     values, performance [models]; drawn: both for each resample, [resamples, models].
     """
 
-    place: dict[str, str]
+    keys: dict[str, str]
     uncertainty: bool
     models: tuple[int, ...]
     values: Array
@@ -151,7 +151,7 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
                     (draws[number][:, known], draws[0][:, known]),
                 )
             )
-    return [*rankings, *_combined([ranking for ranking in rankings if not ranking.place["proxy"]])]
+    return [*rankings, *_combined([ranking for ranking in rankings if not ranking.keys["proxy"]])]
 
 
 def _values(
@@ -240,7 +240,7 @@ def tasks(label_free: pa.Table) -> Iterator[list[Task]]:
 
 
 class _Index:
-    """Where each model and prompt of some rows stands."""
+    """Row and column of each model and prompt of some rows."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.models = pd.Index(sorted(set(rows["model"])))
@@ -309,16 +309,16 @@ def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, 
 def _summaries(found: Sequence[Ranking]) -> Rows:
     """A row for each ranking, before the first of several proxies one for their mean."""
     rows: Rows = []
-    for name, score in dict.fromkeys((r.place["ranker"], r.place["score"]) for r in found):
-        own = [r for r in found if (r.place["ranker"], r.place["score"]) == (name, score)]
+    for name, score in dict.fromkeys((r.keys["ranker"], r.keys["score"]) for r in found):
+        own = [r for r in found if (r.keys["ranker"], r.keys["score"]) == (name, score)]
         drawn = [{key: measure(*r.drawn) for key, measure in MEASURES.items()} for r in own]
         numbers = [_points(r) | _ends([draws]) for r, draws in zip(own, drawn, strict=True)]
-        if own[0].place["proxy"]:
+        if own[0].keys["proxy"]:
             points = {key: _mean([number[key] for number in numbers]) for key in (*MEASURES, "tau_paper")}
             known = [draws for draws, row in zip(drawn, numbers, strict=True) if row["rho"] is not None]
             fewest = min(len(ranking.models) for ranking in own)
-            rows.append(own[0].place | {"proxy": MEAN, "models": fewest} | points | _ends(known))
-        rows += [ranking.place | number for ranking, number in zip(own, numbers, strict=True)]
+            rows.append(own[0].keys | {"proxy": MEAN, "models": fewest} | points | _ends(known))
+        rows += [ranking.keys | number for ranking, number in zip(own, numbers, strict=True)]
     return rows
 
 
@@ -350,7 +350,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
     ranks = rankdata(-ranking.values, method="min")
     return [
-        ranking.place
+        ranking.keys
         | {
             "model": models[model],
             "value": float(ranking.values[index]),

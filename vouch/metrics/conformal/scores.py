@@ -147,7 +147,7 @@ def _log_beyond(ranked: Ranked) -> Floats:
     "Löfström et al. 2015",
 )
 def margin(ranked: Ranked) -> Floats:
-    """max_{j != k} p_j - p_k, in -1 ... 1; -p_k for aletter that stands alone.
+    """max_{j != k} p_j - p_k, in -1 ... 1; -p_k for a letter without others.
 
     Two-sided: negative for the most probable letter. Where nearly all answers are on top the threshold is
     negative too, a set may be empty, and `negative_threshold_rate` says how often.
@@ -161,7 +161,7 @@ def margin(ranked: Ranked) -> Floats:
     order[:, 0] = np.where(gaps[:, 1] == 0, 0.0, np.clip(rest[:, 0], -LARGEST, 0.0))
     order[:, 1:] = np.clip(-rest, 0.0, LARGEST)
     for rank in range(1, gaps.shape[1]):
-        # A much less probable letter adds nothing to the sum; it keeps its place behind the one before.
+        # A much less probable letter adds nothing to the sum; it stays behind the letter before it.
         before = order[:, rank - 1]
         behind = np.minimum(np.maximum(order[:, rank], np.nextafter(before, LARGEST)), LARGEST)
         order[:, rank] = np.where(gaps[:, rank] < gaps[:, rank - 1], behind, before)
@@ -180,14 +180,14 @@ def _raps_value(order: Array, penalty: float, k_reg: float) -> Array:
 @score(
     "raps",
     "RAPS",
-    "as aps_randomised, plus penalty x (place of y - k_reg) where that is positive",
+    "as aps_randomised, plus penalty x (rank of y - k_reg) where that is positive",
     "Angelopoulos et al. 2021",
     _raps_value,
-    penalty=Parameter(0.1, MOST_PENALTY, "added for each place beyond the first k_reg (lambda in the paper)"),
-    k_reg=Parameter(2, 1000, "places that add nothing"),
+    penalty=Parameter(0.1, MOST_PENALTY, "added for each rank beyond the first k_reg (lambda in the paper)"),
+    k_reg=Parameter(2, 1000, "ranks that add nothing"),
 )
 def raps(ranked: Ranked, penalty: float, k_reg: float) -> Floats:
-    """APS with its random term, plus penalty (place - k_reg)_+.
+    """APS with its random term, plus penalty (rank - k_reg)_+.
 
     Scores gather below every 1 + m penalty. So the order is m + 1 - h(r), with r how far below the score lies
     as a share of the penalty, and h(r) = 1 / (1 - log r).
@@ -195,7 +195,7 @@ def raps(ranked: Ranked, penalty: float, k_reg: float) -> Floats:
     log_rest = _log_beyond(ranked)
     if penalty <= 0:
         return _finite(-log_rest)
-    steps = np.maximum(ranked.place - k_reg, 0)
+    steps = np.maximum(ranked.rank - k_reg, 0)
     log_share = log_rest - np.log(penalty)
     share = np.exp(np.minimum(log_share, 700))
     whole = np.floor(share)
@@ -211,20 +211,20 @@ def _saps_value(order: Array, penalty: float) -> Array:
 @score(
     "saps",
     "SAPS",
-    "u p_max for the most probable option, p_max + penalty x (place - 2 + u) for the others",
+    "u p_max for the most probable option, p_max + penalty x (rank - 2 + u) for the others",
     "Huang et al. 2024",
     _saps_value,
-    penalty=Parameter(0.2, MOST_PENALTY, "added for each place below the first (lambda in the paper)"),
+    penalty=Parameter(0.2, MOST_PENALTY, "added for each rank below the first (lambda in the paper)"),
 )
 def saps(ranked: Ranked, penalty: float) -> Floats:
-    """u p_max for the most probable letters, p_max + (place - 2 + u) penalty otherwise."""
+    """u p_max for the most probable letters, p_max + (rank - 2 + u) penalty otherwise."""
     noise = ranked.noise[:, None]
-    top = ranked.place == 1
+    top = ranked.rank == 1
     # expm1 of the log of 1 - p_max is -p_max.
     log_rest = np.where(top, np.log1p(noise * np.expm1(ranked.log_beside)), ranked.log_beside)
     if penalty <= 0:
         return _finite(-log_rest)
-    extra = np.where(top, 0.0, (ranked.place - 2 + noise) * penalty)
+    extra = np.where(top, 0.0, (ranked.rank - 2 + noise) * penalty)
     return np.asarray(extra - np.expm1(log_rest))
 
 

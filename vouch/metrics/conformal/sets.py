@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, count, pieces
 
 BYTES = 1 << 13
-"""Of each split at a time, so that they stay in the processor's cache."""
+"""Per split and step: small enough for the processor's cache."""
 DIGITS = 12
-"""That count of a number somebody worked out, such as 1 - 0.9; the rest is rounding."""
+"""Significant digits of a computed number such as 1 - 0.9; the rest is rounding error."""
 
 
 def meant(number: float) -> Fraction:
-    """The number that was meant by one in floating point: 1 / 3 is a third."""
+    """The exact number behind a floating-point one: 1 / 3 is a third."""
     digits = f"{number:.{DIGITS}g}"
     ratio = Fraction(digits).limit_denominator(1000)
     return ratio if f"{float(ratio):.{DIGITS}g}" == digits else Fraction(digits)
@@ -375,7 +375,7 @@ def _code(part: Ranked, size: NDArray[np.uint8], covered: Bools) -> NDArray[np.u
 
 STEPS = 50
 RATIO_DIGITS = 6
-"""Digits that are kept of a ratio: the last ones hang on how many threads the linear algebra had."""
+"""Significant digits of a ratio: the last ones depend on the number of threads of the linear algebra."""
 
 
 def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[Array, Array]:

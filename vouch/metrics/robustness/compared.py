@@ -107,7 +107,7 @@ def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) ->
     chose = {}
     for name, part in asked.items():
         part = part.take(np.searchsorted(part.items, items))
-        chose[name] = (index.chosen(part.prompts, part.place) == painted).astype(np.float64)
+        chose[name] = (index.chosen(part.prompts, part.option) == painted).astype(np.float64)
         yield name, mean_figure("painted_chosen", chose[name], part.groups, CLEAN)
     if TYPOGRAPHIC_CONTROL in chose:
         gaps = chose[TYPOGRAPHIC] - chose[TYPOGRAPHIC_CONTROL]
@@ -159,7 +159,7 @@ class Paired(NamedTuple):
     them, and whether the answers with and without the image are correct."""
 
     rows: Ints
-    found: ImageInformation
+    image: ImageInformation
     confidence: Floats
     right: Floats
     right_without: Floats
@@ -206,8 +206,8 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     if pairs is None:
         return []
     figures = [
-        _signed("image_gain", pairs.found.gain, pairs.groups),
-        _signed("image_information", pairs.found.information, pairs.groups),
+        _signed("image_gain", pairs.image.gain, pairs.groups),
+        _signed("image_information", pairs.image.information, pairs.groups),
     ]
     if other.effects[0] not in (KEPT, None):
         return figures
@@ -216,7 +216,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
         figures.append(
             mean_figure("right_without_picture", pairs.right_without[right], pairs.groups[right], CLEAN)
         )
-    value, draws = _bins(pairs.found.corrected, pairs, config)
+    value, draws = _bins(pairs.image.corrected, pairs, config)
     unchanged, of_plain = _bins(pairs.confidence, pairs, config)
     count = len(pairs.rows)
     figures.append(Figure("", "ece_corrected", value, count, *centred(value, draws)))
@@ -260,7 +260,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     blind = without_picture(blocks)
     pairs = None if blind is None else paired(plain, blind)
     if pairs is not None:
-        for name, values in (("vauq", -pairs.found.uncertainty), ("corrected", pairs.found.corrected)):
+        for name, values in (("vauq", -pairs.image.uncertainty), ("corrected", pairs.image.corrected)):
             estimates[name] = np.full(len(part), np.nan)
             estimates[name][pairs.rows] = values
     return _known(estimates)
@@ -334,12 +334,12 @@ def _asks_the_same(name: str, part: Predictions) -> bool:
 
 
 def _known(estimates: Estimates) -> Estimates:
-    """Without those of which nothing is known."""
+    """Without estimates that are unknown for every answer."""
     return {name: values for name, values in estimates.items() if not np.isnan(values).all()}
 
 
 class Compared:
-    """Takes what was said to one variation after the other, and compares it in the end."""
+    """Collects the answers to one variation after another, and compares them in the end."""
 
     def __init__(
         self, prompts: pa.Table, items: pa.Table, config: Config, p_true: Mapping[str, float] | None = None

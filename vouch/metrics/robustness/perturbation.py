@@ -113,7 +113,7 @@ class Predictions:
     turns     [n] turn of the conversation, from 1
     answers   [n] what was said; equal values are the same answer. What could not be read is its own words
     read      [n] whether an option or an open answer could be read
-    place     [n] of the only option that was named, as shown; -1 where there is none
+    option    [n] index of the only option that was named, as shown; -1 where there is none
     correct   [n] 0 ... 1, NaN where unknown
     random_accuracy, random_consistency  [n] what a guess among the native options gives; NaN without options
     single    [n] whether there is but one native option
@@ -131,7 +131,7 @@ class Predictions:
     turns: Ints
     answers: np.ndarray
     read: Bools
-    place: Ints
+    option: Ints
     correct: Array
     clean_correct: Array
     random_accuracy: Array
@@ -174,7 +174,7 @@ class PromptIndex:
         return int(self._prompts.num_rows)
 
     def right_shares(self, prompts: Ints) -> Array:
-        """[n, k] how much of what is correct stands at each place of some prompts; rows sum to 1."""
+        """[n, k] share of the correct options at each position of some prompts; rows sum to 1."""
         rows, _, index = cells(self._prompts["answers"].take(pa.array(prompts)))
         shares = np.zeros((len(prompts), int(index.max(initial=0)) + 1))
         shares[rows, index] = 1
@@ -197,7 +197,7 @@ class PromptIndex:
         return np.array([-1 if option is None else option for option in painted], dtype=np.int64)
 
     def chosen(self, prompts: Ints, places: Ints) -> Ints:
-        """[n] what stands at a place of some prompts, as `order` of PROMPTS has it; -3 for the place -1."""
+        """[n] role of the option at a position of some prompts, as in `order` of PROMPTS; -3 for position -1."""
         rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
         roles = np.full(len(prompts), -3)
         here = column == places[rows]
@@ -276,7 +276,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "language": ("LR", "LS"),
     "vision": ("VR", "VS"),
 }
-"""What is averaged over variations, and of which families. Combinations of families are in none."""
+"""Averages over variations, by the families that they cover; combinations of families are in none."""
 Found = tuple[str, Figure]
 
 

@@ -215,13 +215,13 @@ def preference_figures(
     Of the rows that name one option. clean: intervals of a bootstrap over groups, as those of letters.
     """
     rows = predictions.counted(protocol)
-    rows = rows.take(rows.place >= 0)
+    rows = rows.take(rows.option >= 0)
     right = index.right_shares(rows.prompts)
-    width = max(right.shape[1], int(rows.place.max(initial=0)) + 1)
+    width = max(right.shape[1], int(rows.option.max(initial=0)) + 1)
     if width < 2 or not len(rows):
         return
     shares = np.zeros((len(rows), 2 * width))
-    shares[np.arange(len(rows)), rows.place] = 1
+    shares[np.arange(len(rows)), rows.option] = 1
     shares[:, width : width + right.shape[1]] = right
     exact = Letters(*np.split(shares.mean(axis=0), 2))
     draws = None
@@ -315,7 +315,7 @@ def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | Non
 
 @dataclass(frozen=True)
 class FirstSamples:
-    """predictions: what the first samples at a temperature said, n rows. graded: by metric its values [n]."""
+    """predictions: the first samples at a temperature, n rows. graded: by metric its values [n]."""
 
     score: str
     predictions: Predictions

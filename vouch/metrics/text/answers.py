@@ -35,7 +35,7 @@ References = Sequence[Sequence[str]]
 ANLS_THRESHOLD = 0.5
 TOLERANCE = 0.05
 LONG = 20
-"""Words beyond which a number that stands in a text need not be its answer."""
+"""In a text of more words, a number need not be the answer."""
 _OF_A_NUMBER = r"(?<=\d)[^\w\s](?=\d)|(?<![\w.])[.](?=\d)|(?<![\w)])-(?=\.?\d)"
 """Punctuation that belongs to a number: 3.5, 1/2, 10:30, .5, -5."""
 _BELONGS = re.compile(_OF_A_NUMBER)

@@ -91,7 +91,7 @@ def mmmu(text: str, choices: Choices) -> Named:
 def _last(
     text: str, names: tuple[str, ...], sought: Callable[[str], str], ranked: Callable[[str], str]
 ) -> int | None:
-    """Of the names that occur in one form the one that stands last in the other; the first of equals."""
+    """Of the names that occur in one form, the one whose other form occurs last; the first of equals."""
     there = [index for index, name in enumerate(names) if sought(name) in text]
     return max(there, key=lambda index: text.rfind(ranked(names[index])), default=None)
 

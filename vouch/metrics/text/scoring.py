@@ -435,7 +435,7 @@ def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict
 
 
 class _Rows(NamedTuple):
-    """Texts [n] of which is known how correct they are and, by the uncertainty estimate `score`, how sure."""
+    """Texts [n] with a grade and a confidence by the uncertainty estimate `score`."""
 
     score: str
     confidence: Numbers

@@ -298,6 +298,6 @@ def as_written(text: str) -> str:
 
 
 def short(text: str) -> str:
-    """The plain text, cut where it is long; empty where nothing but punctuation stands in it."""
+    """The plain text, cut where it is long; empty if it is nothing but punctuation."""
     answer = plain(text)
     return answer[:LONGEST] if answer.strip(EDGES) else ""
