@@ -93,7 +93,7 @@ class YesNo:
     right: Bools
 
     def figures(self, protocol: str, predicted: Ints, groups: Ints, rows: Bools) -> list[Figure]:
-        """Of the rows [n] that count. predicted [n]: index of the option that was chosen, -1 where none was."""
+        """Of the rows [n] that count. predicted [n]: index of the chosen option, -1 where none was chosen."""
         answered_yes, right, groups = (predicted == self.yes)[rows], self.right[rows], groups[rows]
         listed = [mean_figure("yes_rate", answered_yes, groups, protocol)]
         parts = {"precision": (answered_yes,), "recall": (right,), "f1": (answered_yes, right)}

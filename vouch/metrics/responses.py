@@ -98,10 +98,10 @@ def pieces(count: int) -> list[slice]:
 def descending(values: Floats, carried: Carried) -> tuple[Floats, Carried]:
     """Both [n, k] arrays with each row in descending order of `values`; `carried`: bool or unsigned numbers.
 
-    Ties fall as in the released scores. numpy's default argsort is not stable: on rows of up to eight values it
-    runs a fixed sorting network, and logits in half precision tie often enough for that to move published set
-    sizes. The network here gives the same order on every machine. Above eight letters: the reverse of a stable
-    ascending sort, so that of equal values the later letter comes first.
+    Ties fall as in the released scores. numpy's default argsort is not stable: on rows of up to eight values
+    it runs a fixed sorting network, and logits in half precision tie often enough for that to move published
+    set sizes. The network here gives the same order on every machine. Above eight letters: the reverse of a
+    stable ascending sort, so that of equal values the later letter comes first.
     """
     ranked, along = np.empty_like(values, order="F"), np.empty_like(carried, order="F")
     for piece in pieces(len(values)):

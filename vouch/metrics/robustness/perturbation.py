@@ -197,7 +197,7 @@ class PromptIndex:
         return np.array([-1 if option is None else option for option in painted], dtype=np.int64)
 
     def chosen(self, prompts: Ints, places: Ints) -> Ints:
-        """[n] role of the option at a position of some prompts, as in `order` of PROMPTS; -3 for position -1."""
+        """[n] role of the option at a position of some prompts, as in `order` of PROMPTS; -3 for -1."""
         rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
         roles = np.full(len(prompts), -3)
         here = column == places[rows]
