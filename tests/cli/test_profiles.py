@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Vouch, lay_out
 from tests.models.project import ROOT
 from vouch.cli.counts import prompt_sets, sizes
-from vouch.datasets.read.reform import DRAWN, SHAPES, sets
+from vouch.datasets.loaders.reform import DRAWN, SHAPES, sets
 from vouch.params.check import check_params
 from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag

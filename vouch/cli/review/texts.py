@@ -12,9 +12,8 @@ from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import plain, table
 from vouch.cli.review import project_with
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options.kostumov import key
-from vouch.datasets.options.reform import COLUMNS as OPTION_COLUMNS
-from vouch.datasets.options.reform import FILE, WRONG, Asked, is_yes_no, read_written
+from vouch.datasets.options import COLUMNS as OPTION_COLUMNS
+from vouch.datasets.options import FILE, WRONG, Asked, is_yes_no, key, read_written
 from vouch.judge.answers import OF_OPEN, OF_PROMPTS, OF_TEXTS, choice_answers, open_answers
 from vouch.judge.prompts import bounded
 from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order

@@ -1,0 +1,205 @@
+"""The prompts of a dataset in packs, and the cache key of every answer. No model is needed.
+
+A pack is what the bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation for
+letters and likelihood, a single prompt for text. It follows from the item and the variation alone, so a
+variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
+original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the key of that one, and is not
+asked a second time. Placeholders `{answer k}` of dialogues are filled with the model's own answers to earlier
+prompts.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from vouch.models.config import Config
+from vouch.models.engine import Decoding
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
+
+Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it
+KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
+
+ROWS = 1024  # in memory at a time
+_COLUMNS = [
+    *("id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "marks"),
+    *("pictures", "outputs", "max_tokens"),
+]
+
+
+class PromptTable:
+    """All prompts of a dataset, in their order; none where it is not `asked`.
+
+    max_tokens: of a text whose prompt sets no cap.
+    """
+
+    def __init__(self, dataset: str, max_tokens: int, asked: bool = True) -> None:
+        self._path = prompts_path(dataset)
+        self._max_tokens, self._asked = max_tokens, asked
+
+    def __iter__(self) -> Iterator[Prompt]:
+        for row, prompt in enumerate(self._rows(_COLUMNS)):
+            prompt["row"] = row
+            prompt["max_tokens"] = prompt["max_tokens"] or self._max_tokens
+            yield prompt
+
+    def _rows(self, columns: list[str]) -> Iterator[Prompt]:
+        if self._asked:
+            for batch in PROMPTS.open(self._path).iter_batches(ROWS, columns=columns, use_threads=False):
+                yield from batch.to_pylist()
+
+    @cached_property
+    def repeated(self) -> frozenset[str]:
+        """Ids of the prompts whose answers other prompts repeat."""
+        return frozenset(
+            name for row in self._rows(["earlier"]) for names in row["earlier"] or () for name in names
+        )
+
+
+class Pending(Exception):
+    """A placeholder's answer is not known yet."""
+
+
+def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
+    """The prompt with its placeholders filled, and a problem where an answer that it repeats was refused.
+
+    Of several answers to one placeholder the most common one counts, of equally common ones the first. Braces
+    inside an answer, and placeholders beyond those that `earlier` lists, are plain text. Raises Pending where
+    an answer is missing.
+    """
+    if not prompt["earlier"]:
+        return prompt, None
+    chosen: list[str] = []
+    for names in prompt["earlier"]:
+        texts: list[str] = []
+        for name in names:
+            if name not in known_texts:
+                raise Pending(name)
+            text = known_texts[name]
+            if text is None:
+                return prompt, f"repeats the answer to prompt {name}, which has none"
+            texts.append(text.strip())
+        chosen.append(Counter(texts).most_common(1)[0][0])
+
+    def answer(placeholder: re.Match[str]) -> str:
+        number = placeholder[1]
+        return chosen[int(number) - 1] if len(number) < 9 and int(number) <= len(chosen) else placeholder[0]
+
+    turns = [
+        {name: PLACEHOLDER.sub(answer, text) for name, text in turn.items()} for turn in prompt["turns"] or ()
+    ]
+    return {**prompt, "turns": turns, "text": PLACEHOLDER.sub(answer, prompt["text"])}, None
+
+
+PACK_PROMPTS = 12  # a longer pack gains little, and its mask grows quadratically
+
+_SHOWN = ("system", "turns", "text", "response", "pictures")
+_CONTENT = {LETTERS: (*_SHOWN, "marks"), LIKELIHOOD: (*_SHOWN, "options"), TEXT: (*_SHOWN, "max_tokens")}
+_NEEDED = {LETTERS: "marks", LIKELIHOOD: "options"}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A prompt of a pack, placeholders filled. keys: one for each of its decodings, or a single one.
+
+    problem: why it cannot be asked, else None; with a problem it has no keys.
+    """
+
+    prompt: Prompt
+    keys: tuple[bytes, ...]
+    decodings: tuple[Decoding, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class KeyedPack:
+    """A pack of prompts with the keys of their answers."""
+
+    output: str
+    members: tuple[Member, ...]
+
+
+class Keys:
+    """Keys of answers: SHA-256 over everything that can change one, and nothing else.
+
+    base: what all answers of a run have in common (the model's pin, the engine, revisions, settings).
+    answer_prefix: begins an answer whose letter is read, where the prompt gives no beginning.
+    """
+
+    def __init__(self, base: Mapping[str, Any], config: Config, answer_prefix: str | None = None) -> None:
+        self._base, self._config, self._answer_prefix = dict(base), config, answer_prefix
+
+    def pack(self, output: str, prompts: Sequence[Prompt]) -> KeyedPack:
+        """The pack of some prompts; for text exactly one."""
+        if output == LETTERS and self._answer_prefix:
+            prompts = [{**one, "response": one["response"] or self._answer_prefix} for one in prompts]
+        contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
+        pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
+        if output != TEXT:
+            members = [Member(prompt, (_digest([pack, index]),)) for index, prompt in enumerate(prompts)]
+            return KeyedPack(output, tuple(members))
+        decodings = tuple(self._decodings(pack, prompts[0]["variation"]))
+        keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
+        return KeyedPack(output, (Member(prompts[0], keys, decodings),))
+
+    def refused(self, output: str, prompt: Prompt, problem: str) -> KeyedPack:
+        """A prompt that cannot be asked."""
+        (member,) = self.pack(output, [prompt]).members
+        return KeyedPack(output, (replace(member, keys=(), problem=problem),))
+
+    def _decodings(self, pack: str, variation: str) -> Iterator[Decoding]:
+        yield Decoding()
+        for sampling in self._config.sampling:
+            for sample in range(1, sampling.samples + 1) if sampling.of_variation(variation) else ():
+                drawn = _digest([pack, sampling.temperature, sample, self._config.seed])
+                yield Decoding(sampling.temperature, sample, int.from_bytes(drawn[:8]))
+
+
+def _digest(value: Any) -> bytes:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
+
+
+def groups(prompts: Iterable[Prompt], known_texts: KnownTexts, keys: Keys) -> Iterator[list[KeyedPack]]:
+    """All packs of each item and variation, in the order of the table.
+
+    Packs with a placeholder whose answer is not known yet are left out.
+    """
+    for _, group in groupby(prompts, key=lambda prompt: (prompt["item"], prompt["variation"])):
+        rows = list(group)
+        yield [
+            pack
+            for output in OUTPUTS
+            for pack in _of_group(
+                output, [row for row in rows if output in (row["outputs"] or ())], known_texts, keys
+            )
+        ]
+
+
+def _of_group(
+    output: str, rows: Sequence[Prompt], known_texts: KnownTexts, keys: Keys
+) -> Iterator[KeyedPack]:
+    size = 1 if output == TEXT else PACK_PROMPTS
+    once = 1 if rows and repeats(rows[0]["id"], rows[0]["variation"]) else 0
+    starts = range(once, len(rows), size)
+    for pack in [rows[:once], *(rows[start : start + size] for start in starts)]:
+        try:
+            filled = [fill(row, known_texts) for row in pack]
+        except Pending:
+            continue
+        judged = [(prompt, problem or _lack(output, prompt)) for prompt, problem in filled]
+        whole = [prompt for prompt, problem in judged if problem is None]
+        if whole:
+            yield keys.pack(output, whole)
+        for prompt, problem in judged:
+            if problem is not None:
+                yield keys.refused(output, prompt, problem)
+
+
+def _lack(output: str, prompt: Prompt) -> str | None:
+    needed = _NEEDED.get(output)
+    return f"asks for {output} but has no {needed}" if needed and not prompt[needed] else None

@@ -1,0 +1,218 @@
+"""The response tables of one model and dataset.
+
+`write` makes them from the work cache, `restore` takes their answers back into it, and `recompute` asks for
+some stored answers again, to see whether this machine gives the same.
+"""
+
+import heapq
+import math
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from vouch.models.engine import Refusal
+from vouch.models.packs import Member
+from vouch.models.requests import WINDOW, DatasetRequests, Questions
+from vouch.models.work_cache import answers_of, refused, remembered, rows_of, to_remember
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.processor import computed_on
+from vouch.tables.answered import RESPONSES, schema
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, images_path
+
+
+def write(dataset: DatasetRequests) -> dict[str, Any]:
+    """Puts the answers together in the order of the prompts; returns notes for the run record.
+
+    One line on stderr counts the prompts without an answer. Raises UserError where all of them are
+    without in every table; then nothing is written.
+    """
+    asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
+    with ExitStack() as files:
+        paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
+        writers = {
+            output: files.enter_context(
+                RESPONSES[output].table.writer(path, schema(output, dataset.model.reasons))
+            )
+            for output, path in paths.items()
+        }
+        for output, member, answers in _known(dataset):
+            asked[output] += 1
+            problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
+            if problem is not None:
+                lacking[output] += 1
+                first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
+            for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
+                writers[output].row(row)
+        if asked and asked == lacking:
+            output = next(output for output in OUTPUTS if asked[output])
+            raise UserError(
+                f"{paths[output]}: none of {asked[output]} prompts has an answer; {first[output]}"
+            )
+    unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
+    if not unanswered:
+        return {}
+    counts = ", ".join(f"{output} {count} of {asked[output]}" for output, count in unanswered.items())
+    print(
+        f"{dataset.label}: prompts without an answer: {counts}; {first[next(iter(unanswered))]}",
+        file=sys.stderr,
+    )
+    return {"unanswered": unanswered}
+
+
+def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
+    """Every prompt of each request type with its answers, in the order of the prompts."""
+    for window in dataset.windows():
+        for output in OUTPUTS:
+            members = [member for what, member in window if what == output]
+            answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
+            for member in members:
+                if member.problem is None:
+                    yield output, member, [next(answers) for _ in member.keys]
+                else:
+                    yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
+
+
+def restore(dataset: DatasetRequests) -> int:
+    """Copies answers from the response tables into the work cache; returns how many were new.
+
+    The caller must know that the tables were made from the present prompts and images, by the model as it is
+        pinned, under the present settings. Raises UserError where this engine did not make them.
+    """
+    before, taken = dataset.known_texts, 0
+    with dataset.claim():
+        try:
+            for output, key, answer in written(dataset):
+                if key not in dataset.caches[output] and answer["device"] not in dataset.model.refused:
+                    dataset.caches[output].add(key, answer)
+                    taken += 1
+        finally:
+            dataset.known_texts = before  # `answer` finds those that were taken
+        for cache in dataset.caches.values():
+            cache.flush()
+    return taken
+
+
+def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
+    """The answers of the response tables as (output, key, answer); sets what the dataset's prompts repeat.
+
+    Raises UserError where a row is not of this engine, before any prompt that repeats its text.
+    """
+    repeated = dataset.prompts.repeated
+    texts = _rows(dataset, TEXT) if repeated else ()
+    dataset.known_texts = {
+        row["prompt"]: row["text"] for row in texts if row["prompt"] in repeated and row["sample"] == 0
+    }
+    dataset.look_up()
+    rows = {output: _rows(dataset, output) for output in OUTPUTS}
+    revision = dataset.model.revision
+    for window in dataset.windows():
+        for output, member in window:
+            try:
+                answers = answers_of(
+                    output, member.prompt, rows[output], member.decodings, revision, dataset.model.reasons
+                )
+            except ValueError as error:
+                path = RESPONSES[output].path(dataset.model.name, dataset.name)
+                raise UserError(f"{path}: {error}; nothing further is taken from it") from None
+            for key, answer in zip(member.keys, answers, strict=False):  # what was not asked has no key
+                yield output, key, answer
+
+
+def _rows(dataset: DatasetRequests, output: str) -> Iterator[dict[str, Any]]:
+    path = RESPONSES[output].path(dataset.model.name, dataset.name)
+    for batch in RESPONSES[output].table.open(path).iter_batches(WINDOW, use_threads=False):
+        yield from batch.to_pylist()
+
+
+_CIRCUMSTANCES = ("device", "mode", "rows")  # how an answer was computed; they are no part of it
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """One answer, stored and again. where: `letters of NAME by MODEL (DEVICE, now DEVICE)`.
+
+    distance: largest difference of a number, 0 where the answers are the same, infinite where they differ in
+    no number. moved: the best letter, the best option or the text is another.
+    """
+
+    where: str
+    distance: float
+    moved: bool
+
+
+class _AllBut(Container[bytes]):
+    """A work cache that knows every answer but some."""
+
+    def __init__(self, keys: Iterable[bytes]) -> None:
+        self._keys = set(keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key not in self._keys
+
+
+Answer = tuple[str, bytes, dict[str, Any]]  # output, key, what is stored
+
+
+def draw(
+    datasets: Iterable[DatasetRequests], count: int, seed: int
+) -> list[tuple[DatasetRequests, list[Answer]]]:
+    """So many answers at random of the response tables of all datasets. Raises UserError, see `written`."""
+    drawing = random.Random(seed)
+    stored = ((drawing.random(), dataset, answer) for dataset in datasets for answer in written(dataset))
+    drawn: dict[DatasetRequests, list[Answer]] = defaultdict(list)
+    for _, dataset, answer in heapq.nsmallest(count, stored, key=lambda row: row[0]):
+        drawn[dataset].append(answer)
+    return sorted(drawn.items(), key=lambda item: item[0].label)
+
+
+def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Recomputed]:
+    """Asks the model for these answers, with all that was in their packs; the work cache stays as it is.
+
+    Raises UserError where an answer does not come.
+    """
+    engine = dataset.model.engine
+    device = computed_on(engine.device)
+    stored = {(output, key): answer for output, key, answer in drawn}
+    unknown = {output: _AllBut(key for what, key in stored if what == output) for output in OUTPUTS}
+    images = ImageStore(images_path(dataset.name))
+    questions = Questions(unknown, images.read, dataset.model.config.workers, images.decoded_bytes)
+    for answered, slots in questions.ask(engine, dataset.packs()):
+        if isinstance(answered.answer, Refusal) and answered.answer.transient:
+            raise UserError(f"{dataset.label}: {answered.question}: {answered.answer.problem}")
+        for slot in slots:
+            row = to_remember(answered, slot.pixels, device)
+            kept = remembered(slot.output, dataset.model.reasons)
+            (again,) = pa.Table.from_pylist([row], schema=kept).to_pylist()
+            one = stored[slot.output, slot.key]
+            where = f"{answered.question} by {dataset.model.name} ({one['device']}, now {device})"
+            yield _compared(where, slot.output, one, again)
+
+
+def _compared(where: str, output: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Recomputed:
+    same = all(one[name] == other[name] for name in one if name not in _CIRCUMSTANCES)
+    pairs = list(zip(numbers(one), numbers(other), strict=False))
+    distance = max((abs(a - b) for a, b in pairs if a != b), default=0.0 if same else math.inf)
+    return Recomputed(where, distance, _best(output, one) != _best(output, other))
+
+
+def numbers(answer: Mapping[str, Any]) -> list[float]:
+    """All floating-point numbers of an answer, in the order of its columns."""
+    values = [value if isinstance(value, list) else [value] for value in answer.values()]
+    return [number for value in values for number in value if isinstance(number, float)]
+
+
+def _best(output: str, answer: Mapping[str, Any]) -> Any:
+    """What scores take as the answer: a letter, an option or a text; None where there is none."""
+    if answer["problem"] is not None:
+        return None
+    if output == LETTERS:
+        return max(range(len(answer["logits"])), key=answer["logits"].__getitem__)
+    if output == LIKELIHOOD:
+        return min(range(len(answer["nll"])), key=answer["nll"].__getitem__)
+    return answer["text"]
