@@ -245,7 +245,7 @@ class Evidence:
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """Models that claims about a dataset may name, in the order of `models`: the gate of all claims.
 
-        Left out is whose answers are not what was scored (vouch/metrics/comparison/leaderboard.py).
+        Left out is whose answers are not what was scored (vouch/metrics/unranked.py).
         """
         output = self.outputs(dataset)[0]
         return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)

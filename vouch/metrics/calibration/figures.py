@@ -1,6 +1,6 @@
 """Metrics of confidence: calibration errors, selective prediction, temperature, letter bias.
 
-The tables say what a formula rests on. To add a metric, add an entry to one of them:
+The tables say what a formula rests on. To add a metric, write its formula under `@TABLE(name, label, ...)`:
 
 PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None where it does not apply
 OF_BINS    Bins of equal width; OF_MASS: Bins of equally many rows

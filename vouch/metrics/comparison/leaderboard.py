@@ -33,13 +33,13 @@ LEADERBOARD_KEYS = [
 
 
 def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
-    """LEADERBOARD from METRICS, by place (a null alpha first) and then by rank and model.
+    """LEADERBOARD from METRICS, sorted by its keys (a null alpha first), then by rank and model.
 
-    Equal values share the better rank. Only metrics that the registry calls `ranked` have ranks.
-    rank_low: 1 + models that are significantly better; rank_high: last but those significantly worse, with an
-    interval that does not touch. Both need an interval that says how another sample of items would come out;
-    those of set metrics say how another split would, so these have none. Who is
-    away (vouch/metrics/comparison/leaderboard.py) has no rank there.
+    Only metrics that are declared `ranked` have ranks; equal values share the better one. rank_low is 1 + the
+    number of models that are significantly better, rank_high the last rank less those significantly worse;
+    intervals that do not touch count as significant. Both need an interval over other items. Those of set
+    metrics are over other splits, so set metrics have neither. A model that is `away` has no rank there
+    (vouch/metrics/unranked.py).
     """
     frame = metrics.to_pandas()
     frame["alpha"] = frame["alpha"].fillna(-1.0)

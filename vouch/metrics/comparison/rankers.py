@@ -1,5 +1,7 @@
-"""Rankers: scores that say without labels which model is better (Tu et al. 2024). To add one, write its
-function under `@ranker` or `@proxy_ranker`; nothing else lists the rankers.
+"""Rankers: scores that say without labels which model is better (Tu et al. 2024).
+
+To add one, write its function under `@ranker` or, if it needs another labelled dataset, `@proxy_ranker`.
+Nothing else lists the rankers.
 
 A ranker gives every model and item a number, [models, items]; a model's value is the mean over its items.
 Higher is always better, and NaN is unknown.

@@ -1,4 +1,4 @@
-"""Formulas over several prompts of a question, in tables by what they rest on. To add one, add an entry.
+"""Formulas over several prompts of a question, in tables by what they rest on. To add one, declare it there.
 
 OF_MEANS     Means of v variations, [..., v]
 OF_TESTS     mean accuracies [..., c] by number of the test of a question (Li et al. 2023)

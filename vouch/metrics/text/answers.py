@@ -1,4 +1,4 @@
-"""Metrics of answers to open questions, `ANSWERS`. To add one, add an entry.
+"""Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula (`_of_pairs`, `_of_rows`).
 
 `score.answers` says which a dataset has. A formula takes n generated texts and the references of each, at
 least one, and returns [n] scores. References are alternatives, except for two metrics:
