@@ -77,7 +77,7 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
         key(output, response=" ("),
         key(output, turns=[{"question": "a", "answer": "b"}]),
         key(output, turns=[{"question": "b", "answer": "a"}]),
-        *(key(output, images=images) for images in shown),
+        *(key(output, pictures=recipes) for recipes in shown),
         *(key(output, {**BASE, name: "other"}) for name in BASE),
         *(key(other) for other in ALL if other != output),
     ]
