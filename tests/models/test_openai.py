@@ -19,10 +19,19 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, answer_body, error, serving
+from tests.models.loopback_server import (
+    NAME,
+    Loopback,
+    Reply,
+    TinyModel,
+    answer_body,
+    error,
+    http,
+    raw,
+    serving,
+)
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import image as png
-from tests.models.raw_server import http, raw
 from tests.models.tiny import sentence
 from tests.refusals import refused
 from vouch.models.config import Config

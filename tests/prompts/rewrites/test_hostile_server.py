@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import Loopback, Reply
-from tests.models.raw_server import http, raw
+from tests.models.loopback_server import Loopback, Reply, http, raw
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from tests.refusals import refused
 from vouch.models.server.engine import ENOUGH

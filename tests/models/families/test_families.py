@@ -1,6 +1,11 @@
-"""Every family of models gives the numbers it would give by itself, one prompt at a time."""
+"""Every family of models gives the numbers it would give by itself, one prompt at a time.
+
+And docs/models.md has the table of families, in which every entry of models.lock stands.
+"""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,10 +14,12 @@ from tests.models.families.family import LETTERS as LETTER_IDS
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import EOS, FAMILIES, WORDS
 from tests.refusals import refused
+from tools.model_table import ON_T5, PAGE, written
 from vouch.models.decoder.passes import Forward
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Mode
 from vouch.models.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
+from vouch.pipeline.yaml12 import load
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation
@@ -158,3 +165,21 @@ def test_model_with_an_encoder_of_text_is_refused() -> None:
     config = T5Config(vocab_size=20, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2)
     with refused("T5ForConditionalGeneration writes with a decoder of its own"):
         Forward(T5ForConditionalGeneration(config), "cpu", 20, 0)
+
+
+ROOT = Path(__file__).parents[3]
+SEE_NOTHING = {"llama_3_70b", "clip_l14_336", "roberta_large", "all_minilm_l6_v2"}
+
+
+def test_the_table_is_that_of_the_tests() -> None:
+    page = (ROOT / PAGE).read_text("utf-8")
+    assert written(page) == page, "stale: run `python -m tools.model_table`"
+
+
+def test_every_model_that_sees_has_one_family() -> None:
+    rows = [pattern for kind in FAMILIES.values() for pattern in kind.entries.split()] + list(ON_T5.values())
+    models = load(ROOT / "models.lock")["models"]
+    asked = {name for name, entry in models.items() if entry["source"]["kind"] == "hub"} - SEE_NOTHING
+    for name in asked:
+        assert sum(fnmatchcase(name, pattern) for pattern in rows) == 1, name
+    assert all(any(fnmatchcase(name, pattern) for name in asked) for pattern in rows)
