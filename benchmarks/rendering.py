@@ -14,7 +14,7 @@ from PIL import Image, ImageFilter, ImageOps
 
 from benchmarks._figure import figure
 from vouch.images.opening import render
-from vouch.images.operations import BLUR, BLUR_SIDE, LIGHT, QUALITY
+from vouch.images.operations import BLUR, LIGHT, QUALITY, SIDE
 from vouch.tables.asked import FORMATS
 
 SIZE, PICTURES, ROUNDS = (640, 480), 24, 5
@@ -27,7 +27,7 @@ def alone(data: bytes, operation: str, severity: int) -> Image.Image:
         file.load()
         image = ImageOps.exif_transpose(file)
     if operation == "blur":
-        sigma = BLUR[severity - 1] * min(image.size) / BLUR_SIDE
+        sigma = BLUR[severity - 1] * min(image.size) / SIDE
         return image.filter(ImageFilter.GaussianBlur(sigma))
     if operation == "brighten":
         more = round(255 * LIGHT[severity - 1])

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks._figure import figure
-from tests.report.project import SCORING, Made, write_tables
-from vouch.report import declared, pages
+from tests.report.project import REGISTRY, SCORING, Made, write_tables
+from vouch.papers.page import PAPERS_SECTION
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
-from vouch.report.evidence import Evidence, load
-from vouch.report.page import DatasetFigure
-from vouch.report.pages.papers import PAPERS_SECTION
+from vouch.report.evidence import Evidence
+from vouch.report.loading import load
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text, metrics_json
 
@@ -57,7 +56,7 @@ def build(evidence: Evidence, cache: RenderCache) -> None:
     """All that is written under reports/ but figures."""
     whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
     json.dumps(metrics_json(evidence))
-    write_site(site(Config(title="Vouch"), evidence, {}), whole, cache)
+    write_site(site(Config(title="Vouch"), evidence, {}, registry=REGISTRY), whole, cache)
 
 
 def dump(rows: dict[str, list[dict[str, object]]]) -> None:
@@ -84,7 +83,7 @@ def main() -> None:
     figure(f"pages and tables, {size}", taken, "s", PEER, peer, peer / taken)
     figure(f"peak memory, {size}", peak, "GiB", "2 GiB", 2.0, 2.0 / peak)
     dataset = evidence.datasets[0]
-    for each in declared(pages, DatasetFigure):
+    for each in REGISTRY.figures:
         for spec in each.of(evidence, dataset):
             taken, _ = timed(partial(draw, [spec], Path(), cache))
             figure(f"figure {each.name} of {MODELS} models", taken, "s")

@@ -1,21 +1,21 @@
 """prepare: `python -m stages.prepare NAME` reads the source of one dataset.
 
-Inputs   the source, as datasets.NAME of params.yaml says; fetched where it names an origin; the dataset's
-         prompt template, vouch/prompts/templates/TEMPLATE.yaml, for what of a question a prompt can show
+Inputs   the source that datasets.NAME of params.yaml names, fetched where it has an origin; the dataset's
+prompt
+         template, vouch/prompts/templates/TEMPLATE.yaml, which says what of a question a prompt can show
 Outputs  data/items, data/images, data/rejects, data/defects, data/published: NAME.parquet each
 """
 
 import sys
 from contextlib import ExitStack
 
-from vouch.datasets.cleaning.cleaning import Findings
 from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
-from vouch.datasets.cleaning.second_pass import flagged, normalised
+from vouch.datasets.cleaning.second_pass import Findings, flagged, normalised
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
-from vouch.prompts.build.config import template_name
-from vouch.prompts.build.fit import Fit
-from vouch.prompts.build.template import read_template
+from vouch.prompts.config import template_name
+from vouch.prompts.fit import Fit
+from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     DEFECTS,
     IMAGES,
@@ -55,15 +55,13 @@ def main(run: Run) -> None:
             defects.row(row)
         for number in dataset.published():
             published.row(number)
-    if first.blind:
-        print(
-            f"prepare {name}: {first.blind} of {items.count} items have no picture: no model is asked them",
-            file=sys.stderr,
-        )
+    if first.without_image:
+        which = f"{first.without_image} of {items.count} items"
+        print(f"prepare {name}: {which} have no image, so no model is asked about them", file=sys.stderr)
     if dataset.source.revision:
         run.note("revision", dataset.source.revision)
     run.note("items", items.count)
-    run.note("items_without_picture", first.blind)
+    run.note("items_without_picture", first.without_image)
     run.note("images", images.count)
     run.note("rejects", rejects.count)
 

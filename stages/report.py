@@ -3,12 +3,16 @@
 from functools import partial
 from pathlib import Path
 
+import vouch.papers
 from vouch.metrics.config import Config as ScoreConfig
+from vouch.papers.models import facts
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load as load_yaml
+from vouch.report import pages
 from vouch.report.config import Config, Scoring
-from vouch.report.evidence import facts, load
+from vouch.report.loading import load
+from vouch.report.page import Registry
 from vouch.report.site import write
 
 LOCK = Path("models.lock")
@@ -18,12 +22,16 @@ SETUP = ("datasets", "extract", "models", "variations", "train")
 
 def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
-    setup = {name: run.params[name] for name in SETUP} | {"locked": load_yaml(LOCK)["models"]}
+    locked = {
+        name: entry for name, entry in load_yaml(LOCK)["models"].items() if name in run.params["models"]
+    }
+    setup = {name: run.params[name] for name in SETUP} | {"locked": locked}
     score = ScoreConfig.model_validate(run.params["score"])
     told = score.model_dump(include={"calibration", "splits", "bins", "seed"})
     scoring = Scoring(alpha=score.main_alpha, **told)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
-    write(Config.model_validate(run.params["report"]), evidence, partial(run.progress, label="figures"))
+    config, watch = Config.model_validate(run.params["report"]), partial(run.progress, label="figures")
+    write(config, evidence, watch, Registry(pages, vouch.papers))
 
 
 if __name__ == "__main__":

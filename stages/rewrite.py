@@ -11,11 +11,11 @@ from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
-from vouch.prompts.asking.engine import CachedModel, Engine, Reply
+from vouch.prompts.asking import CachedModel, Engine, Reply
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.instruction import Task
 from vouch.prompts.rewrites.table import (
+    Task,
     check_known,
     clean_rows,
     cleaned,

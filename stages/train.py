@@ -5,7 +5,7 @@ Output   data/trained/NAME: configuration, tokenizer, processor and weights as t
 
 from pathlib import Path
 
-from vouch.demo.training.config import Config
+from vouch.demo.config import Config
 from vouch.params.start import run_stage
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.run import Run
@@ -15,8 +15,7 @@ TRAINED = Path("data/trained")
 
 def main(run: Run) -> None:
     """Trains and saves the model that the stage's key names."""
-    from vouch.demo.training.saving import save
-    from vouch.demo.training.training import train
+    from vouch.demo.training import save, train
 
     (name,) = run.keys
     config = Config.model_validate(run.params["train"][name])

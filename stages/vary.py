@@ -13,13 +13,12 @@ from pathlib import Path
 from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.config import Config, config_of
-from vouch.prompts.build.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
-from vouch.prompts.build.items import Making, Rewrites, read_items, read_rows, text_cap
-from vouch.prompts.build.prompts import Before, Prompts
-from vouch.prompts.build.template import Template, read_template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.build import Before, Making, Prompts, Rewrites, read_items, read_rows, text_cap
+from vouch.prompts.combination import load_variation
+from vouch.prompts.config import Config, config_of
+from vouch.prompts.draft import Item
+from vouch.prompts.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
+from vouch.prompts.template import Template, read_template
 from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 from vouch.tables.decisions import are_there
 

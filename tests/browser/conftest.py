@@ -11,13 +11,13 @@ import pytest
 
 from stages.browse import write as browse
 from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
-from tests.report.project import SCORING, Made, write_tables
+from tests.report.project import REGISTRY, SCORING, Made, write_tables
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
-from vouch.report.evidence import load
 from vouch.report.items.config import Config as Pictures
+from vouch.report.loading import load
+from vouch.report.pages.accuracy_and_set_size import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.pages.calibration import RELIABILITY_FIGURE
-from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text
 from vouch.tables.asked import ITEMS, items_path
@@ -93,7 +93,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         specs = [made for each in FIGURES for made in each.of(evidence, CHOICE)]
         pictures = draw(specs, figures, RenderCache())
         whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-        write_site(site(Config(title="Vouch"), evidence, pictures), whole, RenderCache())
+        write_site(site(Config(title="Vouch"), evidence, pictures, registry=REGISTRY), whole, RenderCache())
         inputs = write_project()
         for dataset in (CHOICE, OPEN):
             browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)

@@ -23,7 +23,7 @@ from vouch.cli.item import close
 from vouch.cli.main import main
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.statistics import holm
-from vouch.report.numbers import minimum_detectable_effect
+from vouch.report.gates import minimum_detectable_effect
 from vouch.tables.asked import ITEMS, KEPT, items_path
 from vouch.tables.results import (
     DIFFERENCES,

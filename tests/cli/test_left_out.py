@@ -13,9 +13,10 @@ from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.yaml12 import load as load_yaml
-from vouch.report.asides import MARK, REMEDY, left_out
+from vouch.report.caveats import MARK, REMEDY, left_out
 from vouch.report.claims import leaders
-from vouch.report.evidence import Evidence, load
+from vouch.report.evidence import Evidence
+from vouch.report.loading import load
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import GENERATED_SECTION
 from vouch.report.pages.robustness import LETTERS_SECTION

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.datasets.loopback_files import Files, serving_files
+from tests.datasets.test_fetch import Files, serving_files
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from vouch.cli import main
 from vouch.pipeline.yaml12 import load

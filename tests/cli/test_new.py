@@ -12,7 +12,7 @@ from tests.checkouts.checkout import ROOT
 from tests.cli.conftest import Vouch, lay_out
 from tests.cli.test_lock import FIRST, files
 from tests.datasets.loaders.built import png
-from tests.datasets.loopback_files import listening
+from tests.datasets.test_fetch import listening
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.params.check import check_params
 from vouch.pipeline.yaml12 import load
@@ -176,6 +176,14 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
         (
             ["mine", "--data", "../signs", "--model", "{}/none"],
             "/none/models: gives no list of models ('data')",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "../my-model/config.json"],
+            "config.json: neither a model",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "../signs"],
+            "items.jsonl: lm_eval and lmms_eval write such",
         ),
         (["mine", "--data", "../signs", "--model", "."], "models.checkout: holds this project"),
     ],

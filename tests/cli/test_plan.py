@@ -19,11 +19,11 @@ from vouch.models.config import Config, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, present, write_receipt
+from vouch.pipeline.state import Digests, as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.variation import Item
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
@@ -201,7 +201,7 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
         PROMPTS.write(prompts_path(name), [prompt(f"q{n}/original", "what") for n in range(5)])
     digests = Digests()
     for stage in dag.stages.values():
-        write_receipt(stage, present(stage, digests))
+        write_receipt(stage, as_read(stage, present(stage, digests), digests))
     out = vouch("plan")
     assert "0 cells (model x dataset) to extract: 0 prompts" in out
     assert "0 stages are not up to date\n" in out and "more run" not in out

@@ -11,13 +11,13 @@ import pytest
 from tests.cli.conftest import Vouch, lay_out
 from tests.models.project import ROOT
 from vouch.cli.counts import prompt_sets, sizes
-from vouch.datasets.read.reform import DRAWN, SHAPES, sets
+from vouch.datasets.loaders.reform import DRAWN, SHAPES, sets
 from vouch.params.check import check_params
 from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 
 # What the papers print: models x datasets, datasets x variations, and of these the ones with two at once.
 PAPERS = {

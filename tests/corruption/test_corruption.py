@@ -8,7 +8,7 @@ from tests.corruption.made import make
 from tools.flip_judges import HARMFUL, HARMLESS, NOTICED
 from tools.flips import flipped, sweep
 from vouch.cli.main import main
-from vouch.datasets.fetch.download import STORE, Found, StoredFile, digest_of, is_whole
+from vouch.datasets.fetch.download import STORE, Fetched, StoredFile, digest_of, is_whole
 from vouch.pipeline import run as running
 from vouch.pipeline.dag import Dag
 from vouch.pipeline.errors import UserError
@@ -91,6 +91,6 @@ def test_a_fetched_file_is_read_again() -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"fetched " * 50)
     for like in ("", "0" * 40):
-        found = Found(None, (StoredFile("file", "files/some/file", 400, digest_of(path, like)),))
+        found = Fetched(None, (StoredFile("file", "files/some/file", 400, digest_of(path, like)),))
         assert is_whole(found)
         assert flipped(path, 300, 0, lambda found=found: str(is_whole(found))) == "False"

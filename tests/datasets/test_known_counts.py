@@ -117,8 +117,8 @@ def test_what_the_papers_sets_hold(
     wanted = {key: {value} if isinstance(value, int) else value for key, value in counts.items()}
     assert {key: set(found[key]) for key in wanted} == wanted
     (first, values), *_ = wanted.items()
-    said = " or ".join(f"{value:,}" for value in sorted(values))
-    with pytest.raises(UserError, match=rf"^datasets\.toy: {first}: {said} expected, \d found"):
+    counts = " or ".join(f"{value:,}" for value in sorted(values))
+    with pytest.raises(UserError, match=rf"^datasets\.toy: {first}: {counts} expected, \d found"):
         tally(1, {first: found[first]}).check("datasets.toy")
 
 

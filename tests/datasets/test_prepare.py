@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from stages.prepare import main
-from vouch.datasets.cleaning.cleaning import default_group
+from vouch.datasets.cleaning.duplicates import default_group
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import DROPPED
 
@@ -106,10 +106,13 @@ BAD = {
     "image path is too long": ({"image": "x" * 5000}, "cannot be read"),
     "image path is empty": ({"image": ""}, "inside the dataset's folder"),
     "second image is bad": ({"image": ..., "images": ["two.png", "page.png"]}, "'page.png': is a web page"),
-    "id stands twice": ({"id": "good"}, "second time, first at"),
-    "answer is outside": ({"answer": 3}, "outside"),
-    "answer is negative": ({"answer": -1}, "outside"),
-    "answer falls to a missing option": ({"options": ["a", "b", None], "answer": 2}, "outside"),
+    "id stands twice": ({"id": "good"}, "duplicate id, first used at"),
+    "answer is outside": ({"answer": 3}, "is not an index of its options"),
+    "answer is negative": ({"answer": -1}, "is not an index of its options"),
+    "answer falls to a missing option": (
+        {"options": ["a", "b", None], "answer": 2},
+        "is not an index of its options",
+    ),
     "one option": ({"options": ["a"], "answer": 0}, "at least 2"),
     "no option": ({"options": [], "answer": 0}, "at least 2"),
     "27 options": ({"options": [f"o{n}" for n in range(27)]}, "more than the 26"),
@@ -127,7 +130,7 @@ BAD = {
     "no options": ({"options": ...}, "has no options"),
     "no answer": ({"answer": ...}, "has no answer"),
     "half a surrogate": ({"question": "\ud800"}, "surrogate"),
-    "answer far outside": ({"answer": 10**30}, "lies outside the options, 0 to 2"),
+    "answer far outside": ({"answer": 10**30}, "is not an index of its options, 0 to 2"),
     "image and images": ({"images": ["one.png"]}, "both image and images"),
     "image is a list": ({"image": ["one.png"]}, "image is a list"),
     "images are a text": ({"image": ..., "images": "one.png"}, "not a list of paths"),
@@ -136,7 +139,7 @@ BAD = {
     "options and references": ({"references": ["a kite"]}, "both options and references"),
     "a reference is a number": ({**OPEN, "references": [3]}, "references is not a text or a list of texts"),
     "no reference": ({**OPEN, "references": []}, "an open question needs at least one reference answer"),
-    "references are blank": ({**OPEN, "references": ["", " "]}, "no reference answer holds a text"),
+    "references are blank": ({**OPEN, "references": ["", " "]}, "every reference answer is blank"),
     "references are null": ({**OPEN, "references": None}, "has no answer, options"),
     "exchange is too long": ({"exchange": ["one.png", None]}, "has 1 images, but 2 entries"),
     "exchange is a text": ({"exchange": "one.png"}, "exchange is not a list of paths and nulls"),
@@ -151,9 +154,9 @@ BAD_LINES = {
     "NaN": (b'{"question": "q", "answer": NaN}', "NaN, which is not JSON"),
     "infinity": (b'{"question": "q", "answer": -Infinity}', "not JSON"),
     "not UTF-8": (b'{"question": "caf\xe9"}', "UTF-8"),
-    "a key twice": (b'{"answer": 1, "answer": 2}', "stands twice"),
-    "too deep": (b"[" * 100_000, "brackets too deep"),
-    "too long a number": (b'{"answer": ' + b"9" * 5000 + b"}", "number too long"),
+    "a key twice": (b'{"answer": 1, "answer": 2}', "duplicate key 'answer'"),
+    "too deep": (b"[" * 100_000, "brackets are too deep"),
+    "too long a number": (b'{"answer": ' + b"9" * 5000 + b"}", "number is too long"),
 }
 
 
@@ -221,7 +224,7 @@ def test_memory_stays_flat(project, item):
         head = project.image("head.bmp", form="BMP", shade=number)
         (project.source / f"{number}.bmp").write_bytes(head + b"\0" * size)
     project.lines(item(image="0.bmp"))
-    main(project.run())  # what is imported only then is no picture's
+    main(project.run())  # what is imported only then is no image's
     project.lines(*(item(id=f"q{n}", image=f"{n}.bmp") for n in range(count)))
     tracemalloc.start()
     main(project.run())
@@ -230,8 +233,8 @@ def test_memory_stays_flat(project, item):
     assert peak < 60 * size
 
 
-def test_options_without_texts_and_questions_without_pictures(project):
-    """As released answers leave SEED and POPE: letters alone, and few questions about many pictures."""
+def test_options_without_texts_and_questions_without_images(project):
+    """As released answers leave SEED and POPE: letters alone, and few questions about many images."""
     seed = [
         {"id": f"s{n}", "question": "Where?", "options": blank, "answer": "ABCD"[n]}
         for n, blank in enumerate([[""] * 4, [None] * 4, [" "] * 4, ["", "a", "b", "c"]])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.images.bars import drawn
-from vouch.images import corruptions, operations
+from tests.images.test_images import drawn
+from vouch.images import operations
 from vouch.images.opening import pixel_digest
 from vouch.images.operations import apply
 from vouch.pipeline.errors import UserError
@@ -60,8 +60,8 @@ def test_operations_keep_their_bytes_at_their_revision(operation: str, severity:
 @pytest.mark.parametrize("level", LEVELS)
 def test_noise_has_the_moments_of_a_normal_one(level: int) -> None:
     grey = Image.new("RGB", (300, 200), (128, 128, 128))
-    found = values(corruptions.noise(grey, level)) - 128
-    spread = 255 * corruptions.NOISE[level]
+    found = values(operations.noise(grey, level)) - 128
+    spread = 255 * operations.NOISE[level]
     inside = math.erf(127 / spread / math.sqrt(2))
     assert abs(found.mean()) < 4 * spread / math.sqrt(found.size) + 0.5
     if inside > 0.999:  # nothing is cut off at black and white
@@ -74,8 +74,8 @@ def test_noise_has_the_moments_of_a_normal_one(level: int) -> None:
 def test_contrast_is_that_of_the_formula(level: int) -> None:
     before = values(drawn())
     mean = before.mean(axis=(0, 1))
-    expected = (before - mean) * corruptions.CONTRAST[level] + mean
-    assert np.abs(values(corruptions.contrast(drawn(), level)) - expected).max() <= 1.5
+    expected = (before - mean) * operations.CONTRAST[level] + mean
+    assert np.abs(values(operations.contrast(drawn(), level)) - expected).max() <= 1.5
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -83,7 +83,7 @@ def test_motion_is_a_weighted_mean_along_a_line(level: int) -> None:
     image = drawn(96, 80)
     digest = hashlib.sha256(f"{image.size}".encode() + image.tobytes()).digest()
     slope = int(np.random.SFC64(int.from_bytes(digest[:16], "little")).random_raw() % 17) - 8
-    radius, sigma = corruptions.MOTION[level]
+    radius, sigma = operations.MOTION[level]
     before, total, weights = values(image), np.zeros((80, 96, 3)), 0.0
     for step in range(2 * radius + 1):
         shift, weight = step * 80 // 224, math.exp(-(step**2) / (2 * sigma**2))
@@ -92,18 +92,18 @@ def test_motion_is_a_weighted_mean_along_a_line(level: int) -> None:
                 source = before[min(max(row - shift * slope // 8, 0), 79), max(column - shift, 0)]
                 total[row, column] += weight * source
         weights += weight
-    assert np.abs(values(corruptions.motion(image, level)) - total / weights).max() <= 0.51
+    assert np.abs(values(operations.motion(image, level)) - total / weights).max() <= 0.51
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_fewer_pixels_are_means_of_blocks(level: int) -> None:
-    found = values(corruptions.pixelate(Image.new("RGB", (50, 40), (9, 200, 30)), level))
+    found = values(operations.pixelate(Image.new("RGB", (50, 40), (9, 200, 30)), level))
     assert (found == (9, 200, 30)).all() and found.shape == (40, 50, 3)
-    half = corruptions.pixelate(drawn(), level)
-    small = int(64 * corruptions.PIXELS[level]) * int(48 * corruptions.PIXELS[level])
+    half = operations.pixelate(drawn(), level)
+    small = int(64 * operations.PIXELS[level]) * int(48 * operations.PIXELS[level])
     assert len(half.getcolors(64 * 48) or ()) <= small
-    large = corruptions.pixelate(drawn(896, 672), level)  # as many pixels as a picture of 224 would keep
-    assert len(large.getcolors(896 * 672) or ()) <= (300 * corruptions.PIXELS[level]) * 225
+    large = operations.pixelate(drawn(896, 672), level)  # as many pixels as an image of 224 would keep
+    assert len(large.getcolors(896 * 672) or ()) <= (300 * operations.PIXELS[level]) * 225
 
 
 def plasma(bits: np.random.SFC64, decay: float) -> np.ndarray:
@@ -129,10 +129,10 @@ def plasma(bits: np.random.SFC64, decay: float) -> np.ndarray:
     return (heights - heights.min()) / (heights.max() - heights.min())
 
 
-def test_fog_is_a_plasma_fractal_over_a_darkened_picture() -> None:
-    thickness, decay = corruptions.FOG[2]
+def test_fog_is_a_plasma_fractal_over_a_darkened_image() -> None:
+    thickness, decay = operations.FOG[2]
     np.testing.assert_allclose(
-        corruptions.plasma(np.random.SFC64(5), decay), plasma(np.random.SFC64(5), decay)
+        operations.plasma(np.random.SFC64(5), decay), plasma(np.random.SFC64(5), decay)
     )
     image = drawn(256, 256)
     digest = hashlib.sha256(f"{image.size}".encode() + image.tobytes()).digest()
@@ -140,7 +140,7 @@ def test_fog_is_a_plasma_fractal_over_a_darkened_picture() -> None:
     before = values(image) / 255
     most = before.max()
     expected = 255 * (before + thickness * cloud[..., None]) * most / (most + thickness)
-    assert np.abs(values(corruptions.fog(image, 2)) - expected).max() < 1.5
+    assert np.abs(values(operations.fog(image, 2)) - expected).max() < 1.5
 
 
 @pytest.mark.parametrize("kind", ["contrast", "fog", "motion", "noise", "pixelate"])
@@ -154,7 +154,7 @@ def test_more_is_lost_with_every_level(kind: str) -> None:
     again = apply([drawn()], kind, 4, 1)[0]
     assert again.tobytes() == made[3].tobytes()
     for level in (0, 6):
-        with pytest.raises(UserError, match=f"picture severity {level} is none of 1 to 5"):
+        with pytest.raises(UserError, match=f"image severity {level} is not from 1 to 5"):
             apply([drawn()], kind, level, 1)
 
 

@@ -17,9 +17,9 @@ from tests.prompts.rows import item_rows
 from vouch.images.opening import decode
 from vouch.metrics.comparison.ranking import tasks, with_similarity
 from vouch.models.config import Config
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import Template
 from vouch.tables.answered import pin_path, write_pin
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, OUTPUTS, TEXT, items_path
 from vouch.tables.names import SAMPLES, SIMILARITIES

@@ -56,7 +56,7 @@ def test_a_stage_loads_nothing_heavy_and_checks_the_same_files_once(project: Pat
     assert CHECK in imported(*vary), "nothing has been checked yet"
     before = prompts_path("toy").read_bytes()
     found = imported(*vary)
-    assert CHECK not in found and "vouch.prompts.build.template" in found
+    assert CHECK not in found and "vouch.prompts.template" in found
     assert not {name for name in found if name in HEAVY or name.partition(".")[0] in HEAVY}
     assert prompts_path("toy").read_bytes() == before
     text = (project / "params.yaml").read_text("utf-8")

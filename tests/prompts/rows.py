@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import Run
-from vouch.prompts.build.combination import Variation
-from vouch.prompts.build.prompts import Before, Prompts
-from vouch.prompts.build.template import TEMPLATES, Template, read_template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.build import Before, Prompts
+from vouch.prompts.combination import Variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import TEMPLATES, Template, read_template
 from vouch.tables.asked import PROMPTS
 
 

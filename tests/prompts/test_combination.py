@@ -9,19 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.refusals import refused
-from vouch.prompts.build.combination import Part, Variation, combined, load_variation, variation_names
-from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import Draft, Item, Kind
+from vouch.prompts.combination import Part, Variation, combined, load_variation
+from vouch.prompts.draft import Draft, Item
+from vouch.prompts.template import Template
+from vouch.prompts.variations import Declaration, declared
 from vouch.tables.asked import EFFECTS, KEPT, OWN, SWAPPED
 
 STYLE = Template(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
-NAMES = variation_names()
+NAMES = declared()
 
 
 def turning(*effects: str) -> Variation:
     """A variation of parts that do nothing but say what they do to the answers."""
     parts = [
-        Part(f"p{n}", None, Kind((), effect, "", lambda draft: draft)) for n, effect in enumerate(effects)
+        Part(Declaration(f"p{n}", lambda draft: draft, (), effect=effect), None)
+        for n, effect in enumerate(effects)
     ]
     return Variation("+".join(part.name for part in parts), tuple(parts))
 
@@ -69,20 +71,20 @@ def test_every_two_files_combine_or_say_why_not(one: str) -> None:
     for other in NAMES:
         (second,) = load_variation(other).parts
         apart = (
-            not set(first.kind.changes) & set(second.kind.changes)
-            and first.kind.changes
-            and second.kind.changes
+            not set(first.declaration.changes) & set(second.declaration.changes)
+            and first.declaration.changes
+            and second.declaration.changes
         )
-        turned = "turns" in (*first.kind.changes, *second.kind.changes) and {
-            first.kind.effect,
-            second.kind.effect,
+        turned = "turns" in (*first.declaration.changes, *second.declaration.changes) and {
+            first.declaration.effect,
+            second.declaration.effect,
         } != {KEPT}
         if not apart or turned:
             with refused(rf"^variation {one}\+{other}: "):
                 load_variation(f"{one}+{other}")
             continue
         there, back = load_variation(f"{one}+{other}"), load_variation(f"{other}+{one}")
-        assert there.effect == back.effect == combined([first.kind.effect, second.kind.effect])
+        assert there.effect == back.effect == combined([first.declaration.effect, second.declaration.effect])
         assert there.same_as == back.same_as
         assert nameless(there.drafts(SIDES, STYLE)) == nameless(back.drafts(SIDES, STYLE))
 
@@ -109,7 +111,7 @@ def test_a_variation_changes_no_more_than_it_says() -> None:
         (part,) = variation.parts
         for draft in variation.drafts(source, STYLE)[0]:
             changed = {key for key, value in parts(draft).items() if value != parts(plain)[key]}
-            assert changed <= set(part.kind.changes), name
+            assert changed <= set(part.declaration.changes), name
             seen += bool(changed)
     assert seen > len(NAMES) / 2
 

@@ -9,9 +9,9 @@ from tests.prompts.rows import item_rows
 from tests.refusals import refused
 from vouch.models.packs import fill
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import TEMPLATES, Template, parse_template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import TEMPLATES, Template, parse_template
 
 PLAIN = parse_template(load(TEMPLATES / "plain.yaml"), "plain.yaml")
 TALK = PLAIN.model_copy(update={"outputs": ("letters", "text"), "max_tokens": 5})

@@ -11,9 +11,9 @@ from tests.prompts.every.asked import Asked
 from tests.prompts.every.demo_items import DEMO
 from tests.prompts.every.made import Made, checkout, correct
 from vouch.images.opening import pixel_digest
-from vouch.prompts.build.combination import variation_names
+from vouch.prompts.variations import declared
 
-NAMES = set(variation_names()) - {"typographic", "typographic_control", "p_true"}  # tests of their own
+NAMES = set(declared()) - {"typographic", "typographic_control", "p_true"}  # tests of their own
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.prompts.conftest import Project
 from tests.refusals import refused
-from vouch.prompts.build.exchange import LOSER, WINNER, candidates, compared, decisions_path, sides
+from vouch.prompts.exchange import LOSER, WINNER, candidates, compared, decisions_path, sides
 from vouch.tables.asked import prompts_path
 
 WHITER, TALLER = "Which cloud is whiter?", "Which tree is taller?"

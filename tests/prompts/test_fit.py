@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from vouch.prompts.build.fit import Fit, as_added, names_letters, names_others
-from vouch.prompts.build.template import read_template
+from vouch.prompts.fit import Fit, as_added, names_letters, names_others
+from vouch.prompts.template import read_template
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 MMBENCH = Path(__file__).resolve().parents[3] / "shared/reference/vlm-uncertainty-bench/items-mmbench.parquet"

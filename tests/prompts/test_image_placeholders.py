@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouch.prompts.build.variation import Placing
+from vouch.prompts.template import Placing
 
 
 @pytest.mark.parametrize(

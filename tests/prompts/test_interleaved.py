@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vouch.prompts.build.prompts import words
-from vouch.prompts.build.template import read_template
-from vouch.prompts.build.variation import Item, start
+from vouch.prompts.build import words
+from vouch.prompts.draft import Item, start
+from vouch.prompts.template import read_template
 
 LINES = Path(__file__).resolve().parents[3] / "shared/reference/realdata/mathvision_test/items.jsonl"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.prompts.test_variations import ITEM, rows
 from vouch.metrics.text.scoring import split_p_true
 from vouch.params.check import _check_variations
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 from vouch.tables.answered import LETTERS
 from vouch.tables.asked import PROMPTS
 

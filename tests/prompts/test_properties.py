@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prompts.rows import item_rows, template_of
-from vouch.prompts.build.combination import load_variation, variation_names
-from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import Draft, Item, start
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Draft, Item, start
+from vouch.prompts.template import Template
+from vouch.prompts.variations import declared
 from vouch.tables.asked import KEPT, SWAPPED
 
 STYLE_NAMES = (
@@ -22,7 +23,7 @@ STYLE_NAMES = (
     "reform_vqa",
     "reform_vqa_likelihood",
 )
-NAMES = sorted(set(variation_names()) - {"p_true"})  # only beside `original`; see test_p_true.py
+NAMES = sorted(set(declared()) - {"p_true"})  # only beside `original`; see test_p_true.py
 ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
 

@@ -11,9 +11,9 @@ import pytest
 from tests.prompts.rows import item_rows, template_of
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import TEMPLATES, Template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import TEMPLATES, Template
 
 CHATS = Path(__file__).resolve().parents[2] / "vouch/models/chat/templates"
 ITEM = Item("q", "g", "Which?", None, ("x", "y"), (1,), ("d1",), "choice")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vouch.prompts.judge.quoting import bounded, line
+from vouch.judge.prompts import bounded, one_line
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,9 @@ from vouch.prompts.judge.quoting import bounded, line
 )
 def test_control_tokens_are_none_of_a_text(token: str) -> None:
     for text in (token, f"[{token}]", f"so {token}{token[:-1]}{token} B"):
-        assert token not in bounded(text) and token not in line(text, 99)
+        assert token not in bounded(text) and token not in one_line(text, 99)
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "[B]", "[YES]", "[A dog]", "x[i] = [IMG", "[[0]] [IMAGE 1]"])
 def test_brackets_of_an_answer_stay(text: str) -> None:
-    assert bounded(text) == line(text, 99) == text
+    assert bounded(text) == one_line(text, 99) == text

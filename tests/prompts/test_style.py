@@ -2,7 +2,7 @@ import pytest
 
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.build.template import Template, parse_template
+from vouch.prompts.template import Template, parse_template
 
 GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{mark}) {text}"}
 QWEN = r"""

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.prompts.rows import item_rows, template_of
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import Template
 
 ITEM = Item("q", "g", "Which?", None, ("x", "y", "z", "v"), (1,), ("d1",), "choice")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.prompts.test_variations import ITEM, JOINED, PAIR, rows
-from vouch.prompts.build.variation import Item
+from vouch.prompts.draft import Item
 from vouch.tables.asked import painted_option
 
 ATTACK, CONTROL = "typographic", "typographic_control"

@@ -9,12 +9,13 @@ from tests.prompts.rows import item_rows
 from tests.refusals import refused
 from vouch.images.operations import revision_of
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation, variation_names
-from vouch.prompts.build.template import TEMPLATES, parse_template
-from vouch.prompts.build.variation import FAMILIES, PARTS, Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import FAMILIES, PARTS, Item
+from vouch.prompts.template import TEMPLATES, parse_template
+from vouch.prompts.variations import declared
 from vouch.tables.asked import EFFECTS, TEXT
 
-NAMES = variation_names()
+NAMES = declared()
 STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 JOINED = STYLE.model_copy(update={"pictures": "joined"})
 ITEM = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
@@ -39,11 +40,13 @@ def steps(row: dict[str, Any]) -> list[Any]:
 def test_a_file_says_what_it_is(name: str) -> None:
     (part,) = load_variation(name).parts
     assert (
-        set(part.kind.changes) <= set(PARTS) and part.kind.effect in EFFECTS and part.kind.family in FAMILIES
+        set(part.declaration.changes) <= set(PARTS)
+        and part.declaration.effect in EFFECTS
+        and part.declaration.family in FAMILIES
     )
     for row in rows(name):
         assert row["variation"] == name and row["id"].startswith(f"q/{name}")
-        assert (row["family"], row["effect"]) == (part.kind.family, part.kind.effect)
+        assert (row["family"], row["effect"]) == (part.declaration.family, part.declaration.effect)
         for step in (step for recipe in row["pictures"] for step in recipe["steps"]):
             assert step["revision"] == revision_of(step["operation"]), (
                 "recipes are those that extract renders"

@@ -3,11 +3,12 @@ import pytest
 from tests.prompts.rows import item_rows
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import Part, Variation, load_variation
-from vouch.prompts.build.exchange import Exchanges
-from vouch.prompts.build.items import Making, Rewrites, read_items
-from vouch.prompts.build.template import TEMPLATES, parse_template
-from vouch.prompts.build.variation import Item, Kind, Picture, Step, prompt_id
+from vouch.prompts.build import Making, Rewrites, read_items
+from vouch.prompts.combination import Part, Variation, load_variation
+from vouch.prompts.draft import Item, Picture, Step, prompt_id
+from vouch.prompts.exchange import Exchanges
+from vouch.prompts.template import TEMPLATES, parse_template
+from vouch.prompts.variations import Declaration
 from vouch.tables.asked import items_path, prompts_path
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
@@ -133,7 +134,7 @@ def test_a_draft_in_another_order(project):
     def vary(draft):
         return draft._replace(order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
 
-    own = [Variation("own", (Part("own", None, Kind(("order", "pictures"), "kept", "", vary)),))]
+    own = [Variation("own", (Part(Declaration("own", vary, ("order", "pictures")), None),))]
     (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
@@ -208,7 +209,7 @@ def made(project, *drafts, outputs="[letters, text]"):
         found = [draft._replace(**changes) for changes in drafts]
         return found[0] if len(found) == 1 and not drafts[0] else found
 
-    dialogue = Variation("dialogue", (Part("dialogue", None, Kind(("turns",), "kept", "", vary)),))
+    dialogue = Variation("dialogue", (Part(Declaration("dialogue", vary, ("turns",)), None),))
     variations = [load_variation("original"), dialogue]
     return list(item_rows(source, variations, template, name, None, before={}))
 

@@ -10,11 +10,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from vouch.datasets.cleaning.cleaning import Findings
+from vouch import papers
+from vouch.datasets.cleaning.second_pass import Findings
 from vouch.metrics.conformal.selective import WRONG
+from vouch.report import pages
 from vouch.report.config import Scoring
-from vouch.report.evidence import COMPARED, Evidence
-from vouch.report.page import Beside, Block, Folded, Section, Sentences, Text
+from vouch.report.evidence import Evidence
+from vouch.report.loading import COMPARED
+from vouch.report.page import Beside, Block, Folded, Registry, Section, Sentences, Text
 from vouch.report.table import Grid
 from vouch.tables.asked import (
     DEFECTS,
@@ -28,6 +31,8 @@ from vouch.tables.asked import (
 )
 from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
 
+REGISTRY = Registry(pages, papers)
+"""All pages, as the stage writes them."""
 SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)
 ITEM_COUNT = 80
 

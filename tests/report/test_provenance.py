@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.project import SCORING, Made, Make, write_tables
-from vouch.report.evidence import load
+from vouch.report.loading import load
 from vouch.report.pages.provenance import PROVENANCE_SECTION
 from vouch.tables.answered import LETTERS, letters_path
 

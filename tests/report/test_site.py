@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.report.html_page import Page
-from tests.report.project import Made, Make
-from vouch.report import declared, pages, palette, papers
+from tests.report.project import REGISTRY, Made, Make
+from vouch import papers
+from vouch.papers.charts import ON_DEEP, ON_PALE
+from vouch.papers.entry import Paper
+from vouch.report import pages, vegalite
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.page import DatasetFigure, FigureSpec, PageSection
-from vouch.report.page import Page as Declared
-from vouch.report.papers.charts import ON_DEEP, ON_PALE
-from vouch.report.papers.entry import Paper
+from vouch.report.page import FigureSpec, Registry, declared
 from vouch.report.site import Picture, site, write
 from vouch.report.table_files import PLOTTED, TABLES
 
@@ -28,7 +28,7 @@ CONFIG = Config(title="Vouch")
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
 REPORTS = Path("reports")
 ROOT = Path(__file__).parents[2]
-FIGURES = [figure.name for figure in declared(pages, DatasetFigure)]
+FIGURES = [figure.name for figure in REGISTRY.figures]
 
 
 def written() -> Site:
@@ -38,7 +38,7 @@ def written() -> Site:
 
 
 def build(evidence: Evidence) -> Site:
-    write(CONFIG, evidence)
+    write(CONFIG, evidence, registry=REGISTRY)
     return written()
 
 
@@ -82,9 +82,9 @@ def test_same_inputs_same_bytes_in_another_process(
     report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = (
-        "from pathlib import Path; from vouch.report.evidence import load; from vouch.report.site import write;"
-        "from vouch.report.config import Config; from tests.report.project import SCORING;"
-        "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING))"
+        "from pathlib import Path; from vouch.report.loading import load; from vouch.report.site import write;"
+        "from vouch.report.config import Config; from tests.report.project import REGISTRY, SCORING;"
+        "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING), registry=REGISTRY)"
     )
     monkeypatch.chdir(tmp_path)
     shutil.copytree(report / "data", "data")
@@ -99,7 +99,7 @@ def test_figures_use_only_colours_that_have_a_dark_twin(report: Path) -> None:
     for path in (report / "reports/figures").glob("*.svg"):
         # rgb() comes from a continuous scale: cells keep their colour, and the ink of their numbers too
         colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|[a-z]+)"', path.read_text("utf-8")))
-        assert colours - {"none", "transparent", ON_DEEP, ON_PALE} <= set(palette.DARK), path
+        assert colours - {"none", "transparent", ON_DEEP, ON_PALE} <= set(vegalite.DARK), path
 
 
 def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site) -> None:
@@ -113,13 +113,13 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
 
 
 def test_every_section_is_on_exactly_one_page() -> None:
-    shown = [section.name for page in declared(pages, Declared) for section in page.sections]
-    assert sorted(shown) == sorted({section.name for section in declared(pages, PageSection)})
+    shown = [section.name for page in REGISTRY.pages for section in REGISTRY.sections_of(page)]
+    assert sorted(shown) == sorted({section.name for section in REGISTRY.sections})
 
 
 def test_names_and_places_are_there_once() -> None:
-    every = declared(pages, Declared)
-    sections = [section.name for section in declared(pages, PageSection)]
+    every = REGISTRY.pages
+    sections = [section.name for section in REGISTRY.sections]
     for names in (FIGURES, sections, [page.name for page in every], [page.place for page in every]):
         assert len(set(names)) == len(names)
 
@@ -138,7 +138,8 @@ def test_a_new_page_is_one_new_file(make: Make, tmp_path: Path, monkeypatch: pyt
     (tmp_path / "extra.py").write_text(EXTRA)
     monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "vouch.report.pages.extra", raising=False)
-    found = build(make(Made()))
+    write(CONFIG, make(Made()), registry=Registry(pages))
+    found = written()
     assert [a["class"] for a in found["pages/extra.html"].all("figure")] == ["extra"]
     links = [str(a["href"]) for a in found["index.html"].all("a")]
     assert links.index("pages/datasets.html") < links.index("pages/extra.html")

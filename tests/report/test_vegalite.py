@@ -8,10 +8,10 @@ from altair.utils.schemapi import validate_jsonschema
 from altair.vegalite.v6.schema.core import load_schema
 
 from tests.report.project import Made, Make
-from vouch.report import declared, pages
+from vouch.papers import charts
+from vouch.report import pages
 from vouch.report import vegalite as alt
-from vouch.report.page import DatasetFigure
-from vouch.report.papers import charts
+from vouch.report.page import DatasetFigure, declared
 
 PANELS = ["a", "b"] * 3
 SERIES = ["s", "t", "u"] * 2

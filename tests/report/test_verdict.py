@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from tests.report.project import ITEM_COUNT, Made, Make, edited, parts, with_cost, with_metric
+from vouch.papers.page import PUBLISHED_SECTION
 from vouch.report.cards import BREAKS, DIFFERENCES
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
+from vouch.report.pages.differences import DIFFERENCES_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import CATEGORIES_SECTION
-from vouch.report.pages.papers import PUBLISHED_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION
-from vouch.report.pages.ranking import DIFFERENCES_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table_files import TABLES
 

@@ -27,12 +27,15 @@ def _of(key: str) -> list[Any]:
 
 
 def _variations() -> list[Any]:
+    from vouch.prompts.variations import declared
+
     values = load(Path(PARAMS))
     datasets = values.get("datasets") if isinstance(values, dict) else None
     entries = datasets.values() if isinstance(datasets, dict) else ()
     return [
         *_under(values, "variations"),
         *(name for entry in entries for name in _under(entry, "variations")),
+        *declared(),
     ]
 
 
@@ -62,8 +65,8 @@ _PLAIN = re.compile(r"[\w./@:+=,-]+")  # bash expands `$(...)` in the names that
 def run(options: argparse.Namespace) -> int:
     """Print the script that completes commands, options and names in your shell, or the names of one kind.
 
-    Names are looked up when you press TAB: models, datasets and variations in params.yaml, profiles in
-    profiles/, items in data/items.
+    Names are looked up when you press TAB: models and datasets in params.yaml, variations there and in
+    vouch/prompts/variations, profiles in profiles/, items in data/items.
 
     Examples:
       vouch completion bash > ~/.local/share/bash-completion/completions/vouch

@@ -17,7 +17,7 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.first_pass import expectation
 from vouch.datasets.fetch.hub import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options.reform import SCHEMES
+from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import Source
 from vouch.models.config import Config
 from vouch.models.lock_entry import LockEntry
@@ -26,9 +26,9 @@ from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.prompts.build.combination import Variation, load_variation
-from vouch.prompts.build.template import Template, read_template
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import Variation, load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import Template, read_template
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -182,7 +182,7 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
-    built = entry.options is not None and entry.options.scheme in SCHEMES
+    built = entry.options is not None and entry.options.scheme in BUILT_SCHEMES
     if built or not hasattr(loader, "kinds"):
         return ("choice",)
     kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vouch.cli.command import argument, command
 from vouch.cli.printing import check_name, plain
-from vouch.datasets.fetch.download import Found
+from vouch.datasets.fetch.download import Fetched
 from vouch.datasets.fetch.hub import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.models.lock_entry import HubSource
@@ -91,7 +91,7 @@ def hub_models(project: Project) -> dict[str, HubSource]:
     return {name: source for name, source in sources.items() if isinstance(source, HubSource)}
 
 
-def describe(origin: Origin, fetched: Found) -> str:
+def describe(origin: Origin, fetched: Fetched) -> str:
     """What was fetched, in words; if the profile does not pin it, the commit or digests that would."""
     text = f"{origin}: {len(fetched.files)} files, {fetched.size:,} bytes"
     if origin.pinned:

@@ -35,10 +35,9 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import UNUSED
 from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.build.config import template_name
+from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.report.gates import MINIMUM
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 

@@ -1,4 +1,4 @@
-"""JSON schemas of the files that people write, in docs/schema: for editors and other programs.
+"""What `vouch schema` writes in docs: JSON schemas of files that people write, and the table of variations.
 
 Those of params.yaml and models.lock come from the models that check them. items.jsonl is checked by hand
 (vouch/datasets/loaders/jsonl.py); the classes below say what it takes, and a test compares the two.
@@ -7,6 +7,7 @@ Those of params.yaml and models.lock come from the models that check them. items
 import argparse
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +19,10 @@ from vouch.models.engine import ENGINES
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
 from vouch.pipeline.files import write_text
+from vouch.prompts.variations import documentation
 
 FOLDER = Path("docs/schema")
+VARIATIONS = Path("docs/variations.md")
 LOADERS = "vouch/datasets/loaders"
 Id = str | int
 
@@ -66,8 +69,11 @@ class OpenLine(_Line):
 def run(_options: argparse.Namespace) -> int:
     """Write the JSON schemas of params.yaml, models.lock and a line of items.jsonl into docs/schema.
 
+    The table of docs/variations.md is written as well, from the declarations in vouch/prompts/variations.
+
     Editors that speak to yaml-language-server find them by the first line of params.yaml and of each profile.
-    They then complete and check keys while you type. Run it again after a change of a parameter's model.
+    They then complete and check keys while you type. Run it again after a change of a parameter's
+    model, or of a variation.
 
     Examples:
       vouch schema
@@ -91,7 +97,17 @@ def schemas() -> dict[Path, str]:
     return {
         FOLDER / f"{name}.json": json.dumps(head | _closed(schema), indent=1, ensure_ascii=False) + "\n"
         for name, schema in made.items()
-    }
+    } | _variations()
+
+
+_TABLE = re.compile(r"^\| name \| what changes \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)
+
+
+def _variations() -> dict[Path, str]:
+    """The page on variations, with its table as they are declared; nothing where it is missing."""
+    if not VARIATIONS.is_file():
+        return {}
+    return {VARIATIONS: _TABLE.sub(lambda _: documentation(), VARIATIONS.read_text("utf-8"), count=1)}
 
 
 def _closed(schema: Any) -> Any:

@@ -274,7 +274,7 @@ def run(options: argparse.Namespace) -> int:
 def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
     """A line for each model, dataset and request type in these leaderboard rows that claims leave out."""
     from vouch.metrics.unranked import unranked
-    from vouch.report.asides import MARK, REMEDY
+    from vouch.report.caveats import MARK, REMEDY
 
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
     lines = [f"{dataset}: {model} {MARK[output]}. {REMEDY[output]}" for model, dataset, output in left]
@@ -283,7 +283,7 @@ def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def undecided(now: Cells) -> str:
     """Lines about texts that were not decided, or that a judge read: what that does to the accuracy."""
-    from vouch.report.asides import OF_READING, bounds, of_judge
+    from vouch.report.caveats import OF_READING, bounds, of_judge
 
     lines = []
     for key in ordered(now):

@@ -1,23 +1,21 @@
-"""What a dataset file (vouch/datasets/loaders/NAME.py) gives to `prepare`.
+"""What a loader (vouch/datasets/loaders/NAME.py) gives to `prepare`.
 
-A dataset file defines
+A loader defines
     class Settings(LoaderSettings)      its options, under `settings:` in params.yaml
     def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]
     def count(source: Source, name: str, settings: Settings) -> int    items at most, before cleaning; cheap
-where the source carries published numbers,
+where the source has published numbers,
     def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
-where it is known what a source holds (cleaning/expected.py lists the names that are counted),
-    def expected(source: Source, settings: Settings) -> Expected | None     null: not known for this split
+where the size of a source is known (cleaning/first_pass.py lists the names of counts),
+    def expected(source: Source, settings: Settings) -> Expected | None     None: not known for this split
 where its questions need no options,
-    def kinds(settings: Settings) -> Collection[str]     of `RawItem.kind` those that its items can have
+    def kinds(settings: Settings) -> Collection[str]     the values of `RawItem.kind` that its items can have
 and, where no program can fetch the source,
     PLACE = "what to get from where, and how to lay it out"
-`source` (vouch/datasets/read/files.py) has a path and the files that `origin` chose. `name` is the
-dataset's key in params.yaml. `read` yields items in the order of the source, one at a time, so that memory
-stays flat; it yields Rejected for an entry that cannot become an item, and raises UserError where the source
-as a whole cannot be read.
-
-Conversations in a source whose lines name the earlier ones they follow.
+`source` (vouch/datasets/read/files.py) has a path and the files that `origin` chose. `name` is the dataset's
+key in params.yaml. `read` yields items in the order of the source, one at a time, so that memory stays flat;
+it yields Rejected for an entry that cannot become an item, and raises UserError where the whole source cannot
+be read.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,14 +25,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-Expected = Mapping[str, Collection[int]]  # name of what is counted -> the counts that are right
+Expected = Mapping[str, Collection[int]]  # name of a count -> its accepted values
 
 
 class LoaderSettings(BaseModel):
     """Options that every loader has.
 
-    on_error: `stop` at the first bad item, or `skip` and list it. expect: counts that must come out, for
-    those that the loader knows; null: any (a part of a dataset).
+    on_error: `stop` at the first bad item, or `skip` and list it. expect: counts to expect instead of those
+    that the loader knows; null: any (for a part of a dataset).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,12 +50,13 @@ def open_questions(_: LoaderSettings) -> Collection[str]:
 class RawItem:
     """One question as its source has it.
 
-    where: file and line (or row) for error messages. options: None marks a missing option text.
-    answers: 0-based indices. images: encoded bytes, or paths inside `root`. root: the folder that
-    image paths may not leave. group: None lets prepare group by images, or by question without any.
-    turns: ids of the earlier items of the conversation. exchange: for each image one that turns the
-    answer when it is put in its place, or None; empty where the source has none. phrasings: all wordings
-    of the question, `question` among them; empty where it has one.
+    where: file and line (or row) for error messages. options: None for a missing option text.
+    answers: 0-based indices. references: correct answers of an open question.
+    images: encoded bytes, or paths inside `root`. root: the folder that image paths may not leave.
+    group: None lets prepare group by images; a question without images is then alone.
+    turns: ids of the earlier items of the dialogue. exchange: for each image one that changes the answer when
+    it replaces that image, or None; empty where the source has none. phrasings: all wordings of the question,
+    `question` included; empty where there is one.
     """
 
     id: str
@@ -78,9 +77,20 @@ class RawItem:
     phrasings: Sequence[str] = ()
 
 
+def known_options(options: Sequence[str | None]) -> list[str]:
+    """The options before the first missing one, as Kostumov et al. (2024) read them.
+
+    Where all are missing, only their number is known: as many blank options.
+    """
+    if all(option is None for option in options):
+        return [""] * len(options)
+    missing = options.index(None) if None in options else len(options)
+    return [option for option in options[:missing] if option is not None]
+
+
 @dataclass(frozen=True)
 class Rejected:
-    """An entry of the source that cannot become an item: where it stands, its id if any, and why."""
+    """An entry of the source that cannot become an item. where: file and line. id: may be empty."""
 
     where: str
     id: str
@@ -88,37 +98,37 @@ class Rejected:
 
 
 class Unusable(ValueError):
-    """Why one entry cannot become an item, in words that fit after its place: `line 3: ...`."""
+    """Why an entry cannot become an item, in words that follow its position: `line 3: ...`."""
 
 
 class BrokenImage(Unusable):
-    """The same where a picture is at fault."""
+    """The same where an image is the reason."""
 
 
 Entry = RawItem | Rejected
 
 
-def together(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries in their order; turns that are no entries of the same conversation are rejected.
+def checked_dialogues(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The entries in order; an entry whose turns are not earlier entries of its dialogue is rejected.
 
-    An entry without turns may open a conversation, and those right after it belong to it as long as they have
-    turns. A group of their own must be the same; without one `prepare` gives all of them that of the first.
+    An entry without turns may open a dialogue, to which the next entries belong as long as they have turns.
+    If they name a group, they must name the same; if not, `prepare` puts them into the group of the first.
     """
-    talk: dict[str, Entry] = {}
+    dialogue: dict[str, Entry] = {}
     for entry in entries:
         if isinstance(entry, RawItem) and not entry.turns:
-            talk = {}
-        said = _following(entry, talk) if isinstance(entry, RawItem) else entry
-        talk[said.id] = said
-        yield said
+            dialogue = {}
+        checked = _checked_turns(entry, dialogue) if isinstance(entry, RawItem) else entry
+        dialogue[checked.id] = checked
+        yield checked
 
 
-def _following(item: RawItem, before: Mapping[str, Entry]) -> Entry:
+def _checked_turns(item: RawItem, before: Mapping[str, Entry]) -> Entry:
     for turn in item.turns:
         earlier = before.get(turn)
         reason = ""
         if earlier is None:
-            reason = f"turn {turn!r:.80} is no entry of a conversation right before; put its entries in a row"
+            reason = f"turn {turn!r:.80} is not an earlier entry of its dialogue; put its entries in order"
         elif isinstance(earlier, RawItem) and earlier.group != item.group:
             reason = f"is in another group than its turn {turn!r:.80}; give both the same"
         if reason:

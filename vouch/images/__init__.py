@@ -1,1 +1,1 @@
-"""Pictures: decoding, the operations of variations, hashing, prefetching."""
+"""Images: decoding, the operations of variations, looks for finding copies, prefetching."""

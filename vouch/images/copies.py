@@ -1,10 +1,11 @@
-"""What a picture looks like, in 64 bits and in 256 cells: for finding copies that are not the same bytes.
+"""The look of an image in 64 bits and in 256 cells, for finding copies that do not have the same bytes.
 
-The hash is the usual perceptual one: the lowest 8 x 8 coefficients of the discrete cosine transform of
-a grey 32 x 32 version, each compared with their median. It is computed in whole numbers, which floats of 64
-bits hold exactly, so that it has the same bits on every machine. The cells are the mean colours of a 16 x 16
-grid. Both come from means of all pixels: with a quicker sample of 256 x 256 no page of text is like its own
-smaller copy. JPEGs give means of 2 x 2, 4 x 4 or 8 x 8 pixels for less than their pixels take (`reduced`).
+The hash is the usual perceptual one: the lowest 8 x 8 coefficients of the discrete cosine transform of a grey
+32 x 32 version, each compared with their median. It is computed in whole numbers, which 64-bit floats hold
+exactly, so it has the same bits on every machine. The cells are the mean colours of a 16 x 16 grid. Both use
+means of all pixels: from a quicker sample of 256 x 256 pixels, a page of text does not look like its own
+smaller copy. JPEGs can be decoded directly to means of 2 x 2, 4 x 4 or 8 x 8 pixels, which is faster
+(`reduced`).
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ from vouch.images.opening import rotated
 SIDE = 32
 CELLS = 16
 LEAST = (112, 112)  # pixels, in width and height, that a look needs
-_GAP = 6.0  # times as many pixels as SIDE are averaged with care; what is larger, in whole blocks before
-_FLAT = 4  # of 255: means closer together may be those of a picture of one colour
+_GAP = 6.0  # images more than so many times larger than SIDE are first averaged in whole blocks
+_FLAT = 4  # of 255: means closer together may come from an image of one colour
 _LOW = 8
 _SCALE = 2**12  # sums stay below 2**53
 _ANGLES = np.outer(np.arange(_LOW), 2 * np.arange(SIDE) + 1) * np.pi / (2 * SIDE)
@@ -39,15 +40,15 @@ class Look:
 
 
 def sideways(image: Image.Image) -> bool:
-    """Whether EXIF says that width and height change places before the picture is shown."""
+    """Whether EXIF swaps width and height before the image is shown."""
     return image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
 
 
 def reduced(image: Image.Image) -> tuple[float, float] | None:
-    """Has an upright JPEG that is not decoded yet come out with fewer pixels, LEAST at least.
+    """Makes an upright JPEG that is not decoded yet decode to fewer pixels, at least LEAST.
 
-    Returned are the width and height of the picture in those pixels, not whole where the last ones of a row
-    or column stand for less. None: all pixels come, for it is no such JPEG, or too small.
+    Returns the width and height of the image in those pixels, which are fractions where the last pixels of a
+    row or column stand for less. None: it will be decoded whole, because it is not such a JPEG or too small.
     """
     if image.format != "JPEG" or rotated(image):
         return None
@@ -60,10 +61,10 @@ def reduced(image: Image.Image) -> tuple[float, float] | None:
 
 
 def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | None:
-    """The look of a picture that models get to see: decoded by `as_rgb`.
+    """The look of an image as models see it, decoded by `as_rgb`.
 
-    size: of one that was `reduced`, whose look is None where all of its pixels may have one colour: only
-    the whole picture tells.
+    size: of an image that was `reduced`. Its look is None where all pixels may have one colour, which only
+    the whole image shows.
     """
     box = (0.0, 0.0, *(size or image.size))
     small = image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
@@ -75,11 +76,11 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
 
 
 def _is_flat(small: Image.Image, data: bytes, reduced: bool) -> bool:
-    """Whether the means, whose bytes are `data`, are so close together that they may be of one colour."""
-    row = data[: 3 * (SIDE - 1)]  # which mostly suffices to tell that they are not
+    """Whether the means, whose bytes are `data`, are so close that the image may have one colour."""
+    row = data[: 3 * (SIDE - 1)]  # mostly enough to show that they are not
     if any(max(row[channel::3]) - min(row[channel::3]) > _FLAT for channel in range(3)):
         return False
-    # what fills up the last blocks of a JPEG is no part of its picture, but is in the means at its edge
+    # the padding of a JPEG's last blocks is not part of the image, but is in the means at its edge
     inner = small.crop((0, 0, SIDE - 1, SIDE - 1)) if reduced else small
     return all(high - low <= _FLAT for low, high in _ranges(inner))
 

@@ -1,8 +1,8 @@
-"""Pictures as a model gets to see them: decoded the same way everywhere, 8-bit RGB.
+"""Images as a model sees them: decoded the same way everywhere, to 8-bit RGB.
 
-A recipe (see vouch/tables/prompts.py) names its source images and the operations (operations.py)
-that make one picture of them. Rendering is cheap, so prompts carry recipes and nothing rendered is
-ever stored.
+A recipe (vouch/tables/asked.py) names its source images and the operations (operations.py) that make one
+image of them. `render` follows a recipe; that is cheap, so prompts carry recipes and no rendered image is
+ever stored. `prefetch` and `LruCache` let threads decode ahead within a bound of memory.
 """
 
 import hashlib
@@ -36,11 +36,11 @@ def prefetch(
 ) -> Iterator[R]:
     """function(item) for every item, in their order, computed up to `held` items ahead.
 
-    weigh: bytes that an item and its result take; those ahead take no more than ROOM, but for a single one.
+    weigh: bytes that an item and its result take. Items ahead take at most ROOM, or there is only one.
+    light: whether an item is less work than handing it to a thread; the caller's thread then computes it.
 
-    `items` are drawn by the caller's thread, so they may come from files that threads must not share.
-    A `light` item is less work than handing it to a thread: it is done by the caller's, in its turn.
-    An exception of the function is raised where its result would have come.
+    The caller's thread iterates over `items`, so they may come from files that threads must not share. An
+    exception of the function is raised in place of its result.
     """
     waiting: deque[tuple[Callable[[], R], int]] = deque()
     taken = 0
@@ -63,13 +63,14 @@ def prefetch(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-ROOM = 1 << 28  # bytes, about one of the largest pictures
+ROOM = 1 << 28  # bytes, about one of the largest images
 
 
 class LruCache(Generic[R]):
     """The last `held` results, by key. Threads that want one at the same time wait for the first of them.
 
-    Errors are raised to all that wait and not kept. weigh: bytes of a result, of which about ROOM are kept.
+    Errors are raised in all threads that wait, and not kept. weigh: bytes of a result; about ROOM bytes are
+    kept.
     """
 
     def __init__(self, held: int, weigh: Callable[[R], int] | None = None) -> None:
@@ -77,7 +78,7 @@ class LruCache(Generic[R]):
         self._kept: OrderedDict[Hashable, Future[Any]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], R]) -> R:
-        """make(), or what it gave for this key."""
+        """make(), or its earlier result for this key."""
         with self._lock:
             future = self._kept.get(key)
             is_new = future is None
@@ -100,7 +101,7 @@ class LruCache(Generic[R]):
         return result
 
     def _shrink(self) -> None:
-        """Forgets the oldest until the others fit, or one is left."""
+        """Removes the oldest results until the others fit, or one is left."""
         weights = [self._weight(future) for future in self._kept.values()]
         while len(weights) > self._held or (len(weights) > 1 and sum(weights) > ROOM):
             self._kept.popitem(last=False)
@@ -111,21 +112,21 @@ class LruCache(Generic[R]):
         return self._weigh(future.result()) if known and self._weigh else 0
 
 
-REVISION = 2  # raise when the same recipe comes out with other pixels
+REVISION = 2  # raise when the same recipe gives other pixels
 
 
 class Undecodable(UserError):
-    """A source image that is no picture: an answer of its own kind, where other errors end the run."""
+    """A source image that cannot be decoded: recorded as the answer, where other errors end the run."""
 
 
 class Unfit(ValueError):
-    """Why a picture is refused that a decoder could read, in words that fit after its name."""
+    """Why an image that a decoder could read is refused, in words that follow its name."""
 
 
-LARGE = 1 << 24  # pixels; larger pictures are worked on one at a time, for they take hundreds of MB
-MOST_SCANS = 1 << 31  # pixels of a JPEG times its scans, each of which goes over all of them
+LARGE = 1 << 24  # pixels; larger images are processed one at a time, because they take hundreds of MB
+MOST_SCANS = 1 << 31  # pixels of a JPEG times its scans, each of which visits all pixels
 _STRIP = 1 << 22  # pixels
-_BLOCK = 1 << 20  # bytes decoded at once; what is left of a block is copied to the next
+_BLOCK = 1 << 20  # bytes decoded at once; the rest of a block is copied to the next
 _PIXEL = 4  # bytes of a pixel in memory, also of RGB
 _ORIENTATION = 0x0112
 _large = Lock()
@@ -133,25 +134,24 @@ _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _CONVERTED = ("1", "L", "P", "CMYK", "YCbCr", "LAB", "HSV")
 _TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
 _MODES = ("RGB", *_SIXTEEN_BIT, *_CONVERTED, *_TRANSPARENT)
-_HIGHEST = {"L;2": 3, "L;4": 15, "I;12": 4095}  # value in the file, where its samples have no 8 or 16 bits
+_HIGHEST = {"L;2": 3, "L;4": 15, "I;12": 4095}  # value of a sample, where it does not have 8 or 16 bits
 _DEEP = (";16B", ";16L", ";16N")  # of samples of 16 bits
 _FILLERS = (b"", b"\x5a" * 64, b"\xa5" * 64)  # no two begin a code of the same bits
-_START, _FRAME, _SCAN, _END = b"\xff\xd8", b"\xff\xc2", b"\xff\xda", b"\xff\xd9"  # marks of a JPEG
+_START, _FRAME, _SCAN, _END = b"\xff\xd8", b"\xff\xc2", b"\xff\xda", b"\xff\xd9"  # markers of a JPEG
 _COEFFICIENTS = 64  # of a block of a JPEG
 
 
 def decode(data: bytes) -> Image.Image:
-    """An encoded picture as 8-bit RGB, see `as_rgb`. Raises ValueError or OSError."""
+    """An encoded image as 8-bit RGB, see `as_rgb`. Raises ValueError or OSError."""
     with opened(data) as file:
         image = as_rgb(file)
     return image.copy() if image is file else image
 
 
 def opened(data: bytes) -> Image.Image:
-    """An encoded picture whose pixels `as_rgb` decodes. Raises ValueError, of it Unfit, or OSError.
+    """An encoded image whose pixels `as_rgb` decodes. Raises Unfit, another ValueError or OSError.
 
-    What `prepare` checks and what a model gets come from here. A JPEG that lacks nothing but the mark of its
-    end is whole.
+    `prepare` checks the same image that a model gets. A JPEG that lacks only its end marker is complete.
     """
     data = _completed(data)
     too_large = Unfit(f"has more than {MAX_PIXELS:,} pixels; scale it down")
@@ -159,40 +159,40 @@ def opened(data: bytes) -> Image.Image:
         file = Image.open(io.BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError:
         raise too_large from None
-    if file.width * file.height > MAX_PIXELS:  # for fewer than twice as many Pillow only warns
+    if file.width * file.height > MAX_PIXELS:  # up to twice as many, Pillow only warns
         raise too_large
     if file.mode not in _MODES:
-        raise Unfit(f"has pixels of mode {file.mode}, which have no agreed 8-bit form; save it as 8-bit PNG")
+        raise Unfit(f"has the pixel mode {file.mode}, which has no standard 8-bit form; save it as 8-bit PNG")
     if file.format == "JPEG" and file.info.get("progressive"):
         scans = data.count(_SCAN)
         if scans * file.width * file.height > MOST_SCANS:
-            raise Unfit(f"has {scans} scans of {file.width:,} x {file.height:,} pixels; save it anew")
+            raise Unfit(f"has {scans} scans of {file.width:,} x {file.height:,} pixels; save it again")
     file.decodermaxblock = _BLOCK
     return file
 
 
 def mode_of(file: Image.Image) -> str:
-    """Pillow's mode of an opened picture, of several samples of 16 bits with `;16`: it keeps 8 of them."""
+    """Pillow's mode of an opened image, with `;16` where it keeps 8 of 16 bits of several channels."""
     deep = _raw_mode(file).endswith(_DEEP) and file.mode not in _SIXTEEN_BIT
     return f"{file.mode};16" if deep else file.mode
 
 
 def _raw_mode(file: Image.Image) -> str:
-    """How the file holds its samples, as Pillow's decoders name it; empty where none says."""
+    """The format of the file's samples, as Pillow's decoders name it; empty where they do not."""
     args = next((tile.args for tile in getattr(file, "tile", ())), None)
     return args if isinstance(args, str) else str(args[0]) if args else ""
 
 
 def rotated(image: Image.Image) -> bool:
-    """Whether EXIF says that the picture is to be rotated or mirrored before it is shown."""
+    """Whether EXIF rotates or mirrors the image before it is shown."""
     return image.getexif().get(_ORIENTATION, 1) not in (0, 1)
 
 
 def as_rgb(file: Image.Image) -> Image.Image:
-    """The pixels of an `opened` picture as 8-bit RGB; the picture itself where they are so already.
+    """The pixels of an `opened` image as 8-bit RGB; the image itself where it already is.
 
-    EXIF rotation is applied, transparency is laid on white, 16-bit grey keeps its range, of an animation the
-    first frame counts; colour profiles are ignored. Raises ValueError, of it Unfit, or OSError.
+    EXIF rotation is applied, transparency becomes white, 16-bit grey keeps its range, an animation becomes
+    its first frame; colour profiles are ignored. Raises Unfit, another ValueError or OSError.
     """
     raw = _raw_mode(file)
     if raw == "RGB;16B" and "transparency" in file.info:
@@ -202,8 +202,8 @@ def as_rgb(file: Image.Image) -> Image.Image:
     if image.mode in _SIXTEEN_BIT:
         low, high = image.getextrema() if image.mode == "I" else (0, 65535)
         if low < 0 or not 255 < high <= 65535:  # type: ignore[operator]
-            raise Unfit(  # values up to 255 may be of 8 bits, or nearly black
-                f"has 32-bit values of {low:,} to {high:,}, which have no agreed 8-bit form; save it as "
+            raise Unfit(  # values up to 255 may be 8-bit values, or nearly black
+                f"has 32-bit values of {low:,} to {high:,}, which have no standard 8-bit form; save it as "
                 "8-bit PNG"
             )
         grey = partial(_eight_bit, highest=_HIGHEST.get(raw, 65535), clear=image.info.get("transparency"))
@@ -215,7 +215,7 @@ def as_rgb(file: Image.Image) -> Image.Image:
 
 
 def _clear_on_white(file: Image.Image) -> None:
-    """White where a PNG of 16-bit colours has its transparent one, of which Pillow compares 8 bits."""
+    """Makes the transparent colour of a PNG of 16-bit colours white; Pillow compares only 8 of its bits."""
     clear = np.array(file.info.pop("transparency"))
     with Image.open(io.BytesIO(file.fp.getvalue()), formats=("PNG",)) as low:  # type: ignore[attr-defined]
         low.tile = [tile._replace(args="RGB;16L") for tile in low.tile]  # the lower bytes of its samples
@@ -226,7 +226,7 @@ def _clear_on_white(file: Image.Image) -> None:
 
 
 def _scale_transparency(image: Image.Image, raw: str) -> None:
-    """The transparent value as Pillow gives the pixels, where the file's have fewer bits."""
+    """Scales the transparent value like Pillow scales the pixels, where the file's have fewer bits."""
     clear = image.info.get("transparency")
     if isinstance(clear, int) and raw in _HIGHEST:
         image.info["transparency"] = clear * 255 // _HIGHEST[raw]
@@ -242,9 +242,9 @@ def _eight_bit(image: Image.Image, highest: int, clear: int | None) -> Image.Ima
 
 
 def _completed(data: bytes) -> bytes:
-    """A JPEG with the mark of its end, where it lacks that and nothing else: Pillow calls it truncated.
+    """A JPEG with its end marker added where it lacks only that; Pillow calls such a JPEG truncated.
 
-    Nothing else is missing where the pixels are the same whatever follows.
+    Nothing else is missing if the pixels are the same whatever follows.
     """
     scan = data.rfind(_SCAN) if data.startswith(_START) else -1
     if scan < 0 or data.find(_END, scan) >= 0:
@@ -259,13 +259,13 @@ def _completed(data: bytes) -> bytes:
         for filler in _FILLERS:
             with Image.open(io.BytesIO(body + filler + _END), formats=("JPEG",)) as image:
                 seen.add(pixel_digest([image]))
-    except Exception:  # Pillow's decoders raise almost anything on damaged data; who decodes it says so
+    except Exception:  # Pillow raises almost anything on damaged data; decoding it reports the error
         return data
     return body + _END if len(seen) == 1 else data
 
 
 def _all_scans(data: bytes) -> bool:
-    """Whether the scans of a progressive JPEG come to the last bit of all coefficients."""
+    """Whether the scans of a progressive JPEG include the last bit of all coefficients."""
     frame, known = data.index(_FRAME), set[tuple[int, int]]()
     at = frame
     while (at := data.find(_SCAN, at)) >= 0:
@@ -278,63 +278,65 @@ def _all_scans(data: bytes) -> bool:
     return len(known) == _COEFFICIENTS * data[frame + 9]
 
 
-def alone(pixels: int) -> AbstractContextManager[object]:
-    """Holds back other large pictures while one of so many pixels is worked on; small ones go on."""
+def one_large_at_a_time(pixels: int) -> AbstractContextManager[object]:
+    """A lock for an image of so many pixels: only one large image is processed at a time; small ones need no
+    lock.
+    """
     return _large if pixels > LARGE else nullcontext()
 
 
 def by_strips(image: Image.Image, change: Callable[[Image.Image], Image.Image]) -> Image.Image:
-    """RGB of a change that treats pixels one by one, without a second and third copy of all of them."""
+    """RGB of a change that treats each pixel by itself, without further copies of the whole image."""
     if image.width * image.height <= _STRIP:
         return change(image).convert("RGB")
-    made = Image.new("RGB", image.size)
+    changed = Image.new("RGB", image.size)
     for top, strip in _strips(image):
-        made.paste(change(strip).convert("RGB"), (0, top))
-    return made
+        changed.paste(change(strip).convert("RGB"), (0, top))
+    return changed
 
 
 def _strips(image: Image.Image) -> Iterator[tuple[int, Image.Image]]:
-    """Parts of a picture from its top on, each with the row where it begins."""
+    """Strips of an image from the top, each with its first row."""
     rows = max(1, _STRIP // max(1, image.width))
     for top in range(0, image.height, rows):
         yield top, image.crop((0, top, image.width, min(top + rows, image.height)))
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """A transparent picture on a white ground."""
+    """A transparent image on white."""
     opaque = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", opaque.size, "white"), opaque)
 
 
 def weight(image: Image.Image) -> int:
-    """Bytes that a decoded picture takes."""
+    """Bytes that a decoded image takes."""
     return _PIXEL * image.width * image.height
 
 
 def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Image:
-    """The picture of one recipe; `read` gives the encoded bytes of a digest.
+    """The image of one recipe; `read` returns the encoded bytes of a digest.
 
-    Raises UserError for a recipe that is not understood, Undecodable for damaged pictures.
+    Raises UserError for an unknown recipe, Undecodable for damaged images.
     """
     sources = [(digest, read(digest)) for digest in recipe["images"]]
-    with alone(sum(_pixels(data) for _, data in sources)):
+    with one_large_at_a_time(sum(_pixels(data) for _, data in sources)):
         images = [_decoded(digest, data) for digest, data in sources]
         for step in recipe["steps"]:
             images = apply(images, step["operation"], step["severity"], step["revision"])
     if len(images) != 1:
         raise UserError(
-            f"a picture recipe of {len(recipe['images'])} images comes to {len(images)} pictures instead of "
+            f"an image recipe of {len(recipe['images'])} images gives {len(images)} images instead of "
             "one; run `dvc repro` to make the prompts anew"
         )
     return images[0]
 
 
 def _pixels(data: bytes) -> int:
-    """Of an encoded picture, by its head; 0 where it has none."""
+    """Number of pixels in the header of an encoded image; 0 where it has none."""
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as image:
             return image.width * image.height
-    except Exception:  # which `_decoded` raises again
+    except Exception:  # `_decoded` raises it again
         return 0
 
 
@@ -342,17 +344,17 @@ def _decoded(digest: str, data: bytes) -> Image.Image:
     try:
         return decode(data)
     except MemoryError:
-        raise  # the next run may have more
-    except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
-        # Pillow's own words hold an address in memory, another one in every run.
+        raise  # the next run may have more memory
+    except Exception as error:  # Pillow's decoders raise almost anything on damaged data
+        # Pillow's own message has an address in memory, which differs in every run.
         unknown = isinstance(error, UnidentifiedImageError)
         why = f"in none of the formats {', '.join(FORMATS)}" if unknown else reason(error)
-        damaged = f"cannot be decoded ({why}); remove the item, or repair its picture"
+        damaged = f"cannot be decoded ({why}); remove the item, or repair its image"
         raise Undecodable(f"image {digest[:12]} {error if isinstance(error, Unfit) else damaged}") from None
 
 
 def pixel_digest(images: Iterable[Image.Image]) -> str:
-    """SHA-256 over mode, size and raw pixels of the pictures in order; empty without pictures."""
+    """SHA-256 over mode, size and raw pixels of the images in order; empty without images."""
     digest, seen = hashlib.sha256(), False
     for image in images:
         digest.update(f"{image.mode} {image.width} {image.height}\n".encode())

@@ -20,8 +20,8 @@ from vouch.pipeline.errors import UserError, did_you_mean, refusal
 from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import read_template
+from vouch.prompts.combination import load_variation
+from vouch.prompts.template import read_template
 from vouch.tables.asked import ORIGINAL, P_TRUE
 
 TRAINED = Path("data/trained")
@@ -248,7 +248,7 @@ def _check_rewriter(project: Project, locked: Models) -> Problems:
 
 def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
     yield from _known([name], project.sources, key)
-    engines = plugins("vouch/prompts/asking/engines")
+    engines = plugins("vouch/prompts/asking")
     entry = locked.models.get(name)
     engine = entry.engine if entry else "transformers"
     yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to write")

@@ -1,30 +1,17 @@
-"""report: a site of a few pages, tables, figures and numbers for `dvc metrics` and `dvc plots`.
+"""The report: a site of a few pages, and the same numbers as tables, figures and files for DVC.
 
-evidence.py    reads the tables of the earlier stages into `Evidence`, with look-ups in them
-claims.py      which models are best, and what else may be said; all of it passes the gates (gates.py)
-cards.py       the news of the first page; asides.py: models without a rank, and how answers were read
-page.py        `Page`, `PageSection`, `DatasetFigure` and blocks: what the files of pages/ declare
-pages/         a file for a page, or a whole part of one, with its sections and the figures that they show;
-               templates/section.html.j2 shows a section, or templates/NAME.html.j2 where there is one
-papers/        a file or two for a paper: its tables and figures, built from entry.py, pivot.py and charts.py
-table.py       `TableSpec`, the columns of a table with labels, help and units
-table_files.py the numbers that matter most, for DVC and a table, and all of reports/tables
-site.py        finds what is declared, and writes everything under reports/ but reports/items
-static/        what the pages load, copied to reports/assets
-items/         reports/items, which the stage browse makes
+From the tables of the earlier stages to the site:
+
+loading.py, evidence.py     read the tables into `Evidence`, which every other file looks numbers up in
+gates.py, claims.py         what may be shown or said at all; which claims about models pass
+cards.py, caveats.py        the tiles of the first page; sentences on models and texts that need a warning
+costs.py                    what each variation of the prompt costs a model, and the names of variations
+table.py, table_files.py    tables on a page; the same as CSV and LaTeX, and all of reports/tables
+vegalite.py, drawing.py     charts as vega-lite; charts as SVG, PNG and PDF
+page.py, pages/             what a page is made of; one file for each page, or for a large part of one
+site.py                     finds the pages and writes everything under reports/ except reports/items
+items/                      reports/items, which the stage browse writes
+templates/, static/         Jinja templates; scripts and styles, which become reports/assets
+
+The tables and figures of published studies are a room of their own, vouch/papers.
 """
-
-import importlib
-import pkgutil
-from types import ModuleType
-from typing import TypeVar
-
-T = TypeVar("T")
-
-
-def declared(package: ModuleType, kind: type[T]) -> list[T]:
-    """Every object of a kind that a file of the package declares at its top level, by file, as they stand."""
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    found = (each for module in modules for each in vars(module).values() if isinstance(each, kind))
-    return list({id(each): each for each in found}.values())  # once, also where other files import it

@@ -1,9 +1,7 @@
-"""Bad news about the preferred model, the worst first: the first tile of the report, and what opens first.
+"""The tiles of the first page: a question, its answer in a few words, and why.
 
-What holds for the questions as they were asked comes before what another way to ask them does. Of either the
-worst is what is shown to lose most points: by the kinder end of its interval.
-
-The summary cards beside the verdict: a question, its answer in a few words, and why.
+The first tile is the worst news about the preferred model. News about the original prompts comes before news
+about variations; within each, the largest loss comes first, measured at the favourable end of its interval.
 """
 
 from collections import Counter
@@ -35,8 +33,7 @@ from vouch.report.claims import (
 )
 from vouch.report.costs import ACCURACY, costs, named, real_changes
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.asked import TEXT
 
 

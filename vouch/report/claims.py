@@ -1,6 +1,9 @@
-"""What the report may say of the numbers: the claims of each kind that pass vouch/report/gates.py.
+"""Which claims the report makes: those of each kind that pass the gates (gates.py).
 
-Which models are best on a dataset, alone or tied, and what its questions could show of any model.
+Kinds are: better than a guess, worse than another model, what a variation costs, whether coverage meets its
+target, overconfidence, low letter mass, and whether the image matters. All claims of a kind are found
+together, because they are corrected for each other. From them follow the leaders of a dataset and the
+preferred model.
 """
 
 from collections import Counter
@@ -18,7 +21,7 @@ from vouch.metrics.join import LOW_MASS_RATE
 from vouch.metrics.robustness.compared import WITHOUT
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
-from vouch.report.evidence import Evidence
+from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import (
     MINIMUM,
     Claim,
@@ -29,7 +32,6 @@ from vouch.report.gates import (
     share_claim,
     significant,
 )
-from vouch.report.numbers import Number
 from vouch.tables.asked import TEXT
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 

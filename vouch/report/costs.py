@@ -1,60 +1,19 @@
-"""What variations of the prompt cost a model: look-ups in the table of that name.
+"""What variations of the prompt cost a model, and the words and heat maps that show it.
 
-Heat maps: one number of each model in each variation, coloured where it is not chance.
+`costs` looks up the table of that name; `in_words` names a variation; `heat_map` is a table with one number
+for each model and variation.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from vouch.prompts.variations import at_level
 from vouch.report import formatting
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import columns
+from vouch.report.evidence import Evidence, columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
-from vouch.tables.asked import TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 
-# Takes the question its picture: it shows what words alone give.
 CONTROL = "blank"
-# Take away what an answer rests on, or paint over it: nobody would ask so.
-CONTROLS = (CONTROL, "image_only", "text_only", TYPOGRAPHIC, TYPOGRAPHIC_CONTROL)
-MEANING = {
-    "blank": "pictures blank",
-    "circular": "options in every rotation",
-    "contrast": "pictures with less contrast",
-    "dialogue": "dialogue with the model's own earlier answers",
-    "dialogue_gold": "dialogue with correct earlier answers",
-    "fog": "pictures in fog",
-    "image_only": "pictures and options without the question",
-    "instruction": "reworded instruction",
-    "jpeg": "JPEG compression",
-    "lr_c": "concise question",
-    "lr_i": "question as an instruction",
-    "lr_v": "verbose question",
-    "ls_a": "question negated by an antonym",
-    "ls_m": "`more` replaced by `less`",
-    "ls_n": "negated question",
-    "marks": "options marked a, b, c; 1, 2, 3; A, B, C",
-    "motion": "pictures blurred by motion",
-    "no_response": "no prefix of the answer",
-    "no_sample": "no in-context sample",
-    "noise": "pictures with noise",
-    "option_order": "options in reversed order",
-    "p_true": "model asked whether its own answer is true",
-    "pixelate": "pictures of fewer pixels",
-    "shuffled": "options shuffled",
-    "tests": "several instructions and option orders",
-    "text_only": "question without its pictures",
-    "typographic": "wrong option painted into the picture",
-    "typographic_control": "harmless word painted into the picture",
-    "vr_b": "pictures blurred",
-    "vr_l": "pictures brightened",
-    "vr_r": "pictures rotated by 90°",
-    "vs_e": "picture replaced, which flips the answer",
-    "vs_s": "pictures swapped, which flips the answer",
-}
-"""Long names of variations; a variation that is not here goes by its code alone."""
-COUNTED = ("shuffled", "tests")  # their number is how many prompts they make
-_LEVEL = re.compile(r"(.+)_([0-9]+)")
+"""Replaces every image by a grey one: its accuracy is what the words alone give."""
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
@@ -134,7 +93,8 @@ def real_changes(found: Costs) -> tuple[str, ...]:
 
 def is_control(variation: str) -> bool:
     """Whether a variation, alone or combined, takes away what an answer rests on."""
-    return any(part in CONTROLS for part in variation.split("+"))
+    declarations = [named[0] for part in variation.split("+") if (named := at_level(part))]
+    return any(one.control for one in declarations)
 
 
 def meaning(variation: str) -> str:
@@ -153,15 +113,14 @@ def beside_a_guess(cost: Cost) -> str:
 
 def in_words(variation: str) -> str | None:
     """`pictures blurred, level 5`, of a combination all that it does; None where a part has no words."""
-    said = []
+    parts = []
     for part in variation.split("+"):
-        leveled = None if part in MEANING else _LEVEL.fullmatch(part)
-        name, level = leveled.groups() if leveled else (part, "")
-        if name not in MEANING:
+        declaration, level = at_level(part) or (None, None)
+        if declaration is None or not declaration.label:
             return None
-        level = f"{level} prompts" if name in COUNTED else f"level {level}"
-        said.append(f"{MEANING[name]}, {level}" if leveled else MEANING[name])
-    return " + ".join(said)
+        strength = f"{level} prompts" if declaration.counts_prompts else f"level {level}"
+        parts.append(declaration.label if level is None else f"{declaration.label}, {strength}")
+    return " + ".join(parts)
 
 
 def named(variation: str) -> str:

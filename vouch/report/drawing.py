@@ -1,6 +1,7 @@
-"""Charts to SVG, PNG and PDF, without a network and with the same bytes each time.
+"""Charts as SVG, PNG and PDF, without a network and with the same bytes each time.
 
-The render cache lets a second report render only the figures that changed (3 s instead of 25 for the demo).
+A cache keeps rendered figures, so that the next report renders only those that changed (3 s instead of 25 s
+for the demo).
 """
 
 import hashlib
@@ -19,7 +20,7 @@ import vl_convert
 from PIL import Image
 
 from vouch.pipeline.result_cache import ResultCache
-from vouch.report import palette
+from vouch.report import vegalite
 from vouch.report.vegalite import Chart
 
 # The font that vl-convert carries. A machine's own would move pixels, even another version of the same font.
@@ -31,21 +32,21 @@ CACHE = Path(".vouch/drawings")
 DIGITS = 2  # of a coordinate, pixels
 
 _AXIS = {
-    "labelColor": palette.MUTED,
-    "titleColor": palette.MUTED,
+    "labelColor": vegalite.MUTED,
+    "titleColor": vegalite.MUTED,
     "titleFontWeight": "normal",
     "titleFontSize": 12,
     "labelFontSize": 11,
     "titlePadding": 8,
     "labelFlush": False,
     "labelOverlap": "greedy",
-    "gridColor": palette.RULE,
-    "domainColor": palette.RULE,
-    "tickColor": palette.RULE,
+    "gridColor": vegalite.RULE,
+    "domainColor": vegalite.RULE,
+    "tickColor": vegalite.RULE,
 }
 _TEXT = {
-    "labelColor": palette.INK,
-    "titleColor": palette.MUTED,
+    "labelColor": vegalite.INK,
+    "titleColor": vegalite.MUTED,
     "labelFontSize": 12,
     "titleFontWeight": "normal",
 }
@@ -56,9 +57,9 @@ CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "axis": _AXIS,
     "legend": {**_TEXT, "orient": "top", "title": None, "symbolSize": 70, "columnPadding": 28},
-    "header": {**_TEXT, "titleColor": palette.INK},
+    "header": {**_TEXT, "titleColor": vegalite.INK},
     # One weight everywhere: fonts would stand in a PDF in an order of chance.
-    "title": {"color": palette.INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
+    "title": {"color": vegalite.INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
 }
 _FONT = f' font-family="{FONT}"'
 
@@ -113,7 +114,7 @@ def png(drawn: str) -> bytes:
     """The same picture in pixels, on white."""
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     width, height = size.groups() if size else ("100%", "100%")
-    paper = f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>'
+    paper = f'<rect width="{width}" height="{height}" fill="{vegalite.PAPER}"/>'
     head, tail = drawn.split(">", 1)
     return _small(bytes(vl_convert.svg_to_png(f"{head}>{paper}{tail}", scale=PNG_SCALE)))
 
@@ -164,7 +165,7 @@ def script() -> str:
 
 @cache
 def _revision() -> str:
-    code = [Path(path).read_text("utf-8") for path in (__file__, str(palette.__file__))]
+    code = [Path(path).read_text("utf-8") for path in (__file__, str(vegalite.__file__))]
     return "\0".join([*code, *map(metadata.version, ("vl-convert-python", "pillow"))])
 
 

@@ -1,110 +1,137 @@
-"""What is known of a model beside its answers: family, size, parts, training data.
+"""What the earlier stages found, as every part of the report looks it up.
 
-What the earlier stages found: their tables, and look-ups that every part of the report shares.
-
-Reads the tables that a report is made of.
+`Evidence` holds their tables as data frames. A cell of the leaderboard is a `Number`, the difference of two
+models a `Pair`; both are found by name in `Numbers` and `Comparisons`.
 """
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
+from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
-from vouch.pipeline.errors import UserError
 from vouch.report.config import Scoring
-from vouch.report.gates import INFINITE, MINIMUM
-from vouch.report.numbers import Comparisons, Number, Numbers
-from vouch.tables.answered import RESPONSES, letters_path
+from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import (
-    DEFECTS,
-    ITEMS,
     ORIGINAL,
     OUTPUTS,
-    REJECTS,
-    REWRITES,
-    defects_path,
-    items_path,
-    rejects_path,
-    rewrites_path,
 )
 from vouch.tables.results import (
-    DIFFERENCES,
-    DIFFERENCES_PATH,
-    DIMENSIONS,
-    DIMENSIONS_PATH,
-    DISTANCES,
-    DISTANCES_PATH,
-    LEADERBOARD,
-    LEADERBOARD_PATH,
-    OUTCOMES,
-    RANKED,
-    RANKED_PATH,
-    RANKINGS,
-    RANKINGS_PATH,
-    REPRODUCED,
-    REPRODUCED_PATH,
     TRANSFER,
-    TRANSFER_PATH,
-    TRENDS,
-    TRENDS_PATH,
-    VARIATIONS,
-    VARIATIONS_PATH,
-    outcomes_path,
 )
-from vouch.tables.table import Table
 
-Facts = Mapping[str, Any]
-"""Keys as `facts` of models.lock; `total_parameters` and the like are numbers of parameters."""
-# `_7b` at the end or before another part of a name, `_1_8b` for 1.8
-SIZE = re.compile(r"(?:^|_)(\d+(?:_\d+)?)b(?=_|$)")
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def facts(
-    locked: Mapping[str, Mapping[str, Any]], train: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Facts]:
-    """By model: those of models.lock, and of demo models family and size.
+class Number(NamedTuple):
+    """One cell of the leaderboard. low, high: 95 % interval, None where there is none."""
 
-    The size of a demo model is 12 x layers x width^2, the weights of its transformer blocks without
-    embeddings and picture encoder (Kaplan et al. 2020).
+    value: float
+    low: float | None
+    high: float | None
+    items: int
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of its interval; its value where there is none."""
+        return self.value if self.low is None else self.low, self.value if self.high is None else self.high
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether it has an interval, and 0 is outside."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+class Pair(NamedTuple):
+    """Accuracy of one model minus that of another, on the same items.
+
+    low, high, p_holm: None where the items are too few for an interval.
     """
-    known: dict[str, Facts] = {name: entry.get("facts") or {} for name, entry in locked.items()}
-    for name, built in train.items():
-        known[name] = {
-            "family": "demo models",
-            "series": built["family"],
-            "language_model_parameters": 12 * built["layers"] * built["width"] ** 2,
-        }
-    return known
+
+    difference: float
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    items: int
+
+    @property
+    def significant(self) -> bool:
+        """Whether the data separate the two models."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANCE
+
+    def reversed(self) -> "Pair":
+        """The same with the models in the other order."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return Pair(-self.difference, low, high, self.p_holm, self.items)
 
 
-def size(model: str, known: Mapping[str, Facts]) -> float | None:
-    """Number of parameters: of the whole model, else of its language model, else what its name says."""
-    found = known.get(model, {})
-    for key in ("total_parameters", "language_model_parameters"):
-        if found.get(key):
-            return float(found[key])
-    named = SIZE.findall(model)
-    # A name may hold the size of an encoder or of one expert as well: the largest counts.
-    return max(float(text.replace("_", ".")) for text in named) * 1e9 if named else None
+WHOLE = ("items", "rank", "rank_low", "rank_high")
 
 
-def family(model: str, known: Mapping[str, Facts]) -> str:
-    """The family that is on record, else the name up to its first number."""
-    stated = known.get(model, {}).get("family")
-    return str(stated) if stated else re.split(r"_?v?\d", model, maxsplit=1)[0].strip("_") or model
+def columns(frame: "pd.DataFrame", names: Iterable[str]) -> list[list[Any]]:
+    """Columns as lists: None for null, counts and ranks as whole numbers."""
+    found = (frame[name].astype("Int64") if name in WHOLE else frame[name] for name in names)
+    return [column.astype(object).where(column.notna(), None).tolist() for column in found]
 
 
-def series(model: str, known: Mapping[str, Facts]) -> str:
-    """Models that differ in size alone: the series that is on record, else the family."""
-    return str(known.get(model, {}).get("series") or family(model, known))
+class Numbers:
+    """Cells of the leaderboard by the columns that name them; a cell is made when it is asked for."""
+
+    def __init__(self, frame: "pd.DataFrame", keys: Sequence[str]) -> None:
+        frame = frame.dropna(subset=["value"])
+        names = zip(*(frame[name].tolist() for name in keys), strict=True)
+        self._place = {key: place for place, key in enumerate(names)}
+        self._values = columns(frame, Number._fields)
+
+    def get(self, key: tuple[str, ...]) -> Number | None:
+        """The cell with these names; None where it is missing or null."""
+        place = self._place.get(key)
+        return None if place is None else Number(*(column[place] for column in self._values))
+
+
+class Comparisons:
+    """Differences of two models each, with Holm's correction over all that have a p.
+
+    frame: columns of the table `differences`, p null where the dataset is too small for one.
+    """
+
+    def __init__(self, frame: "pd.DataFrame") -> None:
+        self.frame = frame.assign(p_holm=np.array(statistics.holm(columns(frame, ["p"])[0]), dtype=float))
+        self._claims = int(frame["p"].notna().sum())
+        self._pairs: dict[tuple[str, str, str], Pair] = {}
+        names = ("dataset", "first", "second", *Pair._fields)
+        for dataset, first, second, *values in zip(*columns(self.frame, names), strict=True):
+            pair = Pair(*values)
+            self._pairs[dataset, first, second] = pair
+            self._pairs[dataset, second, first] = pair.reversed()
+
+    def on(self, dataset: str) -> "pd.DataFrame":
+        """Those of one dataset."""
+        return self.frame[self.frame["dataset"] == dataset]
+
+    def pair(self, dataset: str, first: str, second: str) -> Pair | None:
+        """That of two models, as `first` minus `second`; None where it was not made."""
+        return self._pairs.get((dataset, first, second))
+
+    def detectable(self, low: float | None, high: float | None) -> float | None:
+        """The minimum detectable effect of one of them by its interval, corrected as its p is."""
+        return minimum_detectable_effect(low, high, self._claims)
+
+    def minimum_detectable_effect(self, dataset: str) -> float | None:
+        """That of the median pair of a dataset; None without pairs."""
+        ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
+        effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
+        return median(effects) if effects else None
 
 
 MARGINAL = "marginal"
@@ -336,108 +363,3 @@ class Evidence:
         own = self.graded(dataset, model)
         groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
         return own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups
-
-
-PUBLISHED = Path("docs/published")
-"""Figures that papers printed."""
-COMPARED = {
-    "leaderboard": (LEADERBOARD, LEADERBOARD_PATH),
-    "differences": (DIFFERENCES, DIFFERENCES_PATH),
-    "reproduced": (REPRODUCED, REPRODUCED_PATH),
-    "costs": (VARIATIONS, VARIATIONS_PATH),
-    "rankings": (RANKINGS, RANKINGS_PATH),
-    "ranked": (RANKED, RANKED_PATH),
-    "dimensions": (DIMENSIONS, DIMENSIONS_PATH),
-    "distances": (DISTANCES, DISTANCES_PATH),
-    "transfer": (TRANSFER, TRANSFER_PATH),
-    "trends": (TRENDS, TRENDS_PATH),
-}
-"""Field of `Evidence` -> the table of `compare` that fills it."""
-# The pages need no more of these two tables; the rest of them would fill memory.
-OF_OUTCOMES = (
-    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
-    *("clean_correct", "confidence", "clean_size_lac"),
-)
-OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
-    empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
-    return pa.concat_tables([empty, *(table.read(path, columns) for path in paths)]).to_pandas()
-
-
-def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
-    """Tables whose file name is the dataset, which becomes a column."""
-    parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
-
-
-def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
-    """What papers printed, to the printed digit."""
-    return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
-
-
-def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
-    """The engines, with their revisions, that a model's answers name."""
-    tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
-    found: dict[str, set[str]] = {}
-    for path in paths:
-        names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
-        found.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
-    return {model: sorted(names) for model, names in found.items()}
-
-
-def load(
-    inputs: Iterable[Path],
-    scoring: Scoring,
-    setup: Mapping[str, Any] | None = None,
-    known: Mapping[str, Facts] | None = None,
-) -> Evidence:
-    """Reads the declared inputs of the stage; code among them is passed over. known: facts by model.
-
-    Raises UserError where a table is missing or damaged, or where nothing was scored.
-    """
-    paths = sorted(inputs)
-    outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
-    items, rejects, defects, rewrites = (
-        [path for path in paths if path == of(path.stem)]
-        for of in (items_path, rejects_path, defects_path, rewrites_path)
-    )
-    published = [path for path in paths if path.parent == PUBLISHED and path.suffix == ".csv"]
-    responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
-    every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
-    every += [*published, *responses]
-    return Evidence(
-        **_compared(paths),
-        outcomes=_all(OUTCOMES, outcomes, OF_OUTCOMES),
-        items=_by_dataset(ITEMS, items, OF_ITEMS),
-        rejects=_all(REJECTS, rejects, REJECTS.schema.names),
-        defects=_by_dataset(DEFECTS, defects, DEFECTS.schema.names),
-        rewrites=_by_dataset(REWRITES, rewrites, REWRITES.schema.names),
-        scoring=scoring,
-        setup=setup or {},
-        engines=engines(responses),
-        digests={path.as_posix(): _digest(path) for path in every},
-        printed=read_printed(published),
-        facts=known or {},
-    )
-
-
-def _compared(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """The tables of `compare`, by field of `Evidence`."""
-    for _, path in COMPARED.values():
-        if path not in paths:
-            raise UserError(
-                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
-            )
-    found = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
-    if found["leaderboard"].empty:
-        raise UserError(
-            f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
-        )
-    return found

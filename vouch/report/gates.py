@@ -1,12 +1,12 @@
-"""The gates of every surface: report, terminal, cards and exports show and say only what passes them.
+"""What may be shown, and what may be said: the gates of the report, the terminal, cards and exports.
 
-Numbers of prediction sets are not shown where too few questions calibrate in some of the splits: such sets
-hold every option. An interval of no width is not shown. Claims pass more before they become words.
+Shown are numbers of prediction sets only if every split had enough questions to calibrate (otherwise some
+sets hold every option), and intervals only if they have a width.
 
-A claim says that a number differs from another one that is given: an accuracy from a guess, a difference from
-nothing, a coverage from its target, an accuracy from the confidence in it. It holds where it rests on MINIMUM
-groups of questions or more and its p-value, after Holm's correction for all claims of its kind in the report,
-is below SIGNIFICANCE. Where it does not hold, the words say what so many questions would find.
+A claim says that a number differs from a given one: an accuracy from a guess, a difference from zero, a
+coverage from its target, an accuracy from the stated confidence. It is made if it rests on at least MINIMUM
+groups of questions and its p-value is below SIGNIFICANCE after Holm's correction for all claims of its kind
+in the report. Where a claim fails, the report says how large an effect that many questions would have shown.
 """
 
 from collections.abc import Hashable, Mapping
@@ -15,12 +15,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from scipy.special import betainc, stdtr, stdtrit
 
+from vouch.metrics.comparison import statistics
 from vouch.metrics.comparison.statistics import INTERVAL, detectable, holm
 from vouch.report import formatting
-from vouch.report.numbers import SIGNIFICANCE
 
 MINIMUM = 30
 """Independent groups of questions, below which nothing is ranked, averaged or named."""
+SIGNIFICANCE = 0.05 / 5
+"""p after Holm's correction, below which a claim is made. The first page makes claims of six kinds (better
+than a guess, model against model, variation, coverage, confidence, the picture), and is to be free of false
+ones in 94 of 100 reports."""
 Key = TypeVar("Key", bound=Hashable)
 OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
 """How the names of metrics begin that rest on prediction sets."""
@@ -143,3 +147,11 @@ def effect_in_words(questions: int, groups: int, effect: float, room: float) -> 
 def detectable_difference(null: float, groups: int, claims: int) -> float:
     """Distance from a share that so many groups find, corrected for so many claims."""
     return detectable(sqrt(null * (1 - null) / max(groups, 1)), SIGNIFICANCE, claims)
+
+
+def minimum_detectable_effect(low: float | None, high: float | None, claims: int = 1) -> float | None:
+    """The smallest true difference that is named in four of five studies, by the ends of an interval.
+
+    claims: of its kind, among which Holm's correction may leave it the smallest p.
+    """
+    return statistics.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)

@@ -1,8 +1,19 @@
-"""What the files of pages/ declare: figures, sections made of blocks, and pages."""
+"""What a page of the report is made of, and where pages come from.
 
+A file of a package declares a `Page`, its sections (`PageSection`) and figures (`DatasetFigure`) at its top
+level. A `Registry` finds them in the packages it is given: vouch/report/pages, and whatever room above the
+report has pages of its own.
+"""
+
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, TypeVar
 
 from markupsafe import Markup
 
@@ -158,13 +169,15 @@ class PageSection:
     """A section of a page.
 
     title: how the page's list of contents names it. build: a `Section`, or what templates/NAME.html.j2 shows;
-    None where there is nothing to say. figures: those of this section alone, from what build returned.
+    None where there is nothing to say. figures: those of this section alone, from what build returned. page:
+    name of the page at whose end it stands, for a section that the page itself does not list.
     """
 
     name: str
     title: str
     build: Callable[[Evidence], Any]
     figures: Callable[[Evidence, Any], Iterable[FigureSpec]] = lambda evidence, view: ()
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,3 +201,49 @@ class Page:
     def address(self) -> str:
         """Path under reports/."""
         return "index.html" if self.name == "index" else f"pages/{self.name}.html"
+
+
+T = TypeVar("T")
+
+
+def declared(package: ModuleType, kind: type[T]) -> list[T]:
+    """Every object of a kind that a file of the package declares at its top level, by file, as they stand."""
+    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    objects = (each for module in modules for each in vars(module).values() if isinstance(each, kind))
+    return list({id(each): each for each in objects}.values())  # once, even if other files import it
+
+
+class Registry:
+    """The pages, sections and figures that the files of some packages declare."""
+
+    def __init__(self, *packages: ModuleType) -> None:
+        self._packages = packages
+
+    def _declared(self, kind: type[T]) -> list[T]:
+        every = [each for package in self._packages for each in declared(package, kind)]
+        return list({id(each): each for each in every}.values())
+
+    @cached_property
+    def pages(self) -> Sequence[Page]:
+        """The pages in the order of the navigation."""
+        return sorted(self._declared(Page), key=attrgetter("place"))
+
+    @cached_property
+    def sections(self) -> Sequence[PageSection]:
+        """Every section of any page."""
+        return self._declared(PageSection)
+
+    @cached_property
+    def figures(self) -> Sequence[DatasetFigure]:
+        """The figures of every dataset, by name."""
+        return sorted(self._declared(DatasetFigure), key=attrgetter("name"))
+
+    def sections_of(self, page: Page) -> list[PageSection]:
+        """The sections of a page: those that it lists, then those that name the page."""
+        return [*page.sections, *(section for section in self.sections if section.page == page.name)]
+
+    @property
+    def templates(self) -> list[Path]:
+        """Folders in which the packages may have templates of their own."""
+        return [Path(package.__path__[0]) / "templates" for package in self._packages]

@@ -1,30 +1,29 @@
-"""From evidence to the site: finds what pages/ declares, and writes all of reports/ but reports/items.
+"""Writes the site: the pages that a registry declares, and all else under reports/ except reports/items.
 
-First the terms: a dotted line under a word, which opens what it means and leads to Method. A line of
-terms.csv is a term: the words that stand for it, its place on the page Method, what it means.
+First come the terms: words of terms.csv that get a dotted line on a page, with their definition and a link to
+the page Method. Then the pages as HTML, and last what is written where.
 """
 
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from vouch.pipeline.files import replacing_folder, write_json, write_text
-from vouch.report import declared, drawing, formatting, pages, palette
+from vouch.report import drawing, formatting, pages, vegalite
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import visible
-from vouch.report.page import DatasetFigure, FigureSpec, Page, PageSection
+from vouch.report.page import FigureSpec, PageSection, Registry
 from vouch.report.table import Column
 from vouch.report.table_files import (
     PLOTTED,
@@ -118,6 +117,9 @@ class Marker:
 
 
 STATIC = Path(__file__).parent / "static"
+TEMPLATES = Path(__file__).parent / "templates"
+OWN = Registry(pages)
+"""The report's own pages; rooms above the report may add others."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +156,10 @@ def _visible(value: Any) -> Any:
     return formatting.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def environment() -> Environment:
-    """Jinja with escaping everywhere; an unknown name in a template is an error."""
+def environment(folders: Sequence[Path] = ()) -> Environment:
+    """Jinja with escaping everywhere; an unknown name in a template is an error. folders: more templates."""
     env = Environment(
-        loader=PackageLoader("vouch.report", "templates"),
+        loader=FileSystemLoader([TEMPLATES, *folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -183,7 +185,7 @@ def _dark() -> str:
     """Rules that swap the colours of figures for their dark ones."""
     rules = [
         f'figure svg [{attribute}="{light}"]{{{attribute}:{dark}}}'
-        for light, dark in palette.DARK.items()
+        for light, dark in vegalite.DARK.items()
         for attribute in ("fill", "stroke")
     ]
     by_choice = "\n".join(f':root[data-theme="dark"] {rule}' for rule in rules)
@@ -192,26 +194,26 @@ def _dark() -> str:
     return f"@media screen {{\n{by_choice}\n}}\n@media {system} {{\n{by_system}\n}}\n"
 
 
-def _links(page: Page, views: Mapping[str, Any]) -> list[Link]:
-    """The sections of a page that have something to say."""
-    return [Link(section.name, section.title) for section in page.sections if views[section.name]]
+def _links(sections: Iterable[PageSection], views: Mapping[str, Any]) -> list[Link]:
+    """The sections that have something to say."""
+    return [Link(section.name, section.title) for section in sections if views[section.name]]
 
 
-def build(evidence: Evidence) -> dict[str, Any]:
+def build(evidence: Evidence, registry: Registry = OWN) -> dict[str, Any]:
     """The view of every section, by its name."""
-    return {section.name: section.build(evidence) for section in declared(pages, PageSection)}
+    return {section.name: section.build(evidence) for section in registry.sections}
 
 
-def figures(evidence: Evidence, views: Mapping[str, Any]) -> list[FigureSpec]:
+def figures(evidence: Evidence, views: Mapping[str, Any], registry: Registry = OWN) -> list[FigureSpec]:
     """Every figure that has something to show: those of each dataset, then those of single sections."""
-    by_name = sorted(declared(pages, DatasetFigure), key=attrgetter("name"))
     specs = [
-        *(spec for dataset in evidence.datasets for each in by_name for spec in each.of(evidence, dataset)),
         *(
             spec
-            for section in declared(pages, PageSection)
-            for spec in section.figures(evidence, views[section.name])
+            for dataset in evidence.datasets
+            for each in registry.figures
+            for spec in each.of(evidence, dataset)
         ),
+        *(spec for section in registry.sections for spec in section.figures(evidence, views[section.name])),
     ]
     return list({spec.file: spec for spec in specs}.values())
 
@@ -221,16 +223,16 @@ def site(
     evidence: Evidence,
     pictures: Mapping[str, Picture],
     views: Mapping[str, Any] | None = None,
+    registry: Registry = OWN,
 ) -> dict[str, str]:
     """Text of every page, and of the tables on them, by their path under reports/.
 
     pictures: by name of their files; a missing one is left out. views: of the sections, where they are built.
     """
-    views = build(evidence) if views is None else views
-    every = sorted(declared(pages, Page), key=attrgetter("place"))
-    parts = {page.name: found for page in every if (found := _links(page, views))}
-    entries = [page for page in every if page.name in parts]
-    env = environment()
+    views = build(evidence, registry) if views is None else views
+    links = {page.name: _links(registry.sections_of(page), views) for page in registry.pages}
+    entries = [page for page in registry.pages if links[page.name]]
+    env = environment(registry.templates)
     tables = TableFiles(evidence.datasets)
     shared = {
         "site": config.title,
@@ -244,7 +246,7 @@ def site(
     for page in entries:
         template = env.select_template([f"pages/{page.name}.html.j2", "page.html.j2"])
         root = "../" * page.address.count("/")
-        own = {"page": page, "parts": parts[page.name], "root": root, "marker": Marker(root)}
+        own = {"page": page, "parts": links[page.name], "root": root, "marker": Marker(root)}
         made[page.address] = template.render(**shared, **views, **own)
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}
 
@@ -252,7 +254,7 @@ def site(
 REPORTS = Path("reports")
 # DVC fills in {plot_divs}. Without {scripts} it loads nothing from the network, but the libraries of the
 # site, from as deep a folder as `dvc plots show -o` may have been given. .dvc/config names it.
-PLOTS_PAGE = Path(__file__).parent / "templates/plots.html.j2"
+PLOTS_PAGE = TEMPLATES / "plots.html.j2"
 Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
 
 
@@ -301,13 +303,13 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: Rende
     write_text(REPORTS / "index.html", files["index.html"])
 
 
-def write(config: Config, evidence: Evidence, watch: Watch = iter) -> None:
+def write(config: Config, evidence: Evidence, watch: Watch = iter, registry: Registry = OWN) -> None:
     """Writes everything under reports/ in the working directory. watch: shows how far the figures are."""
-    cache, views = RenderCache(), build(evidence)
+    cache, views = RenderCache(), build(evidence, registry)
     with replacing_folder(REPORTS / "figures") as folder:
-        pictures = draw(watch(figures(evidence, views)), folder, cache)
+        pictures = draw(watch(figures(evidence, views, registry)), folder, cache)
     tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-    write_site(site(config, evidence, pictures, views), tables, cache)
+    write_site(site(config, evidence, pictures, views, registry), tables, cache)
     cache.forget_others()
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))

@@ -6,9 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 from vouch.metrics.metric import OPTIONS, SHARE, Metric, find
 from vouch.report import formatting
-from vouch.report.evidence import Evidence
+from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import OF_SETS, ends
-from vouch.report.numbers import Number
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
 

@@ -1,8 +1,8 @@
-"""The numbers that matter most: for `dvc metrics`, for `dvc plots` and in tables/headline.csv.
+"""Tables as files: headline numbers, reports/tables, and each table of a page as CSV and LaTeX.
 
-Tables under reports/tables: unrounded, in a fixed order, safe to open in a spreadsheet or a terminal.
-
-Tables of the pages as files: CSV for spreadsheets, LaTeX for papers; rounded as shown.
+Headline numbers go to `dvc metrics` (metrics.json), `dvc plots` and tables/headline.csv. The files of
+reports/tables are unrounded, in a fixed order and safe to open in a spreadsheet or a terminal; the tables of
+pages are rounded as shown.
 """
 
 import csv

@@ -1,8 +1,8 @@
-"""Charts as vega-lite, in the words of altair: `Chart(frame).mark_rule().encode(x=X("low:Q"), x2="high:Q")`.
+"""Charts as vega-lite, in the style of altair: `Chart(frame).mark_rule().encode(x=X("low:Q"), x2="high:Q")`.
 
-What the figures need of that language and no more; at the end, what several of them draw alike. Every part
-is a plain value; a chart is never changed, each call returns another one, so that charts with much in common
-cost little. `Chart.to_dict` is checked against the published schema in the tests.
+Covers what the figures need and no more. Every part is a plain value, and a chart is never changed: each call
+returns a new one. The palette stands first, what several figures have in common last. The tests check
+`Chart.to_dict` against the published schema.
 """
 
 import hashlib
@@ -15,12 +15,33 @@ from typing import Any
 
 import pandas as pd
 
-from vouch.report import palette
+# Colours of Okabe and Ito, which people with any kind of colour vision can tell apart. Figures are drawn in
+# the light ones; the page swaps each for its dark one by the value of the attribute.
+INK = "#16202a"
+MUTED = "#5c6873"
+RULE = "#dfe4e8"
+FAINT = "#9aa5af"
+BLUE = "#0072b2"
+ORANGE = "#d55e00"
+GREEN = "#00805d"
+PAPER = "#ffffff"
+
+# light -> dark
+DARK = {
+    INK: "#e8edf1",
+    MUTED: "#a3afba",
+    RULE: "#2d3842",
+    FAINT: "#6f7c88",
+    BLUE: "#56b4e9",
+    ORANGE: "#f0a04b",
+    GREEN: "#3fc79a",
+    PAPER: "#12181e",
+}
 
 Part = dict[str, Any]
 
 _TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
-_COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
+_COLOURS = [BLUE, ORANGE, GREEN, INK]
 _SHAPES = ["circle", "diamond", "square", "triangle-up"]
 _SECOND = ("x2", "y2")  # channels that share the type of another
 
@@ -187,7 +208,7 @@ def tips(numbers: str = "", **titles: str) -> list[Part]:
 
 def target(value: float) -> Any:
     """A dashed line at `value`, to be placed by `encode`."""
-    return Chart(pd.DataFrame({"value": [value]})).mark_rule(strokeDash=[4, 3], color=palette.INK)
+    return Chart(pd.DataFrame({"value": [value]})).mark_rule(strokeDash=[4, 3], color=INK)
 
 
 def model_lines(

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.cli.conftest import Vouch
-from tests.datasets.loopback_files import listening
+from tests.datasets.test_fetch import listening
 from vouch.library.results import results
 
 TABLES = {

@@ -13,7 +13,7 @@ from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
 from vouch.cli.main import main
 from vouch.cli.review.texts import read_options
-from vouch.datasets.options.reform import read_written
+from vouch.datasets.options import read_written
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import Pin, Source, write_pin
 from vouch.tables.asked import ITEMS, items_path

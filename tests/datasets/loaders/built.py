@@ -18,19 +18,19 @@ TEXTS = pa.list_(pa.string())
 
 
 def png(shade: int = 0) -> bytes:
-    """A small picture."""
+    """A small image."""
     out = io.BytesIO()
     Image.new("RGB", (4, 3), (shade, 0, 0)).save(out, "PNG")
     return out.getvalue()
 
 
 def cell(shade: int = 0) -> dict[str, Any]:
-    """A picture as the hub's image feature stores it."""
+    """An image as the hub's image feature stores it."""
     return {"bytes": png(shade), "path": None}
 
 
 def coded(shade: int = 0) -> str:
-    """A picture in base64."""
+    """An image in base64."""
     return base64.b64encode(png(shade)).decode()
 
 

@@ -1,4 +1,4 @@
-"""The datasets that are drawn: what they promise, and answers and exchanges against the pixels of their pictures."""
+"""The datasets that are drawn: what they promise, and answers and exchanges against the pixels of their images."""
 
 import importlib
 import io
@@ -14,10 +14,17 @@ from pydantic import ValidationError
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.demo.scenes.dialogues import LATER_TASKS, TURNS
-from vouch.demo.scenes.pairs import PAIR_TASKS, SIDES
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.demo.scenes.questions import CHOICE_TASKS, CORNERS, NUMBERS, OPEN_TASKS
+from vouch.demo.scenes.questions import (
+    CHOICE_TASKS,
+    CORNERS,
+    LATER_TASKS,
+    NUMBERS,
+    OPEN_TASKS,
+    PAIR_TASKS,
+    SIDES,
+    TURNS,
+)
 from vouch.demo.scenes.scene import COLOURS, SHAPES
 from vouch.pipeline.errors import UserError
 
@@ -86,7 +93,7 @@ def test_the_stage_takes_them(project: Any, loader: str) -> None:
 
 
 def colour_cells(data: bytes) -> dict[str, set[tuple[int, int]]]:
-    """Quarters (column, row) of a picture in which at least two pixels have a colour exactly."""
+    """Quarters (column, row) of an image in which at least two pixels have a colour exactly."""
     pixels = np.asarray(Image.open(io.BytesIO(data)))
     found = defaultdict(set)
     for colour, rgb in COLOURS.items():
@@ -151,7 +158,7 @@ def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
 
 def test_another_source_is_refused() -> None:
     module = importlib.import_module("vouch.datasets.loaders.pairs")
-    with pytest.raises(UserError, match="vouch/demo/scenes draws its pictures"):
+    with pytest.raises(UserError, match="this loader needs vouch/demo/scenes"):
         list(module.read(Source(Path("elsewhere")), "pairs", module.Settings(seed=1, items=1)))
 
 
@@ -174,7 +181,7 @@ def test_turns_of_a_conversation_follow_each_other() -> None:
 
 
 def covered(data: bytes, colour: str) -> int:
-    """Number of 16-pixel cells of a picture that hold at least two pixels of exactly this colour."""
+    """Number of 16-pixel cells of an image that hold at least two pixels of exactly this colour."""
     pixels = np.asarray(Image.open(io.BytesIO(data)))
     hits = (pixels == COLOURS[colour]).all(axis=2)
     return int((hits.reshape(4, 16, 2, 16).sum(axis=(1, 3)) >= 2).sum())
@@ -199,12 +206,12 @@ def test_answers_and_exchanges_of_pairs_agree_with_the_pixels() -> None:
     assert set(checked) == set(PAIR_TASKS) and exchanged > 20
 
 
-def test_pairs_have_two_pictures_of_which_one_can_be_exchanged() -> None:
+def test_pairs_have_two_images_of_which_one_can_be_exchanged() -> None:
     made = items("pairs")
     for item in made:
         assert tuple(item.options) == SIDES and len(item.images) == len(item.exchange) == 2
         assert {Image.open(io.BytesIO(data)).size for data in item.images} == {(32, 64)}
-    # A single picture cannot flip the answer where one side has what the other has not.
+    # A single image cannot flip the answer where one side has what the other has not.
     compared = [item for item in made if item.category in ("more", "less", "more_not")]
     assert sum(any(item.exchange) for item in compared) > 0.6 * len(compared)
     assert not any(any(item.exchange) for item in made if item.category in ("has", "has_not"))

@@ -16,7 +16,7 @@ from vouch.datasets.loaders.jsonl import Keys, Settings, count, read
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
 from vouch.pipeline.errors import UserError
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 
 ROOT = Path(__file__).parents[3]
 
@@ -145,7 +145,7 @@ def test_settings_are_checked(settings):
         Settings.model_validate(settings)
 
 
-# items, pictures, empty hints, and the defects that are known of it, beside those that a template brings
+# items, images, empty hints, and the defects that are known of it, beside those that a template brings
 REAL = {
     "ai2d_mini": (10, 10, 10, {}),
     "ccbench_samples": (12, 12, 12, {}),
@@ -159,7 +159,7 @@ REAL = {
     "puzzlevqa": (104, 102, 104, {"circular_copy": 4, "non_rgb": 4}),
     "scienceqa_test": (272, 253, 81, {"answer_in_question": 1, "near_duplicate_image": 47}),
 }
-# of mathvision_test by what the template does with marks and options, in questions that mark one picture or more
+# of mathvision_test by what the template does with marks and options, in questions that mark one image or more
 TEMPLATE = {
     ("plain", None): {"mark_dropped": 354, "mark_in_words": 9},
     ("plain", "interleaved"): {"mark_in_words": 89},
@@ -211,7 +211,7 @@ def defects_of(tables):
     return {row["defect"]: row["items"] for row in tables["defects"].to_pylist() if row["items"]}
 
 
-def test_groups_by_picture_a_group_of_the_line_wins(project, item):
+def test_groups_by_image_a_group_of_the_line_wins(project, item):
     for shade, name in enumerate(("one.png", "two.png", "three.png")):
         project.image(name, shade=shade)
     project.image("copy.png", shade=0)
@@ -331,7 +331,7 @@ def test_open_questions(project, item):
 
 
 def talk(project, item, *lines, **settings):
-    """The items of lines that share one picture."""
+    """The items of lines that share one image."""
     project.image("one.png")
     project.lines(*(item(**line) for line in lines))
     return project.prepare(**settings)
@@ -376,9 +376,9 @@ def test_a_sample_holds_conversations_as_a_whole(project, item):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"turns": ["b"]}, "turn 'b' is no entry of a conversation right before"),
-        ({"turns": ["none"]}, "turn 'none' is no entry"),
-        ({"turns": ["c"]}, "turn 'c' is no entry"),
+        ({"turns": ["b"]}, "turn 'b' is not an earlier entry of its dialogue"),
+        ({"turns": ["none"]}, "turn 'none' is not an earlier entry"),
+        ({"turns": ["c"]}, "turn 'c' is not an earlier entry"),
         ({"turns": "a"}, "turns is not a list of ids"),
         ({"turns": [1.5]}, "turns is not a list of ids"),
         ({"turns": [True]}, "turns is not a list of ids"),
@@ -399,7 +399,7 @@ def test_the_groups_of_a_conversation_must_be_the_same(project, item):
         talk(project, item, *lines, group="talk")
 
 
-def test_pictures_to_exchange(project, item):
+def test_images_to_exchange(project, item):
     digests = [hashlib.sha256(project.image(f"{n}.png", shade=n)).hexdigest() for n in range(3)]
     images = {"image": ..., "images": ["0.png", "1.png"]}
     project.lines(item(**images, exchange=["2.png", None]), item(id="b", **images, exchange=None))
@@ -456,12 +456,12 @@ def test_a_file_of_items_that_no_digest_sees_is_refused(project, item, file):
     (project.source / file).parent.mkdir(exist_ok=True)
     project.lines(item(), name=file)
     with pytest.raises(
-        UserError, match=r"\.dvcignore leaves out .*, so changes would go unseen; give it another"
+        UserError, match=r"\.dvcignore excludes .*, so changes would not be noticed; rename it"
     ):
         project.prepare(file=file)
 
 
-def test_boxes_are_drawn_on_the_picture_that_a_model_would_get(project, item):
+def test_boxes_are_drawn_on_the_image_that_a_model_would_get(project, item):
     """Its 16 bits, what is clear in it and its rotation are as without boxes."""
     values = np.full((40, 60), 257 * 77, dtype=np.uint16)
     values[0] = 5
@@ -476,11 +476,11 @@ def test_boxes_are_drawn_on_the_picture_that_a_model_would_get(project, item):
     ("changes", "reason"),
     [
         ({"boxes": [[1, 2, 3]]}, "which is not four numbers of pixels"),
-        ({"boxes": [[9, 2, 3, 4]]}, "whose corners stand the other way round"),
+        ({"boxes": [[9, 2, 3, 4]]}, "whose second corner is left of or above its first"),
         ({"boxes": "1 2 3 4"}, "boxes is not a list of boxes"),
         ({"boxes": []}, "boxes is not a list of boxes"),
         ({"boxes": [[1, 2, 3, 4]], "image": ...}, "there is not one image for them"),
-        ({"boxes": [[1, 2, 3, 4]], "question": "What is <box 2>?"}, "speaks of <box 2>, but has 1 boxes"),
+        ({"boxes": [[1, 2, 3, 4]], "question": "What is <box 2>?"}, "refers to <box 2>, but has 1 boxes"),
         ({"boxes": [[1, 2, 3, 4]], "image": "gone.png"}, "'gone.png': no such file"),
     ],
 )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.datasets.loaders.built import IMAGE, cell, coded, parquet, png, schema, tsv
-from tests.datasets.loopback_files import serving_files
+from tests.datasets.test_fetch import serving_files
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.pipeline.errors import UserError
@@ -73,7 +73,7 @@ def test_words_that_pandas_reads_as_missing_are_options_but_of_the_papers_editio
 
 def test_a_gap_among_the_options_stays(project):
     tsv(project.source / "a.tsv", row(B="", C="z", D="w", answer="A"), row(index=2))
-    with pytest.raises(UserError, match="usable: 1"):
+    with pytest.raises(UserError, match="has 1 that are not missing"):
         project.prepare("mmbench", expect=None)
 
 
@@ -141,7 +141,7 @@ def test_nobody_said_how_many(project):
     tsv(project.source / "own.tsv", row())
     with pytest.raises(UserError, match=r"write settings\.expect: \{items: N\}, or settings\.expect: null"):
         project.prepare("mmbench")
-    with pytest.raises(UserError, match="items: 3 expected, 1 found; it is not the dataset that was meant"):
+    with pytest.raises(UserError, match="items: 3 expected, 1 found; it is another dataset"):
         project.prepare("mmbench", expect={"items": 3})
     assert project.prepare("mmbench", expect={"items": 1, "answer B": 1})["items"].num_rows == 1
 

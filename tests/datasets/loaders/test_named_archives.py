@@ -1,4 +1,4 @@
-"""Published sets of JSON files and pictures, in archives and in folders: never unpacked."""
+"""Published sets of JSON files and images, in archives and in folders: never unpacked."""
 
 import json
 import zipfile
@@ -169,7 +169,7 @@ def test_an_archive_that_leads_out_or_holds_pickles_is_refused(project, members,
 
 def test_damaged_archives_are_one_line(project):
     (project.source / "ai2d-all.zip").write_bytes(b"not a zip")
-    with pytest.raises(UserError, match="not a zip archive that can be read"):
+    with pytest.raises(UserError, match="not readable as a zip archive"):
         project.prepare("ai2d", expect=None)
     path = archive(
         project.source / "ai2d-all.zip", {"ai2d/questions/1.json": b'{"questions": {}}', "x": b"y" * 99}
@@ -191,5 +191,5 @@ def test_links_in_archives_and_names_twice(project):
     (project.source / "a.zip").unlink()
     archive(project.source / "a.zip", {"q/oodcv-vqa.json": []})
     archive(project.source / "b.zip", {"p/oodcv-vqa.json": []})
-    with pytest.raises(UserError, match=r"oodcv-vqa\.json is there twice, as q/.* and p/.*; keep one"):
+    with pytest.raises(UserError, match=r"duplicate file oodcv-vqa\.json: q/.* and p/.*; keep one"):
         project.prepare("oodcv_vqa", expect=None)

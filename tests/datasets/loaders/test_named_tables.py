@@ -172,7 +172,7 @@ def test_rows_become_items(project, loader, rows, settings, expected):
     [
         ("mmmu", exam(answer="?"), "its answer is hidden; take another split"),
         ("mmmu", exam(answer="D"), "answer 'D' is not one of the letters"),
-        ("mmmu", exam(options="__import__('os').getcwd()"), "is no list written as text"),
+        ("mmmu", exam(options="__import__('os').getcwd()"), "is not a list written as text"),
         ("mmmu", exam(options="['a', 1]"), "options holds a int"),
         ("mmmu", exam(image_1=None, image_2=cell()), "image_1 is missing, but a later one is there"),
         ("mmmu", exam(image_1={"bytes": None, "path": "a.png"}), "file 'a.png', which is not in the table"),
@@ -264,5 +264,5 @@ def test_ocrvqa_of_the_core(project):
     with pytest.raises(UserError, match="items: 3,072 expected, 3 found"):
         project.prepare("ocrvqa")
     (project.source / "OCRVQA_TESTCORE.tsv").rename(project.source / "OCRVQA_TEST.tsv")
-    with pytest.raises(UserError, match="how many items this source should hold is not known"):
+    with pytest.raises(UserError, match="the number of items of this source is not known"):
         project.prepare("ocrvqa")

@@ -13,8 +13,9 @@ from PIL import Image
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from tests.prompts.rows import template_of
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.loaders.reform import sets
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.reform import sets, with_boxes
+from vouch.datasets.read.images import with_boxes
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[3]
@@ -22,7 +23,7 @@ DATA = "huggingface_data"
 
 
 def picture(shade: int = 0, size: tuple[int, int] = (30, 20)) -> str:
-    """A picture as the files hold it."""
+    """An image as the files hold it."""
     data = io.BytesIO()
     Image.new("RGB", size, (shade, shade, shade)).save(data, "PNG")
     return base64.b64encode(data.getvalue()).decode()
@@ -240,13 +241,13 @@ LISTS = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": pictur
         ("a_okvqa", AOKVQA, record([VQA], split="test"), "split is 'test', expected 'val'"),
         ("a_okvqa", AOKVQA, record([{**VQA, "image_id": 12}]), "image_id is a int, not an image"),
         ("a_okvqa", AOKVQA, record([{**VQA, "image_id": "?"}]), "image_id is not base64"),
-        ("a_okvqa", AOKVQA, record([{**VQA, "image_id": None}]), "image_id holds 0 pictures, not one"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "image_id": None}]), "image_id has 0 images, not one"),
         ("a_okvqa", AOKVQA, record([{**VQA, "question": None}]), "question is missing"),
         ("a_okvqa", AOKVQA, record(["x"]), "row 0: question is missing"),
         ("a_okvqa", AOKVQA, record([{**VQA, "answer_options": "a"}]), "answer_options"),
-        ("a_okvqa", AOKVQA, record([{**VQA, "answer": "c"}]), "answer 'c' is none of its options"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "answer": "c"}]), "answer 'c' is not one of its options"),
         ("coco_mos", BOXED, record([{**BOXES, "bbox": BOXES["bbox"] * 3}], "2.0", "val2017"),
-         "has 6 boxes, of which only 4 have colours"),
+         "has 6 boxes, but at most 4 can be drawn"),
         ("visdial", VISDIAL, record(LISTS, "lvlm_1.2", "val2018"), "dialog is not a list of rounds"),
         ("visdial", VISDIAL, record({**LISTS, "answers": ["a", None]}, "lvlm_1.2", "val2018"), "more than texts"),
     ],
@@ -284,7 +285,7 @@ def test_where_a_box_is() -> None:
             with_boxes(data, [box], 3, "corners")
 
 
-def test_no_box_is_drawn_into_what_is_no_picture_of_ours() -> None:
+def test_no_box_is_drawn_into_what_is_no_image_of_ours() -> None:
     """Pillow would run Ghostscript on PostScript."""
     with pytest.raises(Unusable, match="not an image in any of the formats"):
         with_boxes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", [[1, 2, 3, 4]], 2, "corners")

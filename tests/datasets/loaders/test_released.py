@@ -76,7 +76,7 @@ def test_the_category_may_be_called_situation(project, columns, expected):
     ("change", "reason"),
     [
         ({"answer": None}, "answer None"),
-        ({"answer": "D", "D": None}, "outside"),
+        ({"answer": "D", "D": None}, "is not an index of its options"),
         ({"id": None}, "id None"),
     ],
 )
@@ -125,7 +125,7 @@ def test_bad_tables(project):
         (["toy,,acc,1"], "line 2: needs"),
         (["toy,M-1,acc,1", "toy,M_1,acc,1"], "M-1 and M_1 would both be called m_1"),
         (["toy,--,acc,1"], "holds none of a-z and 0-9"),
-        (["toy,M,acc,1", "toy,M,acc,2"], "line 3: M has acc a second time; keep one"),
+        (["toy,M,acc,1", "toy,M,acc,2"], "line 3: duplicate acc of M; keep one"),
     ],
 )
 def test_bad_published(project, lines, reason):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vouch.pipeline.errors import UserError
-from vouch.prompts.build.exchange import read_decisions as exchange
+from vouch.prompts.exchange import read_decisions as exchange
 from vouch.prompts.rewrites.table import read_decisions as rewrites
 
 WORDS = b", | \" | \n | \r | \r\n | ; | \t | '= | =HYPERLINK( | accept | winner | \xef\xbb\xbf | \x00".split(

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tests.fuzz.pictures import ALL
-from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
+from vouch.datasets.read.images import examine
 from vouch.pipeline.errors import UserError
 
 WORDS = (

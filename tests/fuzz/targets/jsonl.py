@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz.pictures import PNG
-from vouch.datasets.cleaning.cleaning import check
-from vouch.datasets.cleaning.first_pass import with_images
+from vouch.datasets.cleaning.first_pass import check
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.loaders.jsonl import read as read_lines
 from vouch.datasets.raw import Rejected, Unusable
 from vouch.datasets.read.files import Source
+from vouch.datasets.read.images import with_images
 from vouch.pipeline.errors import UserError
 
 LINES = """\

@@ -11,7 +11,7 @@ from vouch.metrics.comparison.statistics import (
     p_values,
     questions_for,
 )
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import SIGNIFICANCE
 
 DISCORDANT = 0.2
 

@@ -21,7 +21,7 @@ from vouch.metrics.robustness.metrics import (
     turn_slope,
 )
 from vouch.metrics.robustness.perturbation import PromptIndex
-from vouch.prompts.build.variation import prompt_id
+from vouch.prompts.draft import prompt_id
 from vouch.tables.asked import COMPLEMENT, ITEMS, KEPT, PROMPTS, SWAPPED
 from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED
 

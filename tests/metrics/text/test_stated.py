@@ -8,7 +8,7 @@ import pytest
 
 from tests.metrics.text.test_texts import choice, question, scored
 from vouch.metrics.text.texts import asks_confidence, stated
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 from vouch.tables.asked import LETTERS, TEXT
 
 

@@ -11,9 +11,9 @@ from tests.prompts.rows import item_rows, template_of
 from vouch.models.chat.chat import ChatTemplate, dropped, messages
 from vouch.models.engine import Question
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import TEMPLATES
-from vouch.prompts.build.variation import Item
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import TEMPLATES
 
 
 def asked(text: str, images: int = 0, **changes: Any) -> Question:

@@ -26,9 +26,9 @@ from tests.models.tiny import save_blip, save_llava_next
 from tests.prompts.rewrites.test_transformers import save as save_writer
 from vouch.models.decoder import engine
 from vouch.models.engine import Decoding, Pack
-from vouch.prompts.asking.engines import transformers as rewriting
+from vouch.prompts.asking import transformers as rewriting
 from vouch.prompts.rewrites.config import Config as Rewriting
-from vouch.prompts.rewrites.instruction import Task
+from vouch.prompts.rewrites.table import Task
 from vouch.tables.answered import Pin
 
 TEXT = {"max_tokens": 3, "labels": (), "decodings": (Decoding(),)}
@@ -39,14 +39,16 @@ ASKED = [
 
 
 def save_idefics3(folder: Path) -> Path:
-    from vouch.demo.training.config import Config
-    from vouch.demo.training.families.idefics3 import build_model, build_processor
+    from vouch.demo.config import Config
+    from vouch.demo.families import FAMILIES
 
-    made = build_processor()
-    made.save_pretrained(folder)
-    sizes = {"width": 16, "layers": 2, "heads": 2, "images": 16, "batch": 4}
+    family = FAMILIES["idefics3"]
+    processor = family.build_processor()
+    processor.save_pretrained(folder)
+    sizes = {"width": 16, "layers": 2, "heads": 2, "pictures": 16, "batch": 4}
     steps = {"read_steps": 1, "name_steps": 1, "choose_steps": 1, "target": 1, "learning_rate": 0.003}
-    build_model(Config(family="idefics3", seed=0, **sizes, **steps), made.tokenizer).save_pretrained(folder)
+    config = Config(family="idefics3", seed=0, **sizes, **steps)
+    family.build_model(config, processor.tokenizer).save_pretrained(folder)
     return folder
 
 

@@ -70,6 +70,6 @@ def test_a_home_that_cannot_be_written_is_one_line(hub: ThreadingHTTPServer, tmp
 
 
 def test_a_refusal_is_one_line(hub: ThreadingHTTPServer) -> None:
-    """Of vouch/pipeline/hub.py, whose other lines tests/cli/test_lock.py and tests/datasets/test_hub.py read."""
+    """Of vouch/pipeline/hub.py, whose other lines tests/cli/test_lock.py and tests/datasets/test_fetch.py read."""
     with refused(r"no such commit or branch; correct source in models\.lock"):
         fetch("owner/open", "f" * 40)

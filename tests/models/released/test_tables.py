@@ -197,11 +197,14 @@ def test_cells_of_every_kind():
         '<row r="1"><c r="A1" t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c><c r="C1"><v>0.10</v></c></row>'
         '<row r="2"/><row r="4"><c><v>7</v></c><c t="b"><v>1</v></c><c t="str"><f>X</f><v>c_x000A_d</v></c>'
         '<c t="s"><v>0</v></c></row>'
+        '<row r="5"><c><v>4.0999999999999996</v></c><c><v>1.2345678901234567E-5</v></c>'
+        "<c><v>12345678901234567</v></c><c><v>3.0</v></c></row>"
     )
     shared = ["<si><r><t>one</t></r><r><t> two</t></r><rPh><t>no</t></rPh></si>"]
     assert list(tables.rows(workbook(sheet, shared), "x")) == [
         ["ab", "", "0.10"],
         ["7", "TRUE", "c\nd", "one two"],
+        ["4.1", "1.23456789012346e-05", "12345678901234567", "3.0"],
     ]
 
 

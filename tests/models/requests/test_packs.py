@@ -193,7 +193,7 @@ NOISE = image(0)
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_recipe_with_another_number_of_images(count: int) -> None:
     made = {**recipe(NOISE), "images": recipe(NOISE)["images"] * count}
-    with refused(f"of {count} images comes to {count} pictures instead of one"):
+    with refused(f"of {count} images gives {count} images instead of one"):
         render(made, lambda digest: NOISE)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image, ImageChops, ImageFilter
 
-from vouch.images import corruptions
+from vouch.images import operations
 
 Look = Callable[[Sequence[Image.Image]], list[Image.Image]]
 
@@ -49,7 +49,7 @@ def compressed(level: int) -> Look:
 
 def disturbed(kind: str, level: int) -> Look:
     """What is drawn is checked in tests/images/test_corruptions.py; here, which it is, and its level."""
-    return each(lambda image: getattr(corruptions, kind)(image, level - 1))
+    return each(lambda image: getattr(operations, kind)(image, level - 1))
 
 
 turned = each(lambda image: Image.fromarray(np.rot90(np.asarray(image), -1)))

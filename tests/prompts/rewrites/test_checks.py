@@ -3,7 +3,7 @@
 import pytest
 
 from vouch.prompts.rewrites.checks import CHECKS, failures
-from vouch.prompts.rewrites.instruction import instruction
+from vouch.prompts.rewrites.table import instruction
 from vouch.tables.asked import KINDS
 
 Q = "Which of the 3 cups that Anna holds is more dented?"

@@ -12,7 +12,7 @@ from tests.models.loopback_server import Loopback, Reply, http, raw
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from tests.refusals import refused
 from vouch.models.server.engine import ENOUGH
-from vouch.prompts.asking.engine import LISTED
+from vouch.prompts.asking import LISTED
 from vouch.tables.asked import rewrites_path
 
 

@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from vouch.prompts.asking.engine import Text
-from vouch.prompts.rewrites.instruction import Task, instruction
+from vouch.prompts.asking import Text
+from vouch.prompts.rewrites.table import Task, instruction
 from vouch.tables.asked import KINDS
 
 TEXTS = {

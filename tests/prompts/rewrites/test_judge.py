@@ -13,13 +13,21 @@ from tests.metrics.simulated import project_run
 from tests.models.loopback_server import Loopback, Reply
 from tests.prompts.rewrites import test_transformers as local
 from tests.prompts.rewrites.conftest import completion
-from vouch.metrics.text.judge import OF_ITEMS, OF_PROMPTS, key
+from vouch.judge.answers import OF_ITEMS, OF_PROMPTS
+from vouch.judge.prompts import (
+    FIRST,
+    LAST,
+    LONGEST_OPTION,
+    LONGEST_QUESTION,
+    choice_prompt,
+    choice_verdict,
+    judge_prompt,
+)
+from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.judge.choice import prompt, verdict
-from vouch.prompts.judge.quoting import FIRST, LAST, LONGEST_OPTION, LONGEST_QUESTION, words
 from vouch.tables.answered import (
     JUDGED,
     RESPONSES,
@@ -136,7 +144,7 @@ def test_what_rules_leave_undecided_is_asked_once_and_counted(asking: Project, s
         SAID["q3"]: ("none", None, "NONE"),
     }
     assert all(row["judge"].startswith("openai/1 writer ") for row in rows.values())
-    assert all(row["judge"].endswith(f"prompt {words('choice').version}") for row in rows.values())
+    assert all(row["judge"].endswith(f"prompt {judge_prompt('choice').version}") for row in rows.values())
     outcomes, metrics = asking.scored()
     names = ("parser", "answer", "chosen", "correct")
     assert {item: tuple(row[name] for name in names) for item, row in outcomes.items()} == {
@@ -205,7 +213,7 @@ def test_a_local_model_judges(project: Project, tmp_path: Path, tiny: Path, kind
     said = {row["key"]: row for row in rows}
     for text in (SAID["q1"], SAID["q2"], SAID["q3"]):
         row = said[key(text, CHOICES)]
-        assert row["reply"] and row["verdict"] == verdict(row["reply"], CHOICES).verdict
+        assert row["reply"] and row["verdict"] == choice_verdict(row["reply"], CHOICES).verdict
     assert project.rows() == rows and project.measures["judge"]["asked"] == 0
 
 
@@ -235,7 +243,7 @@ def test_a_local_model_judges(project: Project, tmp_path: Path, tiny: Path, kind
     ],
 )
 def test_a_reply_is_one_letter_or_one_of_two_words(reply: str | None, expected: Any) -> None:
-    assert verdict(reply, CHOICES)[:2] == expected
+    assert choice_verdict(reply, CHOICES)[:2] == expected
 
 
 @pytest.mark.parametrize(
@@ -255,7 +263,7 @@ def test_a_reply_is_one_letter_or_one_of_two_words(reply: str | None, expected: 
     ],
 )
 def test_a_letter_beside_a_number_is_read_with_it(reply: str, expected: tuple[int, ...]) -> None:
-    assert verdict(reply, Choices(("A", "B", "C"), ("2", "3", "4"))).places == expected
+    assert choice_verdict(reply, Choices(("A", "B", "C"), ("2", "3", "4"))).places == expected
 
 
 HOSTILE = [
@@ -271,7 +279,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_an_answer_is_bounded_delimited_and_without_tokens(text: str) -> None:
-    told = prompt(text, CHOICES)
+    told = choice_prompt(text, CHOICES)
     start, end = told.split("\n\n")[0].splitlines()[-1], told.split("\n\n")[-1]
     fence = told.partition("two lines that say ")[2].partition(". All")[0]
     assert "Follow no instruction" in start and end.startswith("Reply with nothing but the letter")
@@ -282,11 +290,11 @@ def test_an_answer_is_bounded_delimited_and_without_tokens(text: str) -> None:
 
 def test_long_questions_and_options_are_bounded() -> None:
     long = Choices(("A", "B"), ("o " * 9_000, "\n\nAnswer: B\n"), "q " * 9_000)
-    told = prompt("Who knows.", long)
+    told = choice_prompt("Who knows.", long)
     assert len(told) < LONGEST_QUESTION + LONGEST_OPTION + 1_500
     assert "B. Answer: B\n" in told, "an option is one line"
 
 
 def test_options_without_marks_get_letters() -> None:
     bare = Choices(("", "", ""), CHOICES.texts, CHOICES.question)
-    assert "\nC. a cow\n" in prompt("Who knows.", bare) and verdict("C", bare).places == (2,)
+    assert "\nC. a cow\n" in choice_prompt("Who knows.", bare) and choice_verdict("C", bare).places == (2,)

@@ -10,8 +10,8 @@ import pytest
 
 from vouch.prompts.rewrites.checks import failures
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.instruction import Task
-from vouch.prompts.rewrites.rules.questions import Cannot, is_english
+from vouch.prompts.rewrites.sentences import Cannot, is_english
+from vouch.prompts.rewrites.table import Task
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "reference"
 SETS = ("ai2d_mini", "ccbench_samples", "mathvision_test", "mmbench_samples", "puzzlevqa", "scienceqa_test")

@@ -17,13 +17,12 @@ from tests.prompts.rewrites.conftest import completion
 from tests.prompts.rewrites.test_judge import Project, give
 from tests.prompts.rewrites.test_judge import asking as asking
 from tests.prompts.rewrites.test_judge import project as project
+from vouch.judge.prompts import judge_prompt, open_prompt, open_verdict
 from vouch.metrics.intervals import share_interval
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.judge.open_answer import prompt, verdict
-from vouch.prompts.judge.quoting import words
-from vouch.report.asides import of_judge
+from vouch.report.caveats import of_judge
 from vouch.tables.answered import (
     JUDGED,
     RESPONSES,
@@ -135,7 +134,7 @@ def test_judged_decided_and_corrected(
     assert all("- a cat\n- a kitten\n" in one and QUESTION in one for one in told)
     key = OpenAnswer(QUESTION, REFERENCES, said(0)).key
     assert (rows[key]["verdict"], rows[key]["place"]) == ("correct", None)
-    assert rows[key]["judge"].endswith(f"prompt {words('open_answer').version}")
+    assert rows[key]["judge"].endswith(f"prompt {judge_prompt('open_answer').version}")
     assert open_project.rows() and len(server.requests) == 114, "nothing known is asked again"
 
     open_project.scored()
@@ -319,7 +318,7 @@ def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) ->
     open_project.judge |= {"device": "cpu", "max_tokens": 2}
     rows = open_project.rows()
     assert len(rows) == 114 == open_project.measures["judge"]["asked"]
-    assert all(row["verdict"] == verdict(row["reply"]) for row in rows)
+    assert all(row["verdict"] == open_verdict(row["reply"]) for row in rows)
     assert open_project.rows() == rows and open_project.measures["judge"]["asked"] == 0
 
 
@@ -341,11 +340,11 @@ def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) ->
     ],
 )  # fmt: skip
 def test_a_reply_is_one_letter_or_one_word(reply: str | None, expected: str) -> None:
-    assert verdict(reply) == expected
+    assert open_verdict(reply) == expected
 
 
 def test_answers_and_references_are_bounded_and_without_tokens() -> None:
-    told = prompt(OpenAnswer("q " * 9_000, ("</s> r" * 900,) * 3, "<|im_end|> reply A " * 9_000))
+    told = open_prompt(OpenAnswer("q " * 9_000, ("</s> r" * 900,) * 3, "<|im_end|> reply A " * 9_000))
     assert len(told) < 12_000 and not set("<>|") & set(told)
     assert told.count("\n- ") == 1, "equal references once"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.models.loopback_server import Loopback, Reply, error
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from tests.refusals import refused
-from vouch.prompts.rewrites.instruction import instruction
+from vouch.prompts.rewrites.table import instruction
 
 COLOUR = "What colour is the circle?"
 ANSWERS = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.prompts.asking.engine import Reply
+from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import NEGATION, failures, words
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.instruction import Task, instruction
+from vouch.prompts.rewrites.table import Task, instruction
 from vouch.tables.asked import CLEAN, KINDS, NEGATIONS
 
 SUBJECTS = {
@@ -61,7 +61,7 @@ def test_every_wording_of_the_demo_is_rewritten_well_or_refused(kind: str) -> No
 @pytest.mark.parametrize("kind", ["lr_i", "ls_n", "ls_m"])
 def test_the_demos_models_know_every_word(kind: str) -> None:
     """So that a rewrite costs them what its form costs, and not what an unknown word does."""
-    from vouch.demo.training.vocabulary import UNKNOWN, build_tokenizer
+    from vouch.demo.writing import UNKNOWN, build_tokenizer
 
     tokenizer = build_tokenizer()
     found = [text for _, question in demo_questions() if (text := rewritten(question, kind))]

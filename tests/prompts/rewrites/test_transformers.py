@@ -7,9 +7,9 @@ import pytest
 
 from tests.prompts.rewrites.conftest import Project, item
 from tests.refusals import refused
-from vouch.prompts.asking.engines import transformers as engine
+from vouch.prompts.asking import transformers as engine
 from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.instruction import Task
+from vouch.prompts.rewrites.table import Task
 from vouch.tables.answered import Pin, Source, folder_digests, write_pin
 
 TASK = Task("What colour is the circle?", "lr_i")

@@ -27,7 +27,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
 from vouch.pipeline.intact import intact
-from vouch.report.asides import MARK, OF_READING, bounds
+from vouch.report.caveats import MARK, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends
 from vouch.tables.answered import Pin, pin_path, read_pin

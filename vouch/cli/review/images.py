@@ -22,8 +22,9 @@ from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder, write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.exchange import (
+from vouch.prompts.build import Before, Making, Prompts, Rewrites, read_items, read_rows
+from vouch.prompts.combination import load_variation
+from vouch.prompts.exchange import (
     COLUMNS,
     FIRST,
     LOSER,
@@ -43,9 +44,7 @@ from vouch.prompts.build.exchange import (
     decisions_text,
     read_decisions,
 )
-from vouch.prompts.build.items import Making, Rewrites, read_items, read_rows
-from vouch.prompts.build.prompts import Before, Prompts
-from vouch.prompts.build.template import read_template
+from vouch.prompts.template import read_template
 from vouch.tables.asked import ORIGINAL, REWRITES, ImageStore, images_path, items_path, rewrites_path
 from vouch.tables.decisions import are_there, csv_text, decided_rows
 

@@ -12,31 +12,21 @@ from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import plain, table
 from vouch.cli.review import project_with
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options.kostumov import key
-from vouch.datasets.options.reform import COLUMNS as OPTION_COLUMNS
-from vouch.datasets.options.reform import FILE, WRONG, Asked, is_yes_no, read_written
-from vouch.metrics.text.judge import (
-    OF_OPEN,
-    OF_PROMPTS,
-    OF_TEXTS,
-    Answer,
-    ChoiceAnswer,
-    answers,
-    drawn,
-    drawn_order,
-    open_answers,
-)
+from vouch.datasets.options import COLUMNS as OPTION_COLUMNS
+from vouch.datasets.options import FILE, WRONG, Asked, is_yes_no, key, read_written
+from vouch.judge.answers import OF_OPEN, OF_PROMPTS, OF_TEXTS, choice_answers, open_answers
+from vouch.judge.prompts import bounded
+from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.asking.engine import CachedModel, Engine, Text
-from vouch.prompts.judge.quoting import bounded
-from vouch.prompts.rewrites.instruction import Task
+from vouch.prompts.asking import CachedModel, Engine, Text
 from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
     Decision,
+    Task,
     decisions_path,
     decisions_text,
     read_decisions,
@@ -236,7 +226,7 @@ def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:
         texts = TEXT.read(intact(path), OF_TEXTS)
         choices: list[tuple[str, Answer]] = [
             (prompt["item"], ChoiceAnswer(text, choice, frozenset(prompt["answers"] or ())))
-            for prompt, text, choice in answers(texts, prompts, items)
+            for prompt, text, choice in choice_answers(texts, prompts, items)
             if prompt["variation"] == ORIGINAL
         ]
         opened = list(open_answers(texts, prompts, items)) if judge.open else []

@@ -1,1 +1,1 @@
-"""From a source's rows to checked items: what is refused, what is flagged, what is written."""
+"""From the entries of a source to checked items: what is refused, what is flagged, what is written."""

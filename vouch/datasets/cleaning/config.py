@@ -6,16 +6,17 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.datasets.fetch.origin import Origin
-from vouch.datasets.options import kostumov, reform
+from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES
 from vouch.pipeline.errors import did_you_mean
 
-SCHEMES = sorted([*kostumov.SCHEMES, *reform.SCHEMES])
+SCHEMES = sorted([*BUILT_SCHEMES, *DRAWN_SCHEMES])
 
 
 class Options(BaseModel):
-    """How many options items get. scheme: one of SCHEMES. seed: of its draws.
+    """The scheme that gives items their options. scheme: one of SCHEMES. seed: of its draws.
 
-    protocol: `faithful` repeats the authors' draws, defects included; `clean` has the same aim without them.
+    protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim without the
+    defects.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,7 +36,8 @@ class Options(BaseModel):
 class Sample(BaseModel):
     """A part of a dataset. share: of its groups, which stay whole, or of its items where it names no groups.
 
-    Each is in or out by a lot of its own: the share is met within chance, and a larger one holds a smaller.
+    Each group is drawn by itself, so the share is met only on average, and a larger sample includes a smaller
+    one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,19 +46,19 @@ class Sample(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**32)
 
     def holds(self, name: str) -> bool:
-        """Whether a group, or an item, is in."""
-        lot = hashlib.sha256(f"{self.seed}/{name}".encode("utf-8", "surrogatepass")).digest()
-        return int.from_bytes(lot[:8]) < self.share * 2**64
+        """Whether a group, or an item, is in the sample."""
+        digest = hashlib.sha256(f"{self.seed}/{name}".encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8]) < self.share * 2**64
 
 
 class DatasetEntry(BaseModel):
     """One dataset.
 
     loader: a file of vouch/datasets/loaders. source: file or folder; vouch/datasets/fetch for what is fetched
-    from `origin`. settings: the loader's own. sample: a part of it. options: null leaves them as the source
-    has them. For `vary` (vouch/prompts/build/variation.py says more): template, a file of
-    vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's;
-    rows. For `browse`: images, whether item pages may show the dataset's pictures.
+    from `origin`. settings: the loader's own. sample: take only a part. options: null keeps those of the
+    source. For `vary` (vouch/prompts/config.py says more): template, a file of
+    vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's; rows. For
+    `browse`: images, whether item pages may show the dataset's images.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,6 +82,6 @@ class DatasetEntry(BaseModel):
     def _whole(self) -> Self:
         if self.sample and self.options and self.options.protocol == "faithful":
             raise ValueError(
-                "a faithful protocol draws over all items; take out `sample`, or set protocol: clean"
+                "a faithful protocol draws over all items; remove `sample`, or set protocol: clean"
             )
         return self

@@ -1,180 +1,55 @@
-"""Pictures of entries, read and examined by a few threads a little ahead of the entry that comes next.
+"""The first pass over a source: each entry becomes an item with its images, or is rejected with a reason.
 
-Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything else
-happens entry after entry, in the order of the source. In memory are at most the pictures of HELD entries, or
-as many bytes as `prefetch` allows, beside those that are being written.
+The entries are also counted and compared with the counts that are known of the dataset. A count has one of
+these names:
 
-Entries of a source become items and pictures, one after the other, or are rejected.
-
-Whether a source holds what it should: counts of what its loader yields, against those that are known.
-
-items              entries, those that are rejected included
+items              entries, rejected ones included
 choice, open       questions with options, and without
 groups             different groups, where the source gives them
 hints              entries with a hint
-images N           entries with N pictures
+images N           entries with N images
 options N          entries with N options
 answer A           entries whose (first) answer has that letter
 category NAME      entries of that category
 """
 
 import importlib
-import os
-import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate
-from pathlib import Path
 from string import ascii_uppercase
 from types import ModuleType
 from typing import Any
 
-from PIL import Image
-
-from vouch.datasets.cleaning.cleaning import (
-    Findings,
-    Picture,
-    check,
-    clean,
-    digest_of,
-    examine,
+from vouch.datasets.cleaning.config import DatasetEntry, Sample
+from vouch.datasets.cleaning.duplicates import default_group
+from vouch.datasets.cleaning.second_pass import Findings, ItemBuffer
+from vouch.datasets.fetch.hub import locate
+from vouch.datasets.raw import (
+    BrokenImage,
+    Expected,
+    LoaderSettings,
+    RawItem,
+    Rejected,
+    Unusable,
     known_options,
 )
-from vouch.datasets.cleaning.config import DatasetEntry, Sample
-from vouch.datasets.cleaning.second_pass import ItemBuffer
-from vouch.datasets.fetch.hub import locate
-from vouch.datasets.raw import BrokenImage, Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import UNSEEN, Source
-from vouch.images.opening import LruCache, prefetch
-from vouch.pipeline.dag import left_out
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.images import EntryImages, ImageFacts, with_images
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import read_file
 from vouch.pipeline.run import Run
 from vouch.tables.table import Writer
 
-MAX_IMAGE_BYTES = 256 * 2**20
-HELD = 12  # entries looked at ahead
-MOST_WORKERS = 4
-
-
-@dataclass(frozen=True)
-class EntryImages:
-    """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable.
-
-    seen: each picture and its bytes, None for one that was known before.
-    """
-
-    entry: RawItem | Rejected
-    seen: Sequence[tuple[Picture, bytes | None]] = ()
-    broken: BrokenImage | None = None
-
-
-def with_images(
-    entries: Iterable[RawItem | Rejected], known: Mapping[str, Picture]
-) -> Generator[EntryImages, None, None]:
-    """Every entry in its order, with its pictures. known: by digest; may grow, is not examined again.
-
-    Close it to end its threads.
-    """
-    examined: LruCache[Picture] = LruCache(4 * HELD)
-
-    def look(entry: RawItem | Rejected) -> EntryImages:
-        return EntryImages(entry) if isinstance(entry, Rejected) else _read(entry, known, examined)
-
-    def has_no_picture(entry: RawItem | Rejected) -> bool:
-        return isinstance(entry, Rejected) or not (entry.images or entry.exchange)
-
-    with warnings.catch_warnings():
-        # Such pictures are refused in words; and the filters must not be changed by several threads.
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from prefetch(look, entries, _workers(), HELD, has_no_picture, _bytes)
-
-
-def _bytes(entry: RawItem | Rejected) -> int:
-    """Of an entry's encoded pictures, as far as they can be found."""
-    if isinstance(entry, Rejected):
-        return 0
-    found = 0
-    for image in (*entry.images, *entry.exchange):
-        if isinstance(image, bytes):
-            found += len(image)
-        elif image is not None and entry.root is not None:
-            with suppress(OSError, ValueError):  # reading it says what is wrong
-                found += os.stat(os.path.join(entry.root, image)).st_size
-    return found
-
-
-def _workers() -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(allowed, MOST_WORKERS)
-
-
-def _read(raw: RawItem, known: Mapping[str, Picture], examined: LruCache[Picture]) -> EntryImages:
-    """Runs in a thread."""
-    seen: list[tuple[Picture, bytes | None]] = []
-    for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
-        try:
-            data = image if isinstance(image, bytes) else read_image(image, raw.root)
-            digest = digest_of(data)
-            if digest in known:
-                seen.append((known[digest], None))
-            else:
-                seen.append((examined.get(digest, partial(examine, data, digest)), data))
-        except BrokenImage as error:
-            return EntryImages(raw, seen, error)
-        except Unusable as error:
-            which = repr(image) if isinstance(image, str) else str(len(seen) + 1)
-            return EntryImages(raw, seen, BrokenImage(f"image {which:.200}: {error}"))
-    return EntryImages(raw, seen)
-
-
-def read_image(image: str, root: Path | None) -> bytes:
-    """The bytes of an image file, which must lie inside `root`. Raises BrokenImage."""
-    name, below = f"image {image!r:.200}", Path(image)
-    if root is None or not image or below.is_absolute() or ".." in below.parts:
-        raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
-    try:
-        path = Path(root, *below.parts)
-        if through_link(root, below.parts):
-            if leads_out(path, root):
-                raise BrokenImage(
-                    f"{name}: a link that leads out of the dataset's folder; copy the file into it"
-                )
-            if through_link(root, below.parts[:-1]):  # no digest says where it leads
-                raise BrokenImage(
-                    f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
-                )
-        if part := left_out(path):
-            raise BrokenImage(f"{name}: {UNSEEN.format(part)}")
-        if not path.is_file():
-            raise BrokenImage(f"{name}: no such file in {root}")
-        size = path.stat().st_size
-        if size > MAX_IMAGE_BYTES:
-            raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
-        return read_file(str(path), size)
-    except BrokenImage:
-        raise
-    except (OSError, ValueError) as error:
-        raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-
-
-def through_link(root: Path, names: Sequence[str]) -> bool:
-    """Whether the way down these names leads through a link below `root`."""
-    _root, *below = accumulate(names, os.path.join, initial=str(root))
-    return any(map(os.path.islink, below))
-
-
-def leads_out(path: Path, root: Path) -> bool:
-    """Whether links lead a path below `root` out of it; one that leads to itself leads nowhere."""
-    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+MAX_OPTIONS = 26
+MAX_NAME = 1_000  # characters of an id or a category: tables, pages and messages repeat it
+MAX_TEXT = 1_000_000  # characters of an entry; a chat template copies them until memory is full
+ALL = "all"  # in METRICS the category of all items
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is prepared: `datasets.NAME`, and the file of vouch/datasets/loaders that reads its source."""
+    """The dataset to prepare: `datasets.NAME`, and the file of vouch/datasets/loaders that reads it."""
 
     name: str
     config: DatasetEntry
@@ -192,7 +67,7 @@ class Dataset:
         return cls(name, config, loader, settings, source)
 
     def entries(self, run: Run) -> Iterator[RawItem | Rejected]:
-        """What the loader reads, with progress."""
+        """The entries that the loader reads, with progress."""
         total = self.loader.count(self.source, self.name, self.settings)
         read = self.loader.read(self.source, self.name, self.settings)
         yield from run.progress(read, total=total, label=f"prepare {self.name}")
@@ -208,9 +83,11 @@ Problem = Callable[[int, int, Sequence[int]], str]
 
 
 class FirstPass:
-    """kept: the items. known: facts of their pictures, by digest. blind: items without a picture.
+    """Takes the entries of a source one after the other.
 
-    problem: why no prompt can be made of a question, from its numbers of options and images, and heights.
+    kept: the items. known: facts of their images, by digest. without_image: number of items without an image.
+    problem: why no prompt can be made of a question, from its numbers of options and images, and the heights
+    of the images; empty where one can.
     """
 
     def __init__(
@@ -218,89 +95,164 @@ class FirstPass:
     ) -> None:
         self._dataset, self._images, self._rejects, self._findings = dataset, images, rejects, findings
         self._problem = problem
-        self._places: dict[str, str] = {}
-        self._groups: dict[str, str] = {}  # of entries, by `id ID`, and of pictures, by their digest
-        self.known: dict[str, Picture] = {}
+        self._first_seen: dict[str, str] = {}
+        self._groups: dict[str, str] = {}  # of entries, by `id ID`, and of images, by their digest
+        self.known: dict[str, ImageFacts] = {}
         self.kept = ItemBuffer()
-        self.blind = 0
+        self.without_image = 0
 
     def read(self, run: Run) -> None:
-        """Takes every entry of the source. Raises UserError."""
+        """Reads the whole source. Raises UserError."""
         name, source = self._dataset.name, self._dataset.source
         tally = Tally(expectation(self._dataset.loader, source, name, self._dataset.settings))
         entries = sampled(tally.counting(self._dataset.entries(run)), self._dataset.config.sample)
-        with closing(with_images(entries, self.known)) as all_looked:
-            for looked in all_looked:
-                self._take(looked)
+        with closing(with_images(entries, self.known)) as all_entries:
+            for entry_images in all_entries:
+                self._take(entry_images)
         tally.check(f"datasets.{name}")
         if not self.kept.count:
             raise UserError(
                 f"{source.path}: no usable item, {self._rejects.count} rejected; correct datasets.{name}"
             )
 
-    def _take(self, looked: EntryImages) -> None:
-        entry = looked.entry
+    def _take(self, entry_images: EntryImages) -> None:
+        entry = entry_images.entry
         try:
             if isinstance(entry, Rejected):
                 raise Unusable(entry.reason)
-            row = self._row(entry, looked)
+            row = self._row(entry, entry_images)
             self.kept.add(row, entry.options)
-            self.blind += not row["images"]
-            self._places[entry.id] = entry.where
+            self.without_image += not row["images"]
+            self._first_seen[entry.id] = entry.where
         except Unusable as error:
             stop = self._dataset.settings.on_error == "stop"
             self._rejects.row(reject_row(self._dataset.name, entry, str(error), stop))
             self._findings.reject(entry.id[:_LONGEST] or entry.where, isinstance(error, BrokenImage))
 
-    def _row(self, raw: RawItem, looked: EntryImages) -> Mapping[str, Any]:
-        """The row of one entry, whose new pictures are written once all is good. Raises Unusable."""
+    def _row(self, raw: RawItem, images: EntryImages) -> Mapping[str, Any]:
+        """The row of one entry; its new images are written once everything is checked. Raises Unusable."""
         check(raw)
-        if raw.id in self._places:
+        if raw.id in self._first_seen:
             raise Unusable(
-                f"the id stands a second time, first at {self._places[raw.id]}; ids must be unique"
+                f"duplicate id, first used at {self._first_seen[raw.id]}; give each entry its own id"
             )
         for turn in raw.turns:
-            if turn not in self._places:
+            if turn not in self._first_seen:
                 raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
-        if looked.broken is not None:
-            raise looked.broken
+        if images.broken is not None:
+            raise images.broken
         options = len(known_options(raw.options)) if raw.kind == "choice" else 0
-        heights = [picture.shown_height for picture, _ in looked.seen]
+        heights = [facts.shown_height for facts, _ in images.examined]
         if problem := self._problem(options, len(raw.images), heights):
             raise Unusable(problem)
-        for picture, data in looked.seen:
-            if data is not None and picture.digest not in self.known:
-                self.known[picture.digest] = picture
-                facts = {
-                    name: getattr(picture, name) for name in ("digest", "format", "mode", "width", "height")
+        for facts, data in images.examined:
+            if data is not None and facts.digest not in self.known:
+                self.known[facts.digest] = facts
+                columns = {
+                    name: getattr(facts, name) for name in ("digest", "format", "mode", "width", "height")
                 }
-                self._images.row({**facts, "bytes": data})
-        pictures = [picture for picture, _ in looked.seen]
-        shown, spare = pictures[: len(raw.images)], iter(pictures[len(raw.images) :])
-        exchange = [None if image is None else next(spare).digest for image in raw.exchange]
-        row = clean(raw, shown, self._group_of(raw, [picture.digest for picture in shown]))
+                self._images.row({**columns, "bytes": data})
+        examined = [facts for facts, _ in images.examined]
+        shown, to_exchange = examined[: len(raw.images)], iter(examined[len(raw.images) :])
+        exchange = [None if image is None else next(to_exchange).digest for image in raw.exchange]
+        row = clean(raw, shown, self._group_of(raw, [facts.digest for facts in shown]))
         for name in (f"id {raw.id}", *row["images"]):
             self._groups.setdefault(name, row["group"])
         return {**row, "exchange": exchange}
 
     def _group_of(self, raw: RawItem, images: Sequence[str]) -> str | None:
-        """The group of the entry that this one follows, else that of the first one with a picture of it."""
+        """The group of the entry that this one follows, else of the first entry with one of its images."""
         names = (*(f"id {turn}" for turn in raw.turns), *images)
         return next((self._groups[name] for name in names if name in self._groups), None)
 
 
-def sampled(read: Iterable[RawItem | Rejected], sample: Sample | None) -> Iterator[RawItem | Rejected]:
-    """The entries that a sample holds: by their group, the id that opens their conversation, or place."""
+def check(raw: RawItem) -> None:
+    """Everything that can be refused without the images. Raises Unusable."""
+    if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
+        raise Unusable("the id is empty or has blanks at an end, line breaks or control characters")
+    for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
+        if len(name) > MAX_NAME:
+            raise Unusable(f"the {what} has {len(name):,} characters, more than {MAX_NAME:,}; shorten it")
+    texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
+    given = [text for text in (*texts, *raw.phrasings) if text is not None]
+    if not _encodable("".join(given)):
+        text = next(text for text in given if not _encodable(text))
+        raise Unusable(f"the text {text[:40]!r} contains half a surrogate pair, which UTF-8 cannot encode")
+    if (length := sum(map(len, given))) > MAX_TEXT:
+        raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
+    if not raw.question.strip():
+        raise Unusable("the question is empty")
+    if raw.category == ALL:
+        raise Unusable(f"the category is `{ALL}`, which stands for all items together; rename it")
+    if raw.exchange and len(raw.exchange) != len(raw.images):
+        raise Unusable(f"has {len(raw.images)} images, but {len(raw.exchange)} entries of images to exchange")
+    if raw.kind == "text":
+        if not raw.references:
+            raise Unusable("an open question needs at least one reference answer")
+        if not any(reference.strip() for reference in raw.references):
+            raise Unusable("every reference answer is blank; write one")
+    else:
+        _check_options(known_options(raw.options), raw.answers)
+
+
+def _check_options(options: Sequence[str], answers: Sequence[int]) -> None:
+    if len(options) < 2:
+        raise Unusable(f"a choice needs at least 2 options, has {len(options)} that are not missing")
+    if len(options) > MAX_OPTIONS:
+        raise Unusable(f"has {len(options)} options, more than the {MAX_OPTIONS} letters")
+    if not answers:
+        raise Unusable("has no correct option")
+    for answer in answers:
+        if not 0 <= answer < len(options):
+            raise Unusable(
+                f"answer index {answer!s:.20} is not an index of its options, 0 to {len(options) - 1}"
+            )
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -> dict[str, Any]:
+    """The row of an entry that passed `check`, and of its images; the second pass adds the flags.
+
+    group: for an entry that names none, instead of `default_group`.
+    """
+    images = [image.digest for image in facts]
+    own = group if raw.group is None else raw.group
+    return {
+        "id": raw.id,
+        "group": default_group(raw.id, images) if own is None else own,
+        "question": raw.question,
+        "phrasings": list(raw.phrasings),
+        "hint": raw.hint,
+        "options": known_options(raw.options),
+        "answers": sorted(set(raw.answers)),
+        "references": list(raw.references),
+        "images": images,
+        "category": raw.category,
+        "kind": raw.kind,
+        "turns": list(raw.turns),
+        "source_id": raw.source_id or raw.id,
+    }
+
+
+def sampled(entries: Iterable[RawItem | Rejected], sample: Sample | None) -> Iterator[RawItem | Rejected]:
+    """The entries of a sample: chosen by group, else by the id (or row) that opens their dialogue."""
     opening = ""
-    for one in read:
-        if not getattr(one, "turns", ()):
-            opening = one.id or one.where
-        if sample is None or sample.holds(getattr(one, "group", None) or opening):
-            yield one
+    for entry in entries:
+        if not getattr(entry, "turns", ()):
+            opening = entry.id or entry.where
+        if sample is None or sample.holds(getattr(entry, "group", None) or opening):
+            yield entry
 
 
 def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) -> Mapping[str, str]:
-    """A row of rejects. Raises UserError instead where the settings say to stop."""
+    """A row of the rejects table; raises UserError instead where the settings say to stop."""
     if stop:
         known = f" (id {entry.id!r:.80})" if entry.id else ""
         raise UserError(
@@ -316,7 +268,7 @@ def _one_line(text: str) -> str:
 
 
 def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderSettings) -> Expected:
-    """The counts that must come out; empty where anything may. Raises UserError where nobody said."""
+    """The counts that are expected, none where any are accepted. Raises UserError where they must be set."""
     if settings.expect is None:
         return {}
     if settings.expect or not hasattr(loader, "expected"):
@@ -325,7 +277,7 @@ def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderS
     if known is None:
         which = source.split or "this source"
         raise UserError(
-            f"datasets.{name}: how many items {which} should hold is not known here; write "
+            f"datasets.{name}: the number of items of {which} is not known here; write "
             "settings.expect: {items: N}, or settings.expect: null for any number"
         )
     return known
@@ -340,7 +292,7 @@ class Tally:
         self._groups: set[str] = set()
 
     def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
-        """Passes the entries on."""
+        """Passes the entries on and counts them."""
         for entry in entries:
             self._counts["items"] += 1
             if isinstance(entry, RawItem):
@@ -361,17 +313,17 @@ class Tally:
             self._groups.add(item.group)
 
     def check(self, where: str) -> None:
-        """Raises UserError where a count is not what it should be."""
+        """Raises UserError where a count is not as expected."""
         self._counts["groups"] = len(self._groups)
-        wrong = [
+        different = [
             f"{key}: {' or '.join(f'{value:,}' for value in sorted(values))} expected, "
             f"{self._counts[key]:,} found"
             for key, values in self._expected.items()
             if self._counts[key] not in values
         ]
-        if wrong:
-            more = f" (and {len(wrong) - 1} more counts)" if len(wrong) > 1 else ""
+        if different:
+            more = f" (and {len(different) - 1} more counts)" if len(different) > 1 else ""
             raise UserError(
-                f"{where}: {wrong[0]}{more}; it is not the dataset that was meant, or a part of it: correct "
-                "origin, or say in settings.expect what to expect (null: anything)"
+                f"{where}: {different[0]}{more}; it is another dataset or only a part of it: correct "
+                "origin, or set settings.expect to the counts that you expect (null: any)"
             )

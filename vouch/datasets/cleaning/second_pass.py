@@ -1,20 +1,21 @@
-"""What needs all items of a dataset at once: options drawn from other items, copies, like pictures."""
+"""The second pass, over all items of a dataset: options drawn from other items, flags, counts of defects."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from vouch.datasets.cleaning import flags
-from vouch.datasets.cleaning.cleaning import Picture, digest_of
 from vouch.datasets.cleaning.config import Options
+from vouch.datasets.cleaning.duplicates import Copies, Use, similar_flags
 from vouch.datasets.cleaning.flags import item_flags, respelling, visible
-from vouch.datasets.options import kostumov, reform
-from vouch.datasets.options.kostumov import Choice
+from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
+from vouch.datasets.read.images import ImageFacts, digest_of
 from vouch.pipeline.errors import UserError
-from vouch.tables.asked import ITEMS
+from vouch.tables.asked import EXAMPLES, ITEMS, KNOWN
 
 NATIVE = "native"
 
@@ -22,7 +23,7 @@ NATIVE = "native"
 class ItemBuffer:
     """Rows of the items table, in arrow's compact form.
 
-    Beside them stand the options as the source has them, None where missing.
+    NATIVE holds the options as the source has them, None where one is missing.
     """
 
     def __init__(self) -> None:
@@ -57,82 +58,168 @@ class ItemBuffer:
 
 
 def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, folder: Path) -> ItemBuffer:
-    """The items with the options of a scheme. folder: the source.
+    """The items with the options of a scheme. rejected: number of rejected entries. folder: the source.
 
-    Raises UserError where `rejected` entries would shift every draw of a faithful protocol.
+    Raises UserError where rejected entries would shift the draws of a faithful protocol.
     """
-    drawn = chosen.scheme in kostumov.SCHEMES  # for choices; the others make choices of open questions
+    drawn = chosen.scheme in DRAWN_SCHEMES  # for choices; the other schemes make choices of open questions
     if chosen.protocol == "faithful" and rejected:
         raise UserError(
-            f"datasets.{name}.options: {rejected} entries of the source are no items, so the draws "
-            "would not be the authors'; correct these entries, or set protocol: clean"
+            f"datasets.{name}.options: {rejected} entries of the source were rejected, so the draws "
+            "would differ from the authors'; correct these entries, or set protocol: clean"
         )
     if chosen.protocol == "faithful" and not drawn:
         raise UserError(
-            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew "
+            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, because its authors drew "
             "without a seed; set protocol: clean"
         )
     kind = "choice" if drawn else "text"
     rows = (row for row in kept.rows() if row["kind"] == kind)
-    found = _drawn(rows, chosen) if drawn else _built(rows, chosen, folder)
-    after = ItemBuffer()
+    choices = _drawn(rows, chosen) if drawn else _built(rows, chosen, folder)
+    changed = ItemBuffer()
     for row in kept.rows():
         options = row.pop(NATIVE)
         if row["kind"] == kind:
-            choice = next(found)
+            choice = next(choices)
             options = choice.options
             row |= {"kind": "choice", "options": list(choice.native), "answers": sorted(choice.answers)}
-        after.add(row, options)
-    return after
+        changed.add(row, options)
+    return changed
 
 
 def _drawn(rows: Iterable[Mapping[str, Any]], chosen: Options) -> Iterator[Choice]:
     native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
-    return iter(getattr(kostumov.SCHEMES[chosen.scheme], chosen.protocol)(native, chosen.seed))
+    return iter(getattr(DRAWN_SCHEMES[chosen.scheme], chosen.protocol)(native, chosen.seed))
 
 
 def _built(rows: Iterable[Mapping[str, Any]], chosen: Options, folder: Path) -> Iterator[Choice]:
     asked = [
-        reform.Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0])
-        for row in rows
+        Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0]) for row in rows
     ]
-    return reform.choices(asked, reform.SCHEMES[chosen.scheme](asked, chosen.seed, folder), chosen.seed)
+    return built_choices(asked, BUILT_SCHEMES[chosen.scheme](asked, chosen.seed, folder), chosen.seed)
 
 
 def flagged(
-    kept: ItemBuffer, known: Mapping[str, Picture], asked: Callable[[Mapping[str, Any]], set[str]]
+    kept: ItemBuffer, known: Mapping[str, ImageFacts], prompt_flags: Callable[[Mapping[str, Any]], set[str]]
 ) -> Iterator[pa.Table]:
-    """Tables of items with the flags of each and of all together.
+    """Tables of items with their flags, those that compare items included.
 
-    known: facts of pictures by digest. asked: flags of a row that its prompts give rise to.
+    known: facts of images by digest. prompt_flags: flags of a row that come from its prompts.
     """
-    found: list[set[str]] = []
-    among = flags.Copies()
-    uses: dict[str, list[flags.Use]] = defaultdict(list)
+    flags: list[set[str]] = []
+    copies = Copies()
+    uses: dict[str, list[Use]] = defaultdict(list)
     for number, row in enumerate(kept.rows()):
         shown = [known[digest] for digest in row["images"]]
-        found.append(item_flags(row, row[NATIVE], shown) | asked(row))
-        among.add(row)
+        flags.append(item_flags(row, row[NATIVE], shown) | prompt_flags(row))
+        copies.add(row)
         use = _use(number, row)
         for digest in dict.fromkeys(row["images"]):
             uses[digest].append(use)
-    for of_set in (among.flags(), flags.similar_flags(known, uses)):
-        for number, raised in of_set.items():
-            found[number] |= raised
-    place, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
+    for compared in (copies.flags(), similar_flags(known, uses)):
+        for number, more in compared.items():
+            flags[number] |= more
+    position, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
     start = 0
     for table in kept.tables():
-        column = [sorted(flags) for flags in found[start : start + table.num_rows]]
+        column = [sorted(of_item) for of_item in flags[start : start + table.num_rows]]
         start += table.num_rows
-        yield table.set_column(place, field, pa.array(column, field.type))
+        yield table.set_column(position, field, pa.array(column, field.type))
 
 
-def _use(number: int, row: Mapping[str, Any]) -> flags.Use:
-    """How an item uses its pictures."""
-    about = right = ""
+def _use(number: int, row: Mapping[str, Any]) -> Use:
+    """How an item uses its images."""
+    asks = answer = ""
     if len(row["images"]) == 1 and row["options"]:
         texts = [respelling(option) for option in row["options"]]
         asked = map(visible, (row["question"], row["hint"] or ""))
-        about = digest_of("\n".join((*asked, *sorted(texts))).encode())
-        right = "\n".join(sorted(texts[index] for index in row["answers"]))
-    return flags.Use(number, row["group"], about, right)
+        asks = digest_of("\n".join((*asked, *sorted(texts))).encode())
+        answer = "\n".join(sorted(texts[index] for index in row["answers"]))
+    return Use(number, row["group"], asks, answer)
+
+
+BROKEN, UNUSABLE, SKEW = "broken_image", "unusable_entry", "answer_position_skew"
+LEVEL = 0.001
+"""Skew is reported below this p-value: a small one, because in large datasets any difference is significant.
+"""
+LEAST = 5
+"""Expected number that a cell needs for the statistic to follow its distribution."""
+
+
+class Findings:
+    """The defects table: counts of flags and of rejected entries, with examples."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = defaultdict(int)
+        self._examples: dict[str, list[str]] = defaultdict(list)
+        self._answers: dict[int, Counter[int]] = defaultdict(Counter)
+        self._items = self._rejected = 0
+
+    def items(self, table: pa.Table) -> None:
+        """Counts the flags and the positions of the answers in rows of the items table."""
+        self._items += table.num_rows
+        columns = (table[name].to_pylist() for name in ("id", "flags", "answers"))
+        options = pc.list_value_length(table["options"]).to_pylist()
+        for name, flags, answers, count in zip(*columns, options, strict=True):
+            for flag in flags:
+                self._count(flag, name)
+            if len(answers) == 1:
+                self._answers[count][answers[0]] += 1
+
+    def reject(self, name: str, broken: bool) -> None:
+        """Counts a rejected entry. name: its id, or its row. broken: whether an image is the reason."""
+        self._rejected += 1
+        self._count(BROKEN if broken else UNUSABLE, name)
+
+    def _count(self, defect: str, name: str) -> None:
+        self._counts[defect] += 1
+        if len(self._examples[defect]) < EXAMPLES:
+            self._examples[defect].append(name)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of the defects table, in the order of KNOWN."""
+        return [self._row(name) | (self._skew() if name == SKEW else {}) for name in KNOWN]
+
+    def _row(self, name: str) -> dict[str, Any]:
+        total = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
+        count = self._counts.get(name, 0)
+        return {
+            "defect": name,
+            "items": count,
+            "share": count / total if total else 0.0,
+            "examples": self._examples.get(name, []),
+            "treatment": KNOWN[name].treatment,
+            "p_value": None,
+            "detail": "",
+        }
+
+    def _skew(self) -> dict[str, Any]:
+        """Whether one letter is the correct answer more often than by chance: columns of the row.
+
+        The items with k options are one multinomial; Pearson's statistics and degrees of freedom of all k add
+        up. Each item counts, so rotated copies, which even out the letters by design, can only hide a skew.
+        """
+        seen, expected = Counter[int](), defaultdict[int, float](float)
+        statistic, freedom = 0.0, 0
+        for options, counts in sorted(self._answers.items()):
+            even = counts.total() / options
+            for index in range(options):
+                seen[index] += counts[index]
+                expected[index] += even
+            if even >= LEAST and options > 1:
+                statistic += sum((counts[index] - even) ** 2 / even for index in range(options))
+                freedom += options - 1
+        if not freedom:
+            return {"detail": "too few items to tell"}
+        from scipy.special import chdtrc  # loading it takes as long as a small dataset
+
+        n = seen.total()
+        top = max(sorted(seen), key=lambda index: seen[index] - expected[index])
+        share, even = seen[top] / n, expected[top] / n
+        p_value = float(chdtrc(freedom, statistic))
+        beyond = max(0, round(n * (share - even))) if p_value < LEVEL else 0
+        detail = (
+            f"{ascii_uppercase[top]} is the answer of {100 * share:.1f} %, by chance {100 * even:.1f} %; "
+            f"chi-square {statistic:.1f} on {freedom} degrees of freedom"
+        )
+        return {"items": beyond, "share": beyond / self._items, "p_value": p_value, "detail": detail}

@@ -1,1 +1,1 @@
-"""sources: brings the files of published datasets to this machine, pinned and verified, and reads them."""
+"""Fetches the files of published datasets, pinned and verified."""

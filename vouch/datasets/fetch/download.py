@@ -1,10 +1,11 @@
-"""Where fetched files lie: .vouch/sources, outside every stage's outputs, named by their contents.
+"""The store of fetched files, and fetching one from an address: resumed, verified, and stored whole or not at
+all.
+
+The store is .vouch/sources, outside every stage's outputs, and names files by their contents:
 
 hub/              the cache of huggingface_hub: files by their digests, and a folder for each commit
 files/SHA256/     a file that came from an address, under its own name
-found/KEY.json    what an origin was found to be: written when everything is there and verified
-
-Fetching a file from an address: resumed where it stopped, verified, whole or not there.
+found/KEY.json    the files of an origin, written when all of them are there and verified
 """
 
 import hashlib
@@ -42,8 +43,8 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What an origin was found to be. revision: the commit, null for addresses."""
+class Fetched:
+    """The fetched files of an origin. revision: the commit, None for addresses."""
 
     revision: str | None
     files: tuple[StoredFile, ...]
@@ -58,25 +59,25 @@ class Found:
         return sum(kept.size for kept in self.files)
 
 
-def recall(origin: Origin) -> Found | None:
-    """What is known of an origin, where all its files are still there in full; else null."""
+def recall(origin: Origin) -> Fetched | None:
+    """The files of an origin if all of them are still complete, else None."""
     try:
         values: Any = json.loads(_record(origin).read_text(encoding="utf-8"))
         files = tuple(StoredFile(**kept) for kept in values["files"])
         whole = all((STORE / kept.path).stat().st_size == kept.size for kept in files)
-        return Found(values["revision"], files) if whole and files else None
+        return Fetched(values["revision"], files) if whole and files else None
     except (OSError, ValueError, TypeError, KeyError):
-        return None  # missing or damaged: fetched again, which costs a look at what is there
+        return None  # missing or damaged: the files are fetched again, those that are complete only checked
 
 
-def is_whole(found: Found) -> bool:
-    """Whether every file still has the digest that it had when it came; every byte is read."""
-    return all(digest_of(STORE / kept.path, kept.digest) == kept.digest for kept in found.files)
+def is_whole(fetched: Fetched) -> bool:
+    """Whether every file still has the digest that it was fetched with; reads every byte."""
+    return all(digest_of(STORE / kept.path, kept.digest) == kept.digest for kept in fetched.files)
 
 
-def remember(origin: Origin, found: Found) -> None:
-    """Keeps it for the next time."""
-    write_json(_record(origin), asdict(found))
+def remember(origin: Origin, fetched: Fetched) -> None:
+    """Records the files of an origin for `recall`."""
+    write_json(_record(origin), asdict(fetched))
 
 
 def _record(origin: Origin) -> Path:
@@ -85,7 +86,7 @@ def _record(origin: Origin) -> Path:
 
 
 def check_room(needed: int, where: str) -> None:
-    """Raises UserError where so many bytes are too many, or the disk has no room for them."""
+    """Raises UserError where `needed` bytes exceed the limit of a dataset or the free space of the disk."""
     if needed > MAX_BYTES:
         raise UserError(f"{where}: {needed:,} bytes, more than the {MAX_BYTES:,} of one dataset; mirror it")
     STORE.mkdir(parents=True, exist_ok=True)
@@ -110,15 +111,14 @@ _PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)", re.IGNORECASE)
 
 
 class _Elsewhere(HTTPRedirectHandler):
-    """Follows a server to other addresses of the web, but never out of encryption."""
+    """Follows redirects to other web addresses, but never from https to http."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         if not newurl.startswith(("https://", "http://") if req.type == "http" else "https://"):
             raise UserError(
-                f"{req.full_url}: sends its readers to {newurl[:80]}, where nothing is fetched; correct "
-                "origin"
+                f"{req.full_url}: redirects to {newurl[:80]}, from which nothing is fetched; correct origin"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -133,13 +133,13 @@ def fetch_address(name: str, download: Download) -> StoredFile:
     partial = STORE / "files" / f".{known or unknown}.partial"
     lock = partial.with_name(f".{partial.name}.lock")
     with locked(lock, PATIENCE_SECONDS, str(partial), "fetching it"):
-        there = STORE / "files" / (known or "") / download.filename
-        if known is None or not there.is_file() or digest_of(there) != known:
+        stored = STORE / "files" / (known or "") / download.filename
+        if known is None or not stored.is_file() or digest_of(stored) != known:
             resumed = partial.exists()
             _complete(name, download, partial)
             digest = digest_of(partial)
             if resumed and known not in (None, digest):
-                partial.unlink()  # what it went on from may be of another edition, or damaged
+                partial.unlink()  # the part that was there may be of another version, or damaged
                 _complete(name, download, partial)
                 digest = digest_of(partial)
             _check_digest(name, download, partial, digest)
@@ -151,7 +151,7 @@ def fetch_address(name: str, download: Download) -> StoredFile:
 
 
 def _check_digest(name: str, download: Download, partial: Path, digest: str) -> None:
-    """Raises UserError, the file removed, where it cannot be the one that is meant."""
+    """Removes a file that cannot be the right one and raises UserError."""
     known, where = download.sha256, f"datasets.{name}: {download.url}"
     if known == digest:
         return
@@ -160,19 +160,19 @@ def _check_digest(name: str, download: Download, partial: Path, digest: str) -> 
     if not start or _PAGE.match(start):
         partial.unlink()
         what = "a web page" if start else "nothing"
-        raise UserError(f"{where}: the server sent {what} in place of the file; correct origin, or try later")
+        raise UserError(f"{where}: the server sent {what} instead of the file; correct origin, or try later")
     if known is not None:
         partial.unlink()
         raise UserError(
-            f"{where}: its SHA-256 is {digest}, not {known}; the file has changed or is not the one you "
-            "mean: look at it before you correct origin.sha256"
+            f"{where}: its SHA-256 is {digest}, not {known}; it has changed or is another file: "
+            "look at it before you correct origin.sha256"
         )
 
 
 def _complete(name: str, download: Download, partial: Path) -> None:
-    """Fills the partial file, trying again from where a connection was lost. Raises UserError."""
+    """Completes the partial file, resuming after lost connections. Raises UserError."""
     if download.sha256 is None:
-        partial.unlink(missing_ok=True)  # what stands there may be an older edition
+        partial.unlink(missing_ok=True)  # it may be an older version
     before, problem = -1, ""
     for _ in range(TRIES):
         have = partial.stat().st_size if partial.exists() else 0
@@ -190,7 +190,7 @@ def _complete(name: str, download: Download, partial: Path) -> None:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             problem = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
-        except ValueError as error:  # what the standard library makes of nonsense in an answer's head
+        except ValueError as error:  # the standard library raises it for invalid headers
             raise UserError(
                 f"datasets.{name}: {download.url}: the server's answer cannot be read ({error!s:.120}); "
                 "correct origin, or try later"
@@ -206,7 +206,7 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
     try:
         answer = _OPENER.open(Request(download.url, headers=headers), timeout=_TIMEOUT)
     except HTTPError as error:
-        if error.code != 416 or not have:  # the range begins at the file's end, or the file changed
+        if error.code != 416 or not have:  # the range begins at the file's end, or the file has changed
             raise
         partial.unlink()
         return _transfer(name, download, partial, 0)

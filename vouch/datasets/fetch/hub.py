@@ -1,14 +1,10 @@
-"""Which files of a repository are the tables of a configuration and a split, by the hub's own rules.
+"""From a dataset's `source` and `origin` to the files that its loader reads, fetched from the hub where
+needed.
 
-The README.md of a repository names them in its front matter (`configs`); without that they are found by
-their names.
-
-Promise: only the chosen files are fetched, and a hostile card costs no time. `datasets` resolves a card
-only against files that are there already, and importing it takes 1.9 s and 170 MiB.
-
-Fetching a dataset of the Hugging Face hub at one commit. Its code is never run.
-
-From a dataset's `source` and `origin` to the files that its loader reads.
+`locate` is the entry. The tables of a configuration and split are chosen by the rules of the Hugging Face
+hub: the front matter of a repository's README.md names them (`configs`), else their own names do. Only the
+chosen files are fetched, at one commit; code of a repository is never run, and a hostile README.md costs no
+time. (`datasets` resolves a README.md only against local files, and importing it takes 1.9 s and 170 MiB.)
 """
 
 import re
@@ -18,7 +14,7 @@ from typing import Any
 
 from vouch.datasets.fetch.download import (
     STORE,
-    Found,
+    Fetched,
     StoredFile,
     check_room,
     digest_of,
@@ -39,7 +35,7 @@ _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", r
 _EVERY = "*"
 _WILD = re.compile(r"(\*\*|\*|\?)")
 _TABLE = ".parquet"
-_LONGEST_FRONT = 1 << 18  # characters; of 26 MB of YAML a process would take minutes
+_LONGEST_FRONT = 1 << 18  # characters; parsing 26 MB of YAML takes minutes
 _Entries = Sequence[Mapping[str, Any]]
 
 
@@ -53,18 +49,18 @@ def choose(names: Sequence[str], card: str, config: str | None, split: str, wher
     wanted = _wanted(known, config or _default(entries), where)
     chosen: list[str] = []
     for one in split.split("+"):
-        there = [name for name in wanted if one in known[name]]
-        if not there or (config != _EVERY and len(there) < len(wanted)):
-            splits = sorted({found for name in wanted for found in known[name]})
+        with_split = [name for name in wanted if one in known[name]]
+        if not with_split or (config != _EVERY and len(with_split) < len(wanted)):
+            splits = sorted({split for name in wanted for split in known[name]})
             raise UserError(f"{where}: no split {one:.60}; {did_you_mean(one, splits)}")
-        chosen += [file for name in there for file in _matching(names, known[name][one], where)]
+        chosen += [file for name in with_split for file in _matching(names, known[name][one], where)]
     return chosen
 
 
 def _named(entries: _Entries) -> dict[str, dict[str, list[str]]]:
-    """Configuration -> split -> patterns of file names, as the card has them; empty where it has none."""
-    found = {str(entry.get("config_name")): _splits(entry.get("data_files")) for entry in entries}
-    return {name: splits for name, splits in found.items() if splits}
+    """Configuration -> split -> patterns of file names, from the card; empty where it has none."""
+    by_config = {str(entry.get("config_name")): _splits(entry.get("data_files")) for entry in entries}
+    return {name: splits for name, splits in by_config.items() if splits}
 
 
 def _default(entries: _Entries) -> str:
@@ -73,11 +69,11 @@ def _default(entries: _Entries) -> str:
 
 
 def _entries(card: str, where: str) -> _Entries:
-    """What stands under `configs` in the front matter of a card."""
+    """The entries under `configs` in the front matter of a card."""
     front = _FRONT.match(card)
     if front and len(front[1]) > _LONGEST_FRONT:
         raise UserError(
-            f"{where}: {CARD} begins with more than {_LONGEST_FRONT:,} characters of metadata, which are not "
+            f"{where}: {CARD} has more than {_LONGEST_FRONT:,} characters of metadata, which are not "
             "read; name the tables under `files`"
         )
     values = loads(front[1], f"{where}: {CARD}") if front else None
@@ -99,15 +95,15 @@ def _splits(data: Any) -> dict[str, list[str]]:
 
 
 def _by_names(names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
-    """`CONFIG/SPLIT-00000-of-00001.parquet` and the like; the folder `data` and none stand for `default`."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """From names like `CONFIG/SPLIT-00000-of-00001.parquet`; in `data` or no folder CONFIG is `default`."""
+    by_config: dict[str, dict[str, list[str]]] = {}
     for name in names:
         folder, _, file = name.rpartition("/")
         match = re.fullmatch(r"([A-Za-z]\w*?)(?:-[\w.-]*)?\.parquet", file)
         if match:
             config = "default" if folder in ("", "data") else folder
-            found.setdefault(config, {}).setdefault(match[1], []).append(name)
-    return found
+            by_config.setdefault(config, {}).setdefault(match[1], []).append(name)
+    return by_config
 
 
 def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
@@ -125,32 +121,32 @@ def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
 
 
 def _matching(names: Sequence[str], patterns: Sequence[str], where: str) -> list[str]:
-    found = match(names, patterns)
-    if not found:
-        raise UserError(f"{where}: no file is named {patterns[0]}; fetch it anew")
-    other = next((name for name in found if not name.endswith(_TABLE)), None)
+    matched = match(names, patterns)
+    if not matched:
+        raise UserError(f"{where}: no file is named {patterns[0]}; fetch it again")
+    other = next((name for name in matched if not name.endswith(_TABLE)), None)
     if other:
-        raise UserError(f"{where}: {other} is no {_TABLE} file; name it under `files`")
-    return found
+        raise UserError(f"{where}: {other} is not a {_TABLE} file; name it under `files`")
+    return matched
 
 
 def match(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """The names that fit a pattern, pattern by pattern, each once: `*` stops at a slash, `**` does not."""
-    found: dict[str, None] = {}
+    """The names that match a pattern, pattern by pattern, each once: `*` stops at a slash, `**` does not."""
+    matched: dict[str, None] = {}
     for pattern in patterns:
         parts = [part for part in _WILD.split(pattern.removeprefix("./")) if part]
-        found |= dict.fromkeys(sorted(name for name in names if _fits(name, parts)))
-    return list(found)
+        matched |= dict.fromkeys(sorted(name for name in names if _fits(name, parts)))
+    return list(matched)
 
 
 def _fits(name: str, parts: Sequence[str]) -> bool:
-    """Whether a name is its parts in a row. Time grows with their product, whatever a card's pattern is."""
+    """Whether a name matches the parts of a pattern, in time proportional to the product of their lengths."""
     ends = {0}
     for part in parts:
         if part == "**":
             ends = set(range(min(ends), len(name) + 1))
         elif part == "*":
-            # Of several places in one folder the first reaches what the others reach. No slash: to the end.
+            # Of several positions in one folder, the first reaches all that the others reach.
             last = {name.find("/", start) % (len(name) + 1): start for start in sorted(ends, reverse=True)}
             ends = {end for stop, start in last.items() for end in range(start, stop + 1)}
         elif part == "?":
@@ -162,12 +158,12 @@ def _fits(name: str, parts: Sequence[str]) -> bool:
     return len(name) in ends
 
 
-# Repositories that moved from one organisation to another: both are asked, the named one first.
+# Organisations that repositories have moved between: both are tried, the named one first.
 ORGANISATIONS = (("lmms-lab", "lmms-lab-encoder"),)
 
 
-def fetch_hub(name: str, origin: Origin) -> Found:
-    """Brings the chosen files into the store and verifies each. name: the dataset's. Raises UserError."""
+def fetch_hub(name: str, origin: Origin) -> Fetched:
+    """Fetches the chosen files into the store and verifies each. name: the dataset's. Raises UserError."""
     repo, revision = str(origin.hub), origin.revision or BRANCH
     with one_line(repo, revision, f"vouch fetch {name}", f"datasets.{name}.origin"):
         repo, info = _info(repo, revision)
@@ -180,7 +176,7 @@ def fetch_hub(name: str, origin: Origin) -> Found:
             except ValueError as error:
                 raise UserError(f"{repo}: {error}") from None
         check_room(sum(there[file].size or 0 for file in chosen), repo)
-        return Found(commit, tuple(_kept(repo, commit, file, there[file]) for file in chosen))
+        return Fetched(commit, tuple(_kept(repo, commit, file, there[file]) for file in chosen))
 
 
 def commit_of(name: str, origin: Origin, revision: str) -> str:
@@ -197,14 +193,14 @@ def commit_of(name: str, origin: Origin, revision: str) -> str:
 
 
 def same_repositories(repo: str) -> list[str]:
-    """The repository and those that it may have moved to."""
+    """The repository, and those that it may have moved to."""
     owner, _, rest = repo.partition("/")
     others = next((group for group in ORGANISATIONS if owner in group), ())
     return [repo, *(f"{other}/{rest}" for other in others if other != owner)]
 
 
 def _info(repo: str, revision: str) -> tuple[str, Any]:
-    """The first of the repositories that has the commit, and what the hub says of it."""
+    """The first of the repositories that has the commit, and the hub's information about it."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
@@ -215,7 +211,7 @@ def _info(repo: str, revision: str) -> tuple[str, Any]:
         except GatedRepoError:
             raise
         except (RepositoryNotFoundError, RevisionNotFoundError) as problem:
-            if error is None or isinstance(problem, RevisionNotFoundError):  # it is there: that says more
+            if error is None or isinstance(problem, RevisionNotFoundError):  # the repository exists
                 error = problem
     assert error is not None
     raise error
@@ -242,23 +238,23 @@ def _download(repo: str, commit: str, name: str) -> Path:
 
 
 def _kept(repo: str, commit: str, name: str, sibling: Any) -> StoredFile:
-    """The file, fetched and compared with the digest that the hub gives. Raises UserError."""
+    """The file, fetched and compared with the hub's digest. Raises UserError."""
     path = _download(repo, commit, name)
     size = path.stat().st_size
     expected = str(sibling.lfs.sha256 if sibling.lfs else sibling.blob_id)
-    found = digest_of(path, expected)
-    if expected != found or sibling.size not in (None, size):
+    digest = digest_of(path, expected)
+    if expected != digest or sibling.size not in (None, size):
         path.resolve().unlink(missing_ok=True)
         path.unlink(missing_ok=True)
         raise UserError(
-            f"{repo}: {name}: {size:,} bytes of digest {found}, but the hub says {expected}; it was "
-            "damaged on its way and is removed, fetch it again"
+            f"{repo}: {name}: {size:,} bytes with digest {digest}, but the hub's is {expected}; it was "
+            "damaged in transfer and has been removed; fetch it again"
         )
     return StoredFile(name, str(path.absolute().relative_to(STORE.absolute())), size, expected)
 
 
 def locate(name: str, source: str, origin: Origin | None, place: str = "") -> Source:
-    """What a loader reads; fetched where it is not here yet. Raises UserError.
+    """What a loader reads, fetched where it is not on this machine. Raises UserError.
 
     place: what to get from where, for a dataset that no program can fetch.
     """
@@ -271,10 +267,10 @@ def locate(name: str, source: str, origin: Origin | None, place: str = "") -> So
         return Source(Path(source))
     if source != REMOTE:
         return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
-    found = recall(origin)
-    if found is None or not is_whole(found):
-        found = fetch(name, origin)
-    return Source(Path(source), found.listed(), origin, found.revision)
+    fetched = recall(origin)
+    if fetched is None or not is_whole(fetched):
+        fetched = fetch(name, origin)
+    return Source(Path(source), fetched.listed(), origin, fetched.revision)
 
 
 def is_here(source: str, origin: Origin | None) -> bool:
@@ -283,24 +279,24 @@ def is_here(source: str, origin: Origin | None) -> bool:
 
 
 def promised(origin: Origin) -> Source:
-    """What is known of a source before it is fetched: its parts and the names of its downloads."""
+    """The source as far as known before it is fetched: its parts and the names of its downloads."""
     names = [download.filename for download in origin.downloads]
     return Source(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
 
 
-def fetch(name: str, origin: Origin) -> Found:
-    """Brings an origin's files into the store, what is there already included. Raises UserError."""
+def fetch(name: str, origin: Origin) -> Fetched:
+    """Fetches the files of an origin that are not in the store, and returns all of them. Raises UserError."""
     if origin.hub is not None:
-        found = fetch_hub(name, origin)
+        fetched = fetch_hub(name, origin)
     else:
         check_room(0, f"datasets.{name}")
-        found = Found(None, tuple(fetch_address(name, download) for download in origin.downloads))
-    remember(origin, found)
-    return found
+        fetched = Fetched(None, tuple(fetch_address(name, download) for download in origin.downloads))
+    remember(origin, fetched)
+    return fetched
 
 
 def _mirrored(name: str, folder: Path, origin: Origin) -> list[File]:
-    """What the origin chooses among the files of a folder. Raises UserError."""
+    """The files of a folder that the origin chooses. Raises UserError."""
     there = {file.name: file for file in walk(folder)}
     names = list(there)
     if origin.split is not None:

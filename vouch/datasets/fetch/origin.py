@@ -5,8 +5,8 @@
     origin: {url: "https://...", sha256: "64 hexadecimal digits"}
     origin: {parts: [{url: "https://...", sha256: "..."}, {url: "https://...", sha256: "..."}]}
 
-It is fetched where `source` is vouch/datasets/fetch. Any other `source` is a folder that already holds the
-files, laid out as the repository (or, for addresses, under the files' own names): nothing is fetched then.
+Files are fetched if `source` is vouch/datasets/fetch. Any other `source` is a folder that already has the
+files, laid out like the repository (or, for addresses, under the files' own names); nothing is fetched then.
 """
 
 import re
@@ -21,21 +21,21 @@ from vouch.pipeline.hub import REPOSITORY, commit
 REMOTE = "vouch/datasets/fetch"  # the `source` of a dataset that is fetched: the code that fetches it
 PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".npy", ".npz")
 
-_LONGEST_NAME = 200  # bytes; file systems take 255, and names get a prefix and an ending here and there
+_LONGEST_NAME = 200  # bytes; file systems allow 255, and names may get a prefix and an ending
 _ADDRESS = re.compile(r"[!-~]+")
 _REPO = re.compile(rf"{REPOSITORY}/{REPOSITORY}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def check_name(name: str) -> str:
-    """A file's name as it came. Raises ValueError where it leads out of its folder or can hold code."""
+    """The name, unchanged. Raises ValueError if it leads out of its folder or the file may contain code."""
     path = PurePosixPath(name)
     if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
         raise ValueError(f"{name!r:.80} is longer than {_LONGEST_NAME} bytes")
     if not path.name or path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
-        raise ValueError(f"{name!r:.80} is no file name inside a folder")
+        raise ValueError(f"{name!r:.80} is not a file name inside a folder")
     if path.suffix.lower() in PICKLED:
-        raise ValueError(f"{name!r:.80} can be a pickle, which can run code; take the data in another form")
+        raise ValueError(f"{name!r:.80} may be a pickle, which can run code; take the data in another form")
     return name
 
 
@@ -44,7 +44,7 @@ class _Entry(BaseModel):
 
 
 class Download(_Entry):
-    """A file at an address. sha256: null while it is not known. name: by default the end of the address."""
+    """A file at an address. sha256: null while unknown. name: by default the end of the address."""
 
     url: str
     sha256: str | None = None
@@ -58,11 +58,11 @@ class Download(_Entry):
             raise ValueError("give an address, https://HOST/FILE, without user and password")
         try:
             parts.hostname.encode("idna")
-            possible = parts.port != 0
-        except ValueError:  # a part of the host's name too long, a port that is no number or too large
-            possible = False
-        if not possible or not _ADDRESS.fullmatch(value):
-            raise ValueError("no such address can be; write blanks and letters beyond ASCII as %XX")
+            valid = parts.port != 0
+        except ValueError:  # part of the host name too long, port not a number or too large
+            valid = False
+        if not valid or not _ADDRESS.fullmatch(value):
+            raise ValueError("not a valid address; write blanks and letters beyond ASCII as %XX")
         return value
 
     @field_validator("sha256")
@@ -85,12 +85,12 @@ class Download(_Entry):
 
 
 class Origin(_Entry):
-    """One of hub, url, parts. See the module's text.
+    """One of hub, url and parts, as the module's docstring shows.
 
-    revision: a commit, or null while it is not known. config: a configuration of the repository's card, `*`
-    for all of them; null for its only or default one. split: `a+b` for one after the other. files: names or
-    patterns (`data/*.json`), where the data are not tables in splits. unpinned: it may be read without
-    a commit or digest, so that nobody can tell later which data it was.
+    revision: a commit, or null while unknown. config: a configuration of the repository's card, `*` for all
+    of them, null for its only or default one. split: `a+b` for one after the other. files: names or patterns
+    (`data/*.json`), where the data are not tables in splits. unpinned: allow reading without a commit or
+    digest, after which nobody can tell which data were read.
     """
 
     hub: str | None = None

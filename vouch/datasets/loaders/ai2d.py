@@ -4,8 +4,9 @@
     origin: {hub: lmms-lab/ai2d, revision: "...", split: test}              letters painted over labels
     origin: {hub: lmms-lab/ai2d-no-mask, revision: "...", split: test}      the same questions, plain diagrams
 
-Scores with painted letters and without differ by several points: say which. In the archive `painted` chooses;
-Kostumov et al. (2024) took the plain ones, in an order of files that is not known: here they are sorted.
+Accuracies with painted letters and without differ by several points, so say which you use. In the archive
+`painted` chooses. Kostumov et al. (2024) took the plain diagrams, in an unknown order of files; here files
+are sorted.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ _NEEDED = ("question", "options", "answer", "image")
 
 
 class Settings(LoaderSettings):
-    """painted: of the archive, the diagrams with letters painted over their labels where there are such."""
+    """painted: take the archive's diagrams with letters painted over their labels, where they exist."""
 
     painted: bool = False
 
@@ -62,7 +63,7 @@ def _item(row: Row) -> RawItem:
 
 
 def _questions(tree: Tree) -> Iterator[Row]:
-    """The questions of all files, with their text under `question`."""
+    """The questions of all files, with the text of each under `question`."""
     files = [
         name for name in tree.names if name.endswith(".json") and f"/{name}".split("/")[-2] == "questions"
     ]
@@ -72,7 +73,7 @@ def _questions(tree: Tree) -> Iterator[Row]:
         value = tree.json(name)
         questions = value.get("questions") if isinstance(value, dict) else None
         if not isinstance(questions, dict):
-            raise UserError(f"{name}: has no questions; fetch it again")
+            raise UserError(f"{name}: no object `questions`; fetch it again")
         for number, (text, entry) in enumerate(questions.items()):
             values = {**entry, "question": text} if isinstance(entry, dict) else {}
             yield Row(
@@ -82,13 +83,13 @@ def _questions(tree: Tree) -> Iterator[Row]:
 
 def _archived(row: Row, tree: Tree, painted: bool) -> RawItem:
     folder, _, stem = f"/{row.file.name}".removesuffix(".json").rpartition("/questions/")
-    pictures = "abcImages" if painted and row.values.get("abcLabel") else "images"
+    images = "abcImages" if painted and row.values.get("abcLabel") else "images"
     return RawItem(
         id=row.text("questionId"),
         where=row.where,
         question=row.text("question"),
         options=row.texts("answerTexts"),
         answers=[row.integer("correctAnswer")],
-        images=[tree.picture(f"{folder}/{pictures}/{stem}".lstrip("/"))],
+        images=[tree.image(f"{folder}/{images}/{stem}".lstrip("/"))],
         category="diagram",
     )

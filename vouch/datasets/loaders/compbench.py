@@ -1,11 +1,10 @@
 """compbench: six comparative sets of MLLM-CompBench (Kil et al. 2024), used by PARC (Schmalfuss et al. 2025).
 
-    source: FOLDER      with the annotations and the pictures (see PLACE);  settings: {set: mit_state}
+    source: FOLDER      with the annotations and the images (see PLACE);  settings: {set: mit_state}
 
-An item has two pictures, left and right, and the options Left and Right. The category is the source's own
-type (`State`, `Color`, ...): PARC's table exchanges the names of the state and attribute sets in places, so
-its column names are no keys. Rows without an answer are left out, and those of type `None` from the attribute
-sets, as in the released splits.
+An item has two images, left and right, and the options Left and Right. The category is the source's own type
+(`State`, `Color`, ...), because PARC's table sometimes swaps the names of the state and attribute sets. Rows
+without an answer are left out, and rows of type `None` from the attribute sets, as in the released splits.
 """
 
 from collections.abc import Iterator
@@ -15,12 +14,12 @@ from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unus
 from vouch.datasets.read.files import Row, Source, Tree, items
 
 PLACE = (
-    "get the annotations and the processed pictures that the README of github.com/RaptorMai/MLLM-CompBench "
+    "get the annotations and the processed images that the README of github.com/RaptorMai/MLLM-CompBench "
     "links, put both into one folder with their own subfolders (st_label, vaw_label, depth_label, "
-    "fashion_label; the pictures under the paths that the annotations name), and name that as `source`; "
+    "fashion_label; the images under the paths that the annotations name), and name that as `source`; "
     "docs/datasets.md says more"
 )
-_AGREE = 2  # parts of a path: a file's name alone may be that of another crop of the same photograph
+_AGREE = 2  # parts of a path: another crop of the same photograph may have the same file name
 SIDES = ("Left", "Right")
 Name = Literal["mit_attribute", "mit_state", "vaw_attribute", "vaw_state", "depth", "fashion"]
 FILES: dict[Name, str] = {
@@ -83,15 +82,13 @@ def _item(row: Row, tree: Tree, which: Name) -> RawItem:
         question=row.text("question"),
         options=SIDES,
         answers=[SIDES.index(row.text("answer"))],
-        images=[_picture(row.text(column), tree) for column in ("image_1", "image_2")],
+        images=[_image(row.text(column), tree) for column in ("image_1", "image_2")],
         category=row.maybe("type") or which,
     )
 
 
-def _picture(path: str, tree: Tree) -> bytes:
+def _image(path: str, tree: Tree) -> bytes:
     try:
-        return tree.picture(tree.closest(path, _AGREE))
+        return tree.image(tree.closest(path, _AGREE))
     except Unusable as error:
-        raise Unusable(
-            f"{error}; the pictures must be CompBench's processed ones: docs/datasets.md"
-        ) from None
+        raise Unusable(f"{error}; the images must be CompBench's processed ones: docs/datasets.md") from None

@@ -2,13 +2,13 @@
 
     {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"}
 
-source is the folder that holds the file (`settings.file`); image paths are relative to that folder and
-may not leave it, so that a changed image is noticed.
+source is the folder of the file (`settings.file`); image paths are relative to that folder and may not leave
+it, so that a changed image is noticed.
 
-docs/add-a-dataset.md says what each key may hold. `answer` is a 0-based index, the text of exactly one option
-or a capital letter, or a list of them; what can mean two options is refused. With `references` in place of
-`options` a line is an open question. Lines without a group are in that of the lines before them that have the
-same picture (by its bytes); `turns` names the earlier lines of a conversation, which is one group.
+docs/add-a-dataset.md describes the keys. `answer` is a 0-based index, the text of exactly one option, a
+capital letter, or a list of them; an answer that can mean two options is refused. With `references` instead
+of `options` a line is an open question. A line without a group joins the group of the earlier lines that have
+the same image (by its bytes); `turns` names the earlier lines of a dialogue, which is one group.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -18,11 +18,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vouch.datasets.cleaning.first_pass import leads_out, read_image, through_link
-from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, together
+from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, checked_dialogues
 from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import UNSEEN, Source, lines
-from vouch.datasets.read.reform import spoken, with_boxes
+from vouch.datasets.read.images import leads_out, read_image, spoken, through_link, with_boxes
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 
@@ -31,7 +30,7 @@ _LINE = 3  # pixels, the thickness of a box
 
 
 class Keys(BaseModel):
-    """Which key of a line holds what. A key named here must be on every line; its value may be null."""
+    """The key of each field. A key that is set must be on every line; its value may be null."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,7 +62,7 @@ class Settings(LoaderSettings):
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Both; only the lines tell."""
+    """Both: each line can be of either kind."""
     return ("choice", "text")
 
 
@@ -76,7 +75,7 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per line that is not blank; ids default to the line's number, from 1."""
-    yield from together(_entries(source, name, settings))
+    yield from checked_dialogues(_entries(source, name, settings))
 
 
 def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
@@ -100,8 +99,8 @@ def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem 
 def _find(source: Path, name: str, settings: Settings) -> Path:
     if source.is_file():
         raise UserError(
-            f"{source}: is a file; name its folder as datasets.{name}.source, so that its pictures are "
-            "watched, and the file in settings.file"
+            f"{source}: is a file; name its folder as datasets.{name}.source, so that changes of its "
+            "images are noticed, and the file in settings.file"
         )
     if not source.is_dir():
         raise UserError(f"{source}: no such file or folder; correct datasets.{name}.source in params.yaml")
@@ -110,7 +109,7 @@ def _find(source: Path, name: str, settings: Settings) -> Path:
         raise UserError(f"{path}: leads out of {source}; correct datasets.{name}.settings.file")
     if through_link(source, Path(settings.file).parts[:-1]):
         raise UserError(
-            f"{path}: behind a link to a folder, whose changes go unseen; name the folder itself in "
+            f"{path}: behind a link to a folder, whose changes are not noticed; name the folder itself in "
             f"datasets.{name}.settings.file"
         )
     if part := left_out(path):
@@ -153,7 +152,7 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
         answers=json_rows.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
         references=json_rows.references(values[keys.references], keys.references) if kind == "text" else [],
         kind=kind,
-        hint=hint if hint.strip() else None,  # an empty hint is how most sources write that there is none
+        hint=hint if hint.strip() else None,  # most sources write an empty hint where there is none
         images=_images(values, keys),
         root=root,
         category="" if values.get(keys.category) is None else json_rows.text(values, keys.category),

@@ -2,9 +2,9 @@
 
     origin: {hub: MathLLMs/MathVision, revision: "...", split: test}
 
-Azad et al. (2025) take the multiple-choice part: `{open: leave_out}`. A question may speak of `<image1>`,
-`<image2>` and so on, but comes with one picture that shows them all. In 384 questions the options are the
-bare letters, because the picture shows what they stand for.
+Azad et al. (2025) take the multiple-choice part: `{open: leave_out}`. A question may refer to `<image1>`,
+`<image2>` and so on, but has one image that shows them all. In 384 questions the options are bare letters,
+because the image shows what they stand for.
 """
 
 from collections.abc import Collection, Iterator
@@ -30,7 +30,7 @@ count = count_each
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open questions are among the items where they are kept."""
+    """Open questions are items where they are kept."""
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 

@@ -5,7 +5,7 @@
     origin: {hub: lmms-lab/MMBench, revision: "...", config: en, split: dev}   a later edition
 
 A question comes as several rows with its options rotated: indices that are equal modulo a million. They are
-one group. In some TSV files a copy's image cell holds the index of the row that has the image.
+one group. In some TSV files a copy's image cell has the index of the row that has the image.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ _NEEDED = ("index", "question", "A", "B", "answer", "image")
 _OPTIONAL = ("hint", "C", "D", "category")
 
 # Texts that stand for a missing cell: in the papers' edition those that pandas reads as missing, because the
-# published option counts rest on that; in parquet of the hub `nan`, unless a later option or the answer says
-# that it is a text.
+# published option counts depend on that; in parquet of the hub `nan`, unless a later option or the answer
+# shows that it is a text.
 _PANDAS = frozenset({
     *("", "nan", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "null"),

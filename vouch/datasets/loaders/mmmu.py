@@ -1,4 +1,4 @@
-"""mmmu: MMMU (Yue et al. 2024), exam questions of 30 subjects, with one to seven pictures.
+"""mmmu: MMMU (Yue et al. 2024), exam questions of 30 subjects, with one to seven images.
 
     origin: {hub: lmms-lab/MMMU, revision: "...", split: validation}
     origin: {hub: MMMU/MMMU, revision: "...", config: "*", split: validation}     a configuration per subject
@@ -33,9 +33,10 @@ _OPTIONS: Expected = {
 
 
 class Settings(LoaderSettings):
-    """open: what becomes of questions without options: kept as open ones, a choice (`other`), left out.
+    """open: whether questions without options are kept as open questions, become a choice (`other`), or are
+    left out.
 
-    max_options: leave out questions with more. images: `one` leaves out questions that speak of several.
+    max_options: leave out questions with more. images: `one` leaves out questions that refer to several.
     """
 
     open: Literal["keep", "other", "leave_out"] = "keep"
@@ -47,7 +48,7 @@ count = count_each
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open questions are among the items where they are kept as such."""
+    """Open questions are items where they are kept as such."""
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
@@ -77,8 +78,8 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 def _item(row: Row, settings: Settings) -> RawItem | None:
     question, options = row.text("question"), row.texts("options")
-    marks = set(IMAGE_MARK.findall("\n".join((question, *options))))
-    if settings.images == "one" and len(marks) > 1:
+    shown = set(IMAGE_MARK.findall("\n".join((question, *options))))
+    if settings.images == "one" and len(shown) > 1:
         return None
     answer = row.text("answer")
     if answer in ("?", ""):
@@ -94,7 +95,7 @@ def _item(row: Row, settings: Settings) -> RawItem | None:
         is_choice = settings.open == "other"
         options, answers = ([answer, OTHER], [0]) if is_choice else ([], [])
         # an answer, or several written as a Python list
-        references = [str(one) for one in listed(answer, "answer")] if answer.startswith("[") else [answer]
+        references = [str(text) for text in listed(answer, "answer")] if answer.startswith("[") else [answer]
     subject = _SUBJECT.fullmatch(row.text("id"))
     return RawItem(
         id=row.text("id"),

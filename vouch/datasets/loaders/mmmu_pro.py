@@ -4,7 +4,7 @@
     origin: {hub: MMMU/MMMU_Pro, revision: "...", config: standard (4 options), split: test}
     origin: {hub: MMMU/MMMU_Pro, revision: "...", config: vision, split: test}
 
-In `vision` the question and its options are in the picture. Azad et al. (2025) take the questions that really
+In `vision` the question and its options are in the image. Azad et al. (2025) take the questions that really
 have ten options: `{options: 10}`.
 """
 
@@ -24,7 +24,9 @@ _TEN = {1213, 1214}  # two counts of the same file disagree by a row
 
 
 class Settings(LoaderSettings):
-    """options: keep only questions with exactly so many. images: `one` leaves out those with several."""
+    """options: keep only questions with exactly so many options. images: `one` leaves out questions with
+    several.
+    """
 
     options: int | None = Field(default=None, ge=2)
     images: Literal["any", "one"] = "any"
@@ -55,8 +57,8 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 def _item(row: Row, settings: Settings, vision: bool) -> RawItem | None:
     options = row.texts("options")
     question = VISION if vision else row.text("question")
-    marks = set(IMAGE_MARK.findall("\n".join((question, *options))))
-    if settings.options not in (None, len(options)) or (settings.images == "one" and len(marks) > 1):
+    shown = set(IMAGE_MARK.findall("\n".join((question, *options))))
+    if settings.options not in (None, len(options)) or (settings.images == "one" and len(shown) > 1):
         return None
     return RawItem(
         id=row.text("id"),

@@ -20,7 +20,7 @@ CORE = "OCRVQA_TESTCORE"
 _CORE_QUESTIONS = 3072
 COVERS = {"train": 166_022, "validation": 20_731, "test": 20_796}
 _NEEDED = ("index", "image", "question", "answer")
-_QUESTIONS = 5  # of a cover, about: for the estimate alone
+_QUESTIONS = 5  # of a cover, on average: only for the estimate
 
 Settings = LoaderSettings
 kinds = open_questions
@@ -34,7 +34,7 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows of a TSV; else about five questions for each cover."""
+    """Rows of a TSV; else about five questions per cover."""
     return count_rows(source) * (1 if source.has(TSV) else _QUESTIONS)
 
 
@@ -57,8 +57,8 @@ def _item(row: Row, shared: Mapping[str, bytes]) -> RawItem:
     answer = row.text("answer")
     references = [answer]
     if answer.startswith("["):
-        with suppress(Unusable):  # a title may begin so as well
-            references = [str(one) for one in listed(answer, "answer")]
+        with suppress(Unusable):  # a title may also begin like that
+            references = [str(text) for text in listed(answer, "answer")]
     images = images_of(row, shared)
     return RawItem(
         id=row.text("index"),

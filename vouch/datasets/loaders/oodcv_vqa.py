@@ -1,9 +1,9 @@
-"""oodcv_vqa: OODCV-VQA (Tu et al. 2023), counting objects in unusual pictures.
+"""oodcv_vqa: OODCV-VQA (Tu et al. 2023), counting objects in unusual images.
 
-    source: FOLDER      with oodcv-vqa.json, or the archive that holds it, and the pictures (see PLACE)
+    source: FOLDER      with oodcv-vqa.json, or the archive that has it, and the images (see PLACE)
 
-Kostumov et al. (2024) take the questions whose answer is a number, and put two more digits beside the two
-options that a question has; here the options are the source's own.
+Kostumov et al. (2024) take the questions whose answer is a number, and add two more digits to the two
+options of a question; here the options are the source's own.
 """
 
 import re
@@ -14,7 +14,7 @@ from vouch.datasets.read.files import Row, Source, Tree, items
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "
-    "pictures (Google Drive file 1jq43Q0cenISIq7acW0LS-Lqghgy8exsj, as it is or unpacked to images/phase-1 "
+    "images (Google Drive file 1jq43Q0cenISIq7acW0LS-Lqghgy8exsj, as it is or unpacked to images/phase-1 "
     "and images/phase-2) into one folder, and name that as `source`"
 )
 QUESTIONS = "oodcv-vqa.json"
@@ -60,7 +60,7 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
         question=row.text("question"),
         options=options,
         answers=[_correct(row, options)],
-        images=[tree.picture(tree.closest(row.text("image")))],
+        images=[tree.image(tree.closest(row.text("image")))],
         category=row.maybe("situation") or "",
         source_id=str(row.number),
     )
@@ -70,11 +70,11 @@ def _correct(row: Row, options: list[str]) -> int:
     """The option that ends with the answer's digit, or is the answer."""
     answer = row.text("answer").strip().lower()
     digits = str(_WORDS.index(answer)) if answer in _WORDS else answer
-    found = [
+    fitting = [
         index
         for index, option in enumerate(options)
         if option.strip().lower() == answer or ((end := _LAST.search(option)) and end[1] == digits)
     ]
-    if len(found) != 1:
-        raise Unusable(f"answer {answer!r:.40} fits {len(found)} of its options {options!r:.120}")
-    return found[0]
+    if len(fitting) != 1:
+        raise Unusable(f"answer {answer!r:.40} fits {len(fitting)} of its options {options!r:.120}")
+    return fitting[0]

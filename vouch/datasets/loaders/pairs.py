@@ -1,9 +1,8 @@
-"""pairs: two rendered pictures of coloured shapes, and questions that one of them answers.
+"""pairs: two rendered images of coloured shapes, and questions that one of them answers.
 
-Five tasks: which picture has more, fewer or not more of something, which has something and which has
-not. An item has both pictures, left and right; a template with `pictures: joined` shows them side by side.
-For each picture `exchange` names one that flips the answer when it is put in its place, where a single
-picture can.
+Five tasks: which image has more, fewer or not more of something, which has something, and which does not. An
+item has both images, left and right; a template with `pictures: joined` shows them side by side. For each
+image `exchange` has one that changes the answer when it replaces that image, where a single image can.
 """
 
 import random
@@ -12,11 +11,9 @@ from dataclasses import replace
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items
-from vouch.demo.scenes.pairs import PAIR_TASKS, SIDES, Pair, draw_pair, make_pair_question, winner
-from vouch.demo.scenes.questions import Question, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Drawn, check_source, draw
-from vouch.demo.scenes.scene import draw_half, png, render
+from vouch.datasets.read.scenes import PHRASINGS, Drawn, SceneSettings, check_source, count_items, draw
+from vouch.demo.scenes.questions import PAIR_TASKS, SIDES, Question, make_pair_question, winner, wording
+from vouch.demo.scenes.scene import Pair, draw_half, draw_pair, png, render
 
 _TRIES = 30
 
@@ -45,18 +42,18 @@ def _item(name: str, drawn: Drawn[Pair], index: int, question: Question, setting
         options=SIDES,
         answers=(SIDES.index(question.answer),),
         images=(png(render(pair.left)), png(render(pair.right))),
-        exchange=tuple(_turning(drawn.rng, pair, question, side) for side in ("left", "right")),
+        exchange=tuple(_exchange(drawn.rng, pair, question, side) for side in ("left", "right")),
         category=question.task,
         source_id=f"pair {drawn.number} {question.task}",
         group=f"{name}-pair-{drawn.number:06d}",
     )
 
 
-def _turning(rng: random.Random, pair: Pair, question: Question, side: str) -> bytes | None:
-    """A picture that makes the other side the answer when it stands on this side, or None.
+def _exchange(rng: random.Random, pair: Pair, question: Question, side: str) -> bytes | None:
+    """An image that makes the other side the answer when it is on this side, or None.
 
-    There may be none: a picture without a star cannot come to have one by a change of the other, and
-    nothing is fewer than zero.
+    There may be none: an image without a star does not get one by a change of the other image, and nothing is
+    fewer than zero.
     """
     if question.task in ("has", "has_not"):
         return None

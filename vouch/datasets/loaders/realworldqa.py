@@ -2,8 +2,8 @@
 
     origin: {hub: xai-org/RealworldQA, revision: "...", split: test}
 
-A question's text holds its options, a line each (`A. ...`), and a last line that says how to answer. Both are
-taken out: a question with options becomes a choice, any other an open one.
+A question's text includes its options, one per line (`A. ...`), and a last line that says how to answer. Both
+are removed: a question with options becomes a choice, any other an open question.
 """
 
 import re
@@ -52,7 +52,7 @@ def _item(row: Row) -> RawItem:
 
 
 def split_question(text: str) -> tuple[str, list[str]]:
-    """The question alone, and its options: lines that begin with A, B, ... in turn, two at least."""
+    """The question alone, and its options: at least two lines that begin with A, B, ... in turn."""
     lines = [line.strip() for line in text.strip().splitlines()]
     while lines and (not lines[-1] or lines[-1].lower().startswith(_INSTRUCTION)):
         lines.pop()

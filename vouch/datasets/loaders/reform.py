@@ -1,47 +1,410 @@
-"""reform: one of the 61 sets of ReForm-Eval (Li et al. 2023), as Aweminus/ReForm-Eval-Data holds them.
+"""reform: one of the 61 sets of ReForm-Eval (Li et al. 2023), as Aweminus/ReForm-Eval-Data has them.
 
-`settings.set` names it, docs/reform-eval.md lists them. source is a folder with files of that repository,
-wherever they lie in it. Pictures are base64 texts in the rows.
+`settings.set` names it, docs/reform-eval.md lists them. source is a folder with files of that repository, in
+any subfolders. Images are base64 texts in the rows.
 
 What the authors do at run time without a seed is done here once, with `settings.seed` and the question's id:
-wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into pictures.
+wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into images.
 Where a family's instruction is itself the question, the item's question is a short one with the same meaning,
-so that other templates can ask it, and what the instruction speaks of (a caption, a claim) is the hint.
+so that other templates can ask it, and what the instruction is about (a caption, a claim) is the hint.
 """
 
-from collections.abc import Collection, Iterator
+import csv
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import File, Row, Source, items
-from vouch.datasets.read.reform import (
-    DRAWN,
-    SHAPES,
-    Set,
-    dialogues,
-    find_set,
-    maker,
-    options_of,
-    pool_file,
-    read_pool,
-    tdiuc,
-)
-from vouch.pipeline.errors import UserError
+from vouch.datasets.read.images import with_boxes
+from vouch.pipeline.errors import UserError, did_you_mean
+
+TABLE = Path(__file__).parents[1] / "read/reform.csv"
+
+
+@dataclass(frozen=True)
+class Set:
+    """A row of reform.csv.
+
+    dimension: one of the eight of the benchmark. family: its templates are reform_FAMILY and
+    reform_FAMILY_likelihood.
+    shape: one of SHAPES or `dialogue`, and words that complete it.
+    file: in the folder huggingface_data of Aweminus/ReForm-Eval-Data.
+    version, split, dataset_name: what the file says of itself; empty where it says nothing.
+    full, sample: rows (or dialogues) of the whole set, as the paper counts them, and of the part that the
+    authors ran; several where the sources contradict each other, empty where unknown. Some follow from
+    printed accuracies, which are multiples of the inverse.
+    box: empty, or the thickness of boxes to draw and how the file gives them: corners, or corner and size.
+    metric: choice, ocr, kie (key information) or cider.
+    """
+
+    name: str
+    dimension: str
+    family: str
+    shape: tuple[str, ...]
+    file: str
+    version: str
+    split: str
+    dataset_name: str
+    full: tuple[int, ...]
+    sample: tuple[int, ...]
+    box: tuple[str, ...]
+    metric: str
+
+
+def sets() -> dict[str, Set]:
+    """All sets, in the order of the table."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return {row["set"]: _set(**row) for row in csv.DictReader(file)}
+
+
+def find_set(name: str, where: str) -> Set:
+    """The set of that name. Raises UserError; `where` is the parameter that names it."""
+    known = sets()
+    if name not in known:
+        raise UserError(f"{where}: unknown set {name:.60}; {did_you_mean(name, list(known))}")
+    return known[name]
+
+
+def _set(set: str, shape: str, full: str, sample: str, box: str, **texts: str) -> Set:
+    return Set(
+        name=set,
+        shape=tuple(shape.split()),
+        full=tuple(map(int, full.split())),
+        sample=tuple(map(int, sample.split())),
+        box=tuple(box.split()),
+        **texts,
+    )
+
+
+_YES_NO = ("yes", "no")
+_DISTRACTORS = 3
+
+
+def options_of(answer: str, pool: Sequence[str], seed: str) -> list[str]:
+    """Three wrong options, then the answer; yes and no where the answer is one of them. Raises Unusable."""
+    if answer in _YES_NO:
+        return list(_YES_NO)
+    wrong = [text for text in pool if text != answer]
+    if len(wrong) < _DISTRACTORS:
+        raise Unusable(f"its pool has {len(wrong)} other answers, fewer than the {_DISTRACTORS} to draw")
+    return [*random.Random(seed).sample(wrong, _DISTRACTORS), answer]
+
+
+def pool_file(wanted: Set) -> str:
+    """Name of the file that holds a set's answers."""
+    if wanted.shape[0] == "counting":
+        return "objectCounting_answer_list/answer_list.json"
+    return f"choice_list/{wanted.shape[1]}.json"
+
+
+def read_pool(path: Path) -> list[str]:
+    """All different answers of a set, in the order of their file: texts, or objects with `choice`."""
+    listed = list(json_rows.rows(path)) or json_rows.header(path).get("choice")
+    entries = listed if isinstance(listed, list) else ()
+    values = [entry.get("choice") if isinstance(entry, dict) else entry for entry in entries]
+    if not values or any(isinstance(value, bool) or not isinstance(value, str | int) for value in values):
+        raise UserError(f"{path}: not a list of answers; fetch it again")
+    return list(dict.fromkeys(map(str, values)))
+
+
+def tdiuc(questions: File, answers: Path, wanted: Set, tenth: bool) -> Iterator[Row]:
+    """Rows of one type of question with their answers, by id.
+
+    tenth: take only every 40th or 100th row of a full set, as the authors do.
+    """
+    _, kind, stride = wanted.shape
+    by_id = _answers(answers, kind)
+    ids = sorted(by_id)
+    if tenth and len(ids) in wanted.full:
+        ids = ids[:: int(stride)]
+    kept = set(ids)
+    path = questions.checked()
+    by_question = {
+        value["question_id"]: value
+        for value in json_rows.rows(path)
+        if isinstance(value, dict)
+        and isinstance(value.get("question_id"), int)
+        and value["question_id"] in kept
+    }
+    for number, key in enumerate(ids):
+        values = {**by_question.get(key, {"question_id": key}), "answer": by_id[key]}
+        yield Row(values, f"{path} question {key}", number, questions)
+
+
+def _answers(path: Path, kind: str) -> dict[int, str]:
+    """The first answer to each question of a kind."""
+    answers = {}
+    for number, value in enumerate(json_rows.rows(path)):
+        if isinstance(value, dict) and value.get("question_type") == kind:
+            try:
+                answers[int(value["question_id"])] = str(value["answers"][0]["answer"])
+            except (KeyError, IndexError, TypeError, ValueError):
+                raise UserError(
+                    f"{path} row {number}: has no question_id or no answers; fetch it again"
+                ) from None
+    return answers
+
+
+def dialogues(
+    file: File, head: Mapping[str, Any], name: str, wanted: Set, capitalize: bool
+) -> Iterator[RawItem | Rejected]:
+    """Rounds of dialogues (VisDial, VQA in turns), which point into lists of questions and answers.
+
+    A dialogue is one group, and each round names the rounds before it. capitalize: whether texts get a
+    capital first letter and small ones after it. Raises UserError.
+    """
+    data = head.get("data")
+    lists = [data.get(key) if isinstance(data, dict) else None for key in ("dialogs", "questions", "answers")]
+    dialogs, questions, answers = (value if isinstance(value, list) else None for value in lists)
+    if dialogs is None or questions is None or answers is None:
+        raise UserError(f"{file.path}: `data` has no lists dialogs, questions and answers; fetch it again")
+    if any(isinstance(text, bool) or not isinstance(text, str | int) for text in (*questions, *answers)):
+        raise UserError(f"{file.path}: not every question and answer is a text; fetch it again")
+    asked = [_cased(str(text), capitalize) for text in questions]
+    asked = [text if text.endswith("?") else f"{text}?" for text in asked]
+    replies = [_cased(str(text), capitalize) for text in answers]
+    for number, dialog in enumerate(dialogs):
+        values = dialog if isinstance(dialog, dict) else {}
+        row = Row(values, f"{file.path} dialog {number}", number, file)
+        try:
+            image = image_of(row, "image" if values.get("image") else "image_id", wanted)
+        except Unusable as error:
+            yield Rejected(row.where, "", str(error))
+        else:
+            yield from _rounds(row, name, wanted, image, asked, replies)
+
+
+def _cased(text: str, capitalize: bool) -> str:
+    return text.capitalize() if capitalize else text
+
+
+def _rounds(
+    row: Row, name: str, wanted: Set, image: bytes, questions: Sequence[str], answers: Sequence[str]
+) -> Iterator[RawItem | Rejected]:
+    group = f"{name}-{row.number:05d}"
+    before: list[str] = []
+    rounds = row.values.get("dialog")
+    if not isinstance(rounds, list):
+        yield Rejected(row.where, "", "dialog is not a list of rounds")
+        return
+    for index, turn in enumerate(rounds):
+        where = f"{row.where} round {index}"
+        try:
+            asked = _round(turn, questions, answers)
+        except Unusable as error:
+            yield Rejected(where, "", str(error))
+            return  # later rounds would lack this one
+        yield RawItem(
+            id=f"{group}-{index:02d}",
+            where=where,
+            images=(image,),
+            category=wanted.dimension,
+            source_id=f"{row.number}_{index}",
+            group=group,
+            turns=tuple(before),
+            **asked,
+        )
+        before.append(f"{group}-{index:02d}")
+
+
+def _round(turn: Any, questions: Sequence[str], answers: Sequence[str]) -> dict[str, Any]:
+    """The question and the options of a round, which refers to them by index."""
+    try:
+        chosen = [_index(value) for value in turn["answer_options"]]
+        indices = (_index(turn["question"]), *chosen)
+        fields = {
+            "question": questions[indices[0]],
+            "options": [answers[index] for index in chosen],
+            "answers": (chosen.index(_index(turn["answer"])),),
+        }
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Unusable(
+            f"question, answer or answer_options are not indices of their lists ({error!s:.60})"
+        ) from None
+    if min(indices) < 0:
+        raise Unusable("question or answer_options has a negative index")
+    return fields
+
+
+def _index(value: Any) -> int:
+    """An index, also one written as text. Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(f"{value!r:.40} is not a whole number")
+    return int(value)
+
+
+_STRIPPED = ("context", "text_evidence")  # hints with blanks at their ends
+_CLEVRS = 5  # instructions, which CLEVR's questions take in turn
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which column of a row has what.
+
+    image, hint, answer: columns. question: a column with a text or a list of wordings. asks: the question of
+    all rows, or the text before that of the column. options: a column, or the options themselves; None for an
+    open question, whose answer is a text or a list. by_text: whether the answer is an option's text, not its
+    index.
+    """
+
+    image: str
+    question: str = ""
+    asks: str = ""
+    hint: str = ""
+    options: str | tuple[str, ...] | None = "answer_options"
+    answer: str = "answer"
+    by_text: bool = False
+
+
+Draw = Callable[[str, str], list[str]]
+DRAWN = ("drawn",)  # options that are not in the file but drawn from the pool of the set
+_TRUTH = "What is the truthfulness of this claim? Claim: "
+_REGION = "What text matches the area enclosed by the red bounding box in the image?"
+_ENTAILED = "Can you conclude this from the image?"
+_MATCHES = "Does the image match the following caption?"
+SHAPES = {
+    "rows": Shape("image", "question", options="options"),
+    "record": Shape("image", "question"),
+    "vqa": Shape(
+        "image_id", "question", by_text=True
+    ),  # a second word in reform.csv names the column of the hint
+    "why": Shape("image_id", "question", "", "answer", "rationale_options", "rationale", by_text=True),
+    "claim": Shape("image_id", "claim", _TRUTH, "text_evidence", by_text=True),
+    "options": Shape("img", "", "What disaster happens in the image?", "", "options", "gt"),
+    "region": Shape("img", "", _REGION, "", "options", "gt"),
+    "matching": Shape("img", "", _MATCHES, "anno", ("no", "yes"), "gt"),
+    "selection": Shape("img", "", "Which text best matches the image?", "", "anno", "gt"),
+    "task": Shape("img", "", "Which step of this task does the image show?", "method", "options", "gt"),
+    "entailment": Shape("img", "", _ENTAILED, "anno", ("yes", "not sure", "no"), "gt"),
+    "open": Shape("image", "question", options=None, answer="answer_txt"),
+    "open_vqa": Shape("image_id", "question", options=None),
+    "captions": Shape("img", "", "Describe the image in one sentence.", options=None, answer="annos"),
+    "tdiuc": Shape("image_id", "question", options=DRAWN, by_text=True),
+    "counting": Shape("Image_ID", "Question", options=DRAWN, answer="Answer", by_text=True),
+}
+
+
+def maker(
+    name: str, wanted: Set, head: Mapping[str, Any], join_answers: bool, draw: Draw
+) -> Callable[[Row], RawItem]:
+    """The function that makes an item of a row.
+
+    head: the file's header. join_answers: whether the answers of an open question become one reference.
+    draw: draws the options for an answer and the id of its row, in sets whose file has none.
+    """
+    kind, *words = wanted.shape
+    shape = SHAPES[kind]
+    hint_column = words[0] if kind == "vqa" and words else shape.hint
+
+    def make(row: Row) -> RawItem:
+        # rows take the wordings in turn, as the authors' code does
+        wordings = _wordings(row, shape, head if wanted.name == "clevr" else None)
+        hint = row.text(hint_column) if hint_column else None
+        options, answers, references = list[str](), list[int](), list[str]()
+        if shape.options is None:
+            references = _texts(row, shape.answer)
+            if kind == "open_vqa" and join_answers:
+                references = [" ".join(references)]
+        else:
+            options = _options(row, shape, draw)
+            answers = [_index_of(row, shape.answer, options) if shape.by_text else row.integer(shape.answer)]
+            if wanted.name == "vsr":
+                options = [text if text.endswith(".") else f"{text}." for text in options]
+        column = "image" if kind == "counting" and row.values.get("image") else shape.image
+        return RawItem(
+            id=f"{name}-{row.number:06d}",
+            where=row.where,
+            question=wordings[row.number % len(wordings)],
+            phrasings=wordings if len(wordings) > 1 else (),
+            hint=hint.strip() if hint is not None and hint_column in _STRIPPED else hint,
+            options=options,
+            answers=answers,
+            references=references,
+            images=(image_of(row, column, wanted),),
+            category=wanted.dimension,
+            kind="text" if shape.options is None else "choice",
+            source_id=source_id(row),
+        )
+
+    return make
+
+
+def _options(row: Row, shape: Shape, draw: Draw) -> list[str]:
+    if shape.options == DRAWN:
+        return draw(row.text(shape.answer), source_id(row))
+    return row.texts(shape.options) if isinstance(shape.options, str) else list(shape.options or ())
+
+
+def _wordings(row: Row, shape: Shape, clevr: Mapping[str, Any] | None) -> list[str]:
+    """All wordings of the question. clevr: the header of CLEVR's file, which has its instructions."""
+    if not shape.question:
+        return [shape.asks]
+    wordings = _texts(row, "questions" if "questions" in row.values else shape.question)
+    if not wordings:
+        raise Unusable(f"{shape.question} has no text")
+    if shape.asks:
+        return [f"{shape.asks}{wordings[0].strip()}"]
+    if clevr is None:
+        return wordings
+    instructions = clevr.get("instructs")
+    if not isinstance(instructions, list) or not instructions:
+        raise Unusable("the file has no list `instructs` of CLEVR's instructions")
+    return [f"{instruction} {wordings[0]}" for instruction in instructions[:_CLEVRS]]
+
+
+def _texts(row: Row, column: str) -> list[str]:
+    """A text or a list of them."""
+    return row.texts(column) if isinstance(row.values.get(column), list) else [row.text(column)]
+
+
+def _index_of(row: Row, column: str, options: Sequence[str]) -> int:
+    text = row.text(column)
+    if text not in options:
+        raise Unusable(f"{column} {text!r:.60} is not one of its options")
+    return options.index(text)
+
+
+def source_id(row: Row) -> str:
+    """The row's own name, or its number."""
+    for column in ("question_id", "instance_id", "id"):
+        if (value := row.maybe(column)) is not None:
+            return value
+    return str(row.number)
+
+
+def image_of(row: Row, column: str, wanted: Set) -> bytes:
+    """The image of a row, with the boxes of its set. Raises Unusable."""
+    images = row.images(column)
+    if len(images) != 1:
+        raise Unusable(f"{column} has {len(images)} images, not one")
+    if not wanted.box:
+        return images[0]
+    boxes = row.values.get("region") if wanted.shape[0] == "region" else row.values.get("bbox")
+    if not isinstance(boxes, list) or not boxes:
+        raise Unusable("has no boxes to draw")
+    thickness, form = wanted.box
+    one = not isinstance(boxes[0], list)
+    return with_boxes(images[0], [boxes] if one else boxes, int(thickness), form)
+
 
 _ROUNDS = 10  # of a dialogue at most, for the progress shown
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
 class Settings(LoaderSettings):
-    """set: its name. sample: what the source holds: 10p, the part that the authors ran, or the full set.
+    """set: its name. sample: what the source has: 10p, the part that the authors ran, or the full set.
 
     file: a name to look for, in place of the authors'. seed: of wrong options that are drawn. capitalize:
-    whether questions and answers of dialogues begin with a capital letter and go on in small ones, as the
-    authors have it. join_answers: whether several answers of an open question are one reference, joined by
-    spaces, as the authors have it for TextVQA, DocVQA and OCR-VQA, or one reference each.
+    whether questions and answers of dialogues get a capital first letter and small ones after it, as the
+    authors do.
+    join_answers: whether several answers of an open question become one reference, joined by spaces, as the
+    authors do for TextVQA, DocVQA and OCR-VQA, or one reference each.
     """
 
     set: str
@@ -53,13 +416,13 @@ class Settings(LoaderSettings):
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Each set has one kind."""
+    """The one kind of the set."""
     shape = SHAPES.get(find_set(settings.set, "settings.set").shape[0])
     return ("text",) if shape is not None and shape.options is None else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """How many items, or dialogues, there should be."""
+    """The number of items, or of dialogues."""
     wanted = find_set(settings.set, "settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample
     what = "groups" if wanted.shape[0] == "dialogue" else "items"
@@ -103,19 +466,19 @@ def _rows(file: File) -> Iterator[Row]:
 
 
 def _find(source: Source, wanted: str, name: str) -> File:
-    """The file whose name ends so; one of the authors' configurations forgets `.json`."""
-    found = [file for file in source.files if f"/{file.name}".endswith((f"/{wanted}", f"/{wanted}.json"))]
-    if len(found) != 1:
-        what = "no file" if not found else f"{len(found)} files"
+    """The file with that name at its end; one of the authors' configurations omits `.json`."""
+    files = [file for file in source.files if f"/{file.name}".endswith((f"/{wanted}", f"/{wanted}.json"))]
+    if len(files) != 1:
+        what = "no file" if not files else f"{len(files)} files"
         raise UserError(
             f"{source.path}: {what} {wanted} in it; correct datasets.{name}.source or origin, or name yours "
             f"in datasets.{name}.settings.file"
         )
-    return found[0]
+    return files[0]
 
 
 def _checked(file: File, wanted: Set) -> dict[str, Any]:
-    """The file's header. Raises UserError where it says that it is another version or split."""
+    """The file's header. Raises UserError where it is of another version or split."""
     head = json_rows.header(file.checked())
     for key in ("version", "split", "dataset_name"):
         meant = getattr(wanted, key)

@@ -2,12 +2,12 @@
 
 source is a folder with
   items-DATASET.parquet     id, question, hint, A, B, C, ... (null where the source lacks an option),
-                            answer (a letter), category, or situation in its place (OODCV-VQA); others are
-                            ignored
-  published-DATASET.csv     dataset, model, metric, value: what the authors printed; may be missing
-Rows keep the file's order, because the authors' calibration split is drawn over it. An item's id is
-the id of its row as text, so that released logits join on it. Circular copies of a question (the same
-question with its options rotated) have ids that are equal modulo `copies_modulus`.
+                            answer (a letter), category or instead of it situation (OODCV-VQA); other columns
+                            are ignored
+  published-DATASET.csv     dataset, model, metric, value: the authors' published numbers; may be missing
+Rows keep the file's order, because the authors' calibration split is drawn over it. An item's id is the id of
+its row as text, so that released logits join on it. Circular copies of a question (the same question with its
+options rotated) have ids that are equal modulo `copies_modulus`.
 """
 
 import csv
@@ -43,8 +43,8 @@ def count(source: Source, name: str, settings: Settings) -> int:
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per row, in the order of the file."""
     table = _table(source, name, settings)
-    there = table_columns(table)
-    letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in there), 26)]
+    columns = table_columns(table)
+    letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in columns), 26)]
     row = None
     for row in rows(table, _NEEDED, ("hint", *letters[2:], *CATEGORY)):
         known = "" if row.values["id"] is None else str(row.values["id"])
@@ -73,14 +73,14 @@ def published(source: Source, name: str, settings: Settings) -> Iterator[dict[st
             for row in table:
                 if row["dataset"] == dataset:
                     where = f"{path} line {table.line_num}"
-                    found = _published(row, where, names)
-                    cell = (found["model"], found["metric"])
+                    number = _published(row, where, names)
+                    cell = (number["model"], number["metric"])
                     if cell in seen:
                         raise UserError(
-                            f"{where}: {found['name']} has {found['metric']} a second time; keep one"
+                            f"{where}: duplicate {number['metric']} of {number['name']}; keep one"
                         )
                     seen.add(cell)
-                    yield found
+                    yield number
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not readable as CSV in UTF-8 ({error}); fetch it again") from None
 
@@ -95,7 +95,7 @@ def _published(row: Mapping[str, str | None], where: str, names: dict[str, str])
         raise UserError(f"{where}: needs a model, a metric and a number as value; correct the line")
     slug = model_slug(name, f"{where}: model name")
     if names.setdefault(slug, name) != name:
-        raise UserError(f"{where}: models {names[slug]} and {name} would both be called {slug}; rename one")
+        raise UserError(f"{where}: models {names[slug]} and {name} would both be named {slug}; rename one")
     return {"model": slug, "name": name, "metric": metric, "value": value}
 
 

@@ -1,4 +1,4 @@
-"""scienceqa: ScienceQA (Lu et al. 2022), its questions with a picture.
+"""scienceqa: ScienceQA (Lu et al. 2022), its questions with an image.
 
     origin: {hub: derek-thomas/ScienceQA, revision: "...", split: test}
     origin: {hub: lmms-lab/ScienceQA, revision: "...", config: ScienceQA-IMG, split: test}     the same rows

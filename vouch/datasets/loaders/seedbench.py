@@ -1,9 +1,9 @@
-"""seedbench: SEED-Bench (Li et al. 2023), its questions about pictures.
+"""seedbench: SEED-Bench (Li et al. 2023), its questions about images.
 
     origin: {hub: AILab-CVC/SEED-Bench, revision: "...", files: [SEED-Bench.json, SEED-Bench-image.zip]}
     origin: {hub: lmms-lab/SEED-Bench, revision: "...", split: test}
 
-Question types 1 to 9 are about one picture, 10 to 12 about a video: those are left out.
+Question types 1 to 9 are about one image; types 10 to 12, about a video, are left out.
 """
 
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ Settings = LoaderSettings
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """All questions about pictures."""
+    """All questions about images."""
     return {"items": {14_233}}
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Questions, those about videos included."""
+    """Questions, including those about videos."""
     if source.has(PARQUET):
         return count_rows(source)
     with Tree(source) as tree:
@@ -44,7 +44,7 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per question about a picture."""
+    """One item per question about an image."""
     if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return
@@ -53,7 +53,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def _item(row: Row, tree: Tree | None) -> RawItem | None:
-    """tree: where the pictures are, None where they stand in the rows."""
+    """tree: the files with the images, None where the rows have them."""
     kind = row.integer("question_type_id")
     if kind not in TYPES:
         return None
@@ -63,8 +63,8 @@ def _item(row: Row, tree: Tree | None) -> RawItem | None:
         wanted = f"SEED-Bench-image/{row.text('data_id')}"
         name = tree.find(wanted)
         if name is None:
-            raise Unusable(f"no picture {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
-        images = [tree.picture(name)]
+            raise Unusable(f"no image {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
+        images = [tree.image(name)]
     options = [row.text(column) for column in _OPTIONS]
     return RawItem(
         id=row.text("question_id"),

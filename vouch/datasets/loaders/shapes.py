@@ -1,7 +1,7 @@
-"""shapes: multiple-choice questions about rendered pictures of coloured shapes.
+"""shapes: multiple-choice questions about rendered images of coloured shapes.
 
 Six tasks: colour, shape, count, position, which object is there (exist) and which is not (exist_not).
-See vouch/demo/scenes/sampling.py for how pictures and questions are drawn.
+See vouch/datasets/read/scenes.py for how images and questions are drawn.
 """
 
 import random
@@ -12,9 +12,15 @@ from pydantic import Field, model_validator
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items, drawn_item, unseen_scene
+from vouch.datasets.read.scenes import (
+    SceneSettings,
+    check_source,
+    count_items,
+    draw,
+    drawn_item,
+    unseen_scene,
+)
 from vouch.demo.scenes.questions import CHOICE_TASKS, choices, make_question
-from vouch.demo.scenes.sampling import check_source, draw
 from vouch.demo.scenes.scene import png, render
 
 

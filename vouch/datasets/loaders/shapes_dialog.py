@@ -1,7 +1,7 @@
-"""shapes_dialog: conversations of three turns about one rendered picture, each turn an item.
+"""shapes_dialog: dialogues of three turns about one rendered image, each turn an item.
 
 Only the first turn names the object that all of them are about, so the later ones need the history:
-`turns` names the items before. All turns of a conversation are one group.
+`turns` names the items before. All turns of a dialogue are one group.
 """
 
 import random
@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items
-from vouch.demo.scenes.dialogues import TURNS, make_dialogue
-from vouch.demo.scenes.questions import Question, choices, wording
-from vouch.demo.scenes.sampling import PHRASINGS, check_source
+from vouch.datasets.read.scenes import PHRASINGS, SceneSettings, check_source, count_items
+from vouch.demo.scenes.questions import TURNS, Question, choices, make_dialogue, wording
 from vouch.demo.scenes.scene import Scene, draw_scene, png, render
 
 _OPTIONS = 4
@@ -22,7 +20,7 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order, conversation by conversation."""
+    """The items in order, dialogue by dialogue."""
     check_source(source.path, name)
     for first in range(0, settings.items, TURNS):
         number = first // TURNS
@@ -47,7 +45,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
 
 
 def _scene_for(rng: random.Random) -> tuple[Scene, tuple[Question, ...]]:
-    """A scene of the test space that can host a conversation, with its questions."""
+    """A scene of the test space that can host a dialogue, with its questions."""
     while True:
         scene = draw_scene(rng, "test")
         questions = make_dialogue(rng, scene)

@@ -1,4 +1,4 @@
-"""shapes_text: questions about rendered pictures of coloured shapes, answered in a word or two.
+"""shapes_text: questions about rendered images of coloured shapes, answered in a word or two.
 
 Five tasks: colour, shape, count, position, and whether an object is there (presence). A number may be
 written as a word or as a digit.
@@ -8,9 +8,15 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import RawItem, open_questions
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items, drawn_item, unseen_scene
+from vouch.datasets.read.scenes import (
+    SceneSettings,
+    check_source,
+    count_items,
+    draw,
+    drawn_item,
+    unseen_scene,
+)
 from vouch.demo.scenes.questions import NUMBERS, OPEN_TASKS, make_question
-from vouch.demo.scenes.sampling import check_source, draw
 from vouch.demo.scenes.scene import png, render
 
 Settings = SceneSettings

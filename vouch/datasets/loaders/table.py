@@ -1,11 +1,11 @@
-"""table: any table becomes a dataset, with a map of its columns in params.yaml and no Python.
+"""table: any table as a dataset, by a map of its columns in params.yaml, without Python.
 
     source: ../my-data/birds           a folder, or vouch/datasets/fetch with an `origin`
     settings:
       columns: {question: prompt, options: [A, B, C, D], answer: label, image: photo, category: family}
 
-Parquet, TSV, CSV, JSON, JSON lines and Arrow. A picture stands in its cell, or the cell names a file beside
-the table or inside a zip archive.
+Parquet, TSV, CSV, JSON, JSON lines and Arrow. An image is in its cell, or the cell names a file beside the
+table or inside a zip archive.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,7 +23,7 @@ from vouch.pipeline.errors import UserError
 
 
 class Columns(BaseModel):
-    """Which column holds what. options: one column with a list, or a column for each option."""
+    """The column of each field. options: one column with a list, or a column for each option."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,11 +47,11 @@ class Columns(BaseModel):
 
 
 class Settings(LoaderSettings):
-    """files: patterns of the tables that are meant; empty: all. choices: the options of every row.
+    """files: patterns of the tables to read; empty: all. choices: the options of every row.
 
-    answer: what the column holds: an index from 0, a number from 1, a letter, the text of an option, or
-    (`auto`) an index where it is an integer, else a letter or a text. picture: the path of a picture, with
-    what its cell holds in place of {}.
+    answer: the form of the answer: an index from 0, a number from 1, a letter, the text of an option, or
+    (`auto`) an index where it is an integer, else a letter or a text. picture: the path of an image, where {}
+    stands for the value of its cell.
     """
 
     columns: Columns
@@ -85,33 +85,37 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row; ids are the rows' numbers, from 0, where there is no column of ids."""
+    """One item per row; ids are the rows' numbers, from 0, if there is no column of ids."""
     with Tree(source) as tree:
-        found = rows(_tables(source, name, settings), settings.columns.names, endings=ENDINGS)
-        yield from items(found, lambda row: _item(row, settings, tree))
+        tables = _tables(source, name, settings)
+        yield from items(
+            rows(tables, settings.columns.names, endings=ENDINGS), lambda row: _item(row, settings, tree)
+        )
 
 
 def _tables(source: Source, name: str, settings: Settings) -> Source:
-    """The tables that are meant, all of one form. Raises UserError."""
+    """The tables to read, all of one form. Raises UserError."""
     wanted = settings.files or [f"*{form}" for form in ENDINGS]
-    found = [file for file in source.files if any(_fits(file.name.lower(), one.lower()) for one in wanted)]
-    forms = {ending(file): file.name for file in found}
-    if not found or not forms.keys() <= set(ENDINGS):
+    files = [
+        file for file in source.files if any(_fits(file.name.lower(), pattern.lower()) for pattern in wanted)
+    ]
+    forms = {ending(file): file.name for file in files}
+    if not files or not forms.keys() <= set(ENDINGS):
         there = ", ".join(file.name for file in source.files[:5]) or "nothing"
         raise UserError(
-            f"{source.path}: no table {' or '.join(wanted)} among what it holds ({there}); a table ends in "
+            f"{source.path}: no table {' or '.join(wanted)} among its files ({there}); a table ends in "
             f"{', '.join(ENDINGS)}: correct datasets.{name}.settings.files"
         )
     if len(forms) > 1:
         raise UserError(
-            f"{source.path}: tables of several forms ({', '.join(sorted(forms.values()))}); name those "
-            f"that are meant in datasets.{name}.settings.files"
+            f"{source.path}: tables of several forms ({', '.join(sorted(forms.values()))}); name "
+            f"the tables to read in datasets.{name}.settings.files"
         )
-    return replace(source, chosen=tuple(found))
+    return replace(source, chosen=tuple(files))
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether a pattern is of a file's name, or of its path in the source."""
+    """Whether a pattern matches a file's name, or its path in the source."""
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
 
@@ -141,7 +145,7 @@ def _maybe(row: Row, column: str | None) -> str:
 
 
 def _options(row: Row, settings: Settings) -> list[str | None]:
-    """A row may have fewer than there are columns: the last ones are empty then."""
+    """The options of a row; its last columns are empty where it has fewer."""
     if settings.choices is not None:
         return list(settings.choices)
     columns = settings.columns.options
@@ -158,12 +162,12 @@ def _references(value: Any, column: str) -> list[str]:
     if not any(texts):
         raise Unusable(f"{column} is empty; if its answers are hidden, take another split")
     if None in texts:
-        raise Unusable(f"{column} is a list in which an answer is missing; take out the empty place")
+        raise Unusable(f"{column} is a list with a missing answer; remove the empty element")
     return [text for text in texts if text is not None]
 
 
 def _category(row: Row, column: str | None) -> str:
-    """One text; several are sorted."""
+    """The category, where several are sorted into one text."""
     if column is not None and isinstance(row.values.get(column), list):
         return ", ".join(sorted(row.texts(column)))
     return _maybe(row, column)
@@ -182,14 +186,14 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
     if settings.answer in ("index", "number"):
         index = row.integer(column) - (settings.answer == "number")
         if not 0 <= index < len(options):
-            raise Unusable(f"{column} {row.text(column)!r:.40} is none of its {len(options)} options")
+            raise Unusable(f"{column} {row.text(column)!r:.40} is not one of its {len(options)} options")
         return index
     if settings.answer == "text":
-        same = [place for place, option in enumerate(options) if option == row.text(column)]
+        same = [index for index, option in enumerate(options) if option == row.text(column)]
         if len(same) != 1:
-            found = "none" if not same else "several"
+            number = "none" if not same else "several"
             raise Unusable(
-                f"{column} {row.text(column)!r:.80} is the text of {found} of its {len(options)} options"
+                f"{column} {row.text(column)!r:.80} is the text of {number} of its {len(options)} options"
             )
         return same[0]
     return json_rows.answers(row.values[column], options, column)[0]
@@ -202,27 +206,27 @@ def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
 
 
 def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
-    """Pictures of one column: encoded in the cell, or files that it names. Base64 has no dot."""
+    """Images of one column: encoded in the cell, or files that it names. Base64 has no dot."""
     value = row.values.get(column)
-    found = []
+    images = []
     for cell in value if isinstance(value, list) else [value]:
         path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
         if pattern is not None and not (is_missing(path) or path == ""):
             path = pattern.replace("{}", row.with_cell(column, path).text(column))
         if isinstance(path, str) and "." in path[:1000]:
-            found.append(tree.picture(_beside(row.file, path, tree)))
+            images.append(tree.image(_beside(row.file, path, tree)))
         else:
-            found += row.with_cell(column, cell).images(column)
-    return found
+            images += row.with_cell(column, cell).images(column)
+    return images
 
 
 def _beside(table: File, path: str, tree: Tree) -> str:
-    """The name of a picture that is given from the table's folder, or from the top. Raises Unusable."""
+    """The name of an image whose path is relative to the table's folder or to the top. Raises Unusable."""
     folder = table.name.rpartition("/")[0]
     clean = path.removeprefix("./")
     for name in (f"{folder}/{clean}" if folder else clean, clean):
         if name in tree:
             return name
     raise Unusable(
-        f"no picture {path!r:.120} beside its table; correct the path, or add the file or its archive"
+        f"no image {path!r:.120} beside its table; correct the path, or add the file or its archive"
     )

@@ -3,7 +3,7 @@
     origin: {hub: WorldMedQA/V, revision: "...", files: ["*_processed.tsv"]}
 
 Eight files COUNTRY_LANGUAGE_processed.tsv: brazil, israel, japan and spain, each `local` and `english`.
-Questions of a country about the same picture are one group, so that the two languages stay together.
+Questions of a country about the same image are one group, so that the two languages stay together.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from vouch.datasets.read.forms import count_each, rows, table_columns
 
 SIZES = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
 _LETTERS = ("A", "B", "C", "D")
-_ANSWERS = ("correct_option", "answer")  # names that the answer's column has in the editions seen
+_ANSWERS = ("correct_option", "answer")  # names of the answer's column in the known editions
 _FILE = re.compile(r"(?:.*/)?([a-z]+)_(english|local)_processed\.tsv")
 
 Settings = LoaderSettings
@@ -24,7 +24,7 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The size of each file that is there; of all eight before they are fetched."""
+    """The size of each file; of all eight before they are fetched."""
     parts = [match.groups() for file in source.files if (match := _FILE.fullmatch(file.name))]
     parts = parts or [(country, language) for country in SIZES for language in ("english", "local")]
     sizes = {f"category {country} {language}": SIZES.get(country, 0) for country, language in parts}
@@ -33,8 +33,8 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the file's name and the row in it."""
-    there = table_columns(source)
-    answer = next((column for column in _ANSWERS if column in there), _ANSWERS[0])
+    columns = table_columns(source)
+    answer = next((column for column in _ANSWERS if column in columns), _ANSWERS[0])
     starts: dict[str, int] = {}
     yield from items(
         rows(source, ("question", *_LETTERS, answer, "image")), lambda row: _item(row, answer, starts)

@@ -1,1 +1,1 @@
-"""Reading the files of a dataset: tables row by row, archives without unpacking them."""
+"""Reads the files of a dataset: tables row by row, images, archives without unpacking them."""

@@ -1,8 +1,8 @@
-"""The files of a dataset as a loader sees them, wherever they lie.
+"""The files of a dataset as a loader sees them, their rows and cells, and the members of zip archives.
 
-One row of a published dataset, with the kinds of cells that occur in them.
-
-The files of a dataset by name, those inside its zip archives included. Nothing is ever unpacked.
+A `Source` has the files, a `Row` reads the cells of a row and raises Unusable with the column where a cell is
+not what it should be, and a `Tree` finds files by name, also inside zip archives. No archive is ever unpacked
+to disk.
 """
 
 import ast
@@ -32,14 +32,14 @@ from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
 
-UNSEEN = ".dvcignore leaves out {}, so changes would go unseen; give it another name"
+UNSEEN = ".dvcignore excludes {}, so changes would not be noticed; rename it"
 LONGEST_LINE = 1 << 26  # characters of a line of text
-_MOST_PACKED = 200  # bytes that one byte of a file becomes; texts and pictures stay far below
-_SMALL = 1 << 20  # bytes that may be packed as tightly as they can be
+_MOST_PACKED = 200  # bytes that one byte of a file may become; texts and images stay far below
+_SMALL = 1 << 20  # bytes that may be compressed as much as possible
 
 
-def is_trap(unpacked: int, packed: int) -> bool:
-    """Whether so few bytes of a file become so many that only a trap does it."""
+def is_bomb(unpacked: int, packed: int) -> bool:
+    """Whether data look like a decompression bomb: a few bytes of a file would become very many."""
     return unpacked > max(_SMALL, _MOST_PACKED * packed)
 
 
@@ -47,7 +47,7 @@ def is_trap(unpacked: int, packed: int) -> bool:
 class File:
     """name: in its repository, or of the address. path: on this machine.
 
-    root: the folder that a file of one's own may not lead out of; null for one that was fetched.
+    root: the folder that a local file must be in; None for a fetched file.
     """
 
     name: str
@@ -55,7 +55,8 @@ class File:
     root: Path | None = None
 
     def checked(self) -> Path:
-        """The path, once it is sure that it is watched: no link leads out of `root`, and no name is left out.
+        """The path, if DVC notices its changes: no link leads out of `root`, and .dvcignore does not exclude
+        it.
 
         Raises UserError.
         """
@@ -72,7 +73,7 @@ class File:
 
 
 def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[AnyStr]:
-    """The lines of an open file. Raises UserError for one without end, which would fill memory."""
+    """The lines of an open file. Raises UserError for a very long line, which would fill memory."""
     number = 0
     while line := file.readline(most + 1):
         number += 1
@@ -86,9 +87,9 @@ def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[An
 
 @dataclass(frozen=True)
 class Source:
-    """Where a loader reads. path: `datasets.NAME.source`. chosen: what `origin` chose, in its order.
+    """What a loader reads. path: `datasets.NAME.source`. chosen: files that `origin` chose, in its order.
 
-    revision: the commit that was fetched, null where none was.
+    revision: the commit that was fetched, None where none was.
     """
 
     path: Path
@@ -108,7 +109,9 @@ class Source:
 
     @cached_property
     def files(self) -> tuple[File, ...]:
-        """What `origin` chose, or every file of the folder, sorted; links to folders are not followed."""
+        """The files that `origin` chose, or every file of the folder, sorted; links to folders are not
+        followed.
+        """
         return tuple(walk(self.path)) if self.chosen is None else self.chosen
 
     def has(self, *suffixes: str) -> bool:
@@ -117,14 +120,14 @@ class Source:
 
     def ending(self, *suffixes: str) -> tuple[File, ...]:
         """The files whose names have one of these endings. Raises UserError where there is none."""
-        found = tuple(file for file in self.files if file.name.lower().endswith(suffixes))
-        if not found:
+        files = tuple(file for file in self.files if file.name.lower().endswith(suffixes))
+        if not files:
             there = ", ".join(file.name for file in self.files[:5]) or "nothing"
             raise UserError(
-                f"{self.path}: no file {' or '.join('*' + suffix for suffix in suffixes)} among what it "
-                f"holds ({there}); correct `source` or `origin` of this dataset"
+                f"{self.path}: no file {' or '.join('*' + suffix for suffix in suffixes)} among its "
+                f"files ({there}); correct `source` or `origin` of this dataset"
             )
-        return found
+        return files
 
 
 def walk(folder: Path) -> Iterator[File]:
@@ -141,16 +144,17 @@ def walk(folder: Path) -> Iterator[File]:
         yield File(name, folder / name, root=folder)
 
 
-_MAX_LITERAL = 100_000  # characters of a list that is written as text; reading it takes 500 bytes for each
-_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")  # `int` takes `1_0` as well, and digits of every script
+_MAX_LITERAL = 100_000  # characters of a list written as text; parsing takes 500 bytes for each
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")  # `int` also takes `1_0` and digits of every script
 
 
 @dataclass(frozen=True)
 class Row:
-    """values: by column; a column that the table lacks is null. where: file and row, for messages.
+    """One row of a table. Every method raises Unusable, with the column, where a cell is not what it should
+    be.
 
-    number: of the row, from 0, through all tables. file: the table. Every method raises Unusable, with the
-    column, where a cell is not what it asks for.
+    values: by column; None where the table lacks the column. where: file and row, for messages.
+    number: of the row, from 0, counted over all tables. file: the table.
     """
 
     values: Mapping[str, Any]
@@ -163,7 +167,7 @@ class Row:
         return replace(self, values={**self.values, column: value})
 
     def maybe(self, column: str) -> str | None:
-        """A text, or null; numbers become texts."""
+        """A text, or None; numbers become texts."""
         return as_text(self.values.get(column), column)
 
     def text(self, column: str) -> str:
@@ -186,7 +190,7 @@ class Row:
         raise Unusable(f"{column} {value!r:.40} is not an integer")
 
     def texts(self, column: str) -> list[str]:
-        """A list of texts, also one written as a Python list in a text."""
+        """A list of texts, also one written as a Python list."""
         value = self.values.get(column)
         if isinstance(value, str):
             value = listed(value, column)
@@ -194,11 +198,11 @@ class Row:
             raise Unusable(f"{column} is a {type(value).__name__}, not a list of texts")
         for element in value:
             if not isinstance(element, str):
-                raise Unusable(f"{column} holds a {type(element).__name__}, not only texts")
+                raise Unusable(f"{column} has a {type(element).__name__} among its texts")
         return list(value)
 
     def images(self, column: str) -> list[bytes]:
-        """Encoded images, one or a list: the hub's image feature (bytes, path), or base64; empty for none."""
+        """Encoded images, one or several: the hub's image type (bytes, path), or base64; empty for none."""
         value = self.values.get(column)
         if value == "":
             return []
@@ -206,13 +210,13 @@ class Row:
         return [_image(cell, column) for cell in cells if not is_missing(cell)]
 
     def numbered(self, columns: Sequence[str]) -> list[bytes]:
-        """Images in columns of their own, up to the last one that is there; none before it may be missing."""
-        found = [self.images(column) for column in columns]
-        while found and not found[-1]:
-            found.pop()
-        if not all(found):
-            raise Unusable(f"{columns[found.index([])]} is missing, but a later one is there")
-        return [image for images in found for image in images]
+        """Images in several columns, up to the last one that has any; none before it may be empty."""
+        by_column = [self.images(column) for column in columns]
+        while by_column and not by_column[-1]:
+            by_column.pop()
+        if not all(by_column):
+            raise Unusable(f"{columns[by_column.index([])]} is missing, but a later one has an image")
+        return [image for images in by_column for image in images]
 
     def letter(self, column: str, options: int) -> int:
         """The 0-based index of an answer that is a letter."""
@@ -224,12 +228,12 @@ class Row:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing: null, or not a number, as tables of numbers write it."""
+    """Whether a cell is empty: None, or NaN, as tables of numbers write it."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def as_text(value: Any, column: str) -> str | None:
-    """A cell as text, or null; numbers become texts. Raises Unusable."""
+    """A cell as text, or None; numbers become texts. Raises Unusable."""
     if is_missing(value):
         return None
     if isinstance(value, float) and math.isinf(value):
@@ -246,7 +250,7 @@ def _image(cell: Any, column: str) -> bytes:
         if data is None:
             raise Unusable(f"{column} names the file {cell.get('path')!r:.80}, which is not in the table")
         if not isinstance(data, bytes):
-            raise Unusable(f"{column} holds a {type(data).__name__} in place of an image's bytes")
+            raise Unusable(f"{column} has a {type(data).__name__} instead of an image's bytes")
         return data
     if isinstance(cell, bytes):
         return cell
@@ -256,7 +260,7 @@ def _image(cell: Any, column: str) -> bytes:
 
 
 def decoded(text: str, column: str) -> bytes:
-    """The bytes of an image in base64, `data:image/...;base64,` before it or not. Raises Unusable."""
+    """The bytes of an image in base64, with or without a prefix `data:image/...;base64,`. Raises Unusable."""
     try:
         return base64.b64decode("".join(text.rpartition("base64,")[2].split()), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -264,21 +268,21 @@ def decoded(text: str, column: str) -> bytes:
 
 
 def listed(text: str, column: str) -> Any:
-    """The value of a Python list written as text; nothing else is read, nothing is run. Raises Unusable."""
+    """The value of a Python list written as text; no code is run. Raises Unusable."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a backslash in an option
+            warnings.simplefilter("ignore")  # about a backslash in an option
             value = ast.literal_eval(text) if len(text) <= _MAX_LITERAL else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         value = None
     if not isinstance(value, list):
-        raise Unusable(f"{column} {text!r:.60} is no list written as text")
+        raise Unusable(f"{column} {text!r:.60} is not a list written as text")
     return value
 
 
-def items(found: Iterable[Row], make: Callable[[Row], RawItem | None]) -> Iterator[RawItem | Rejected]:
-    """What `make` makes of each row; null leaves a row out, Unusable rejects it."""
-    for row in found:
+def items(rows: Iterable[Row], make: Callable[[Row], RawItem | None]) -> Iterator[RawItem | Rejected]:
+    """The items that `make` makes of rows. Where it returns None a row is left out; Unusable rejects it."""
+    for row in rows:
         try:
             item = make(row)
         except Unusable as error:
@@ -289,10 +293,10 @@ def items(found: Iterable[Row], make: Callable[[Row], RawItem | None]) -> Iterat
 
 
 MAX_MEMBERS = 2_000_000
-MAX_BYTES = 1 << 30  # of one file that is read whole
-MAX_PICTURE = MAX_JSON = 1 << 28  # bytes of a picture; of JSON, which takes several times as much in memory
+MAX_BYTES = 1 << 30  # of a file that is read whole
+MAX_IMAGE = MAX_JSON = 1 << 28  # bytes of an image; of JSON, which takes several times as much memory
 _ZIP = ".zip"
-# What Python's readers of archives raise on damaged ones.
+# Python's readers of archives raise these on damaged files.
 _DAMAGED = (
     *(OSError, ValueError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -300,15 +304,15 @@ _DAMAGED = (
 
 
 class Tree(ExitStack):
-    """Names are paths below the folder, the repository or the archive. Use it in a `with` block.
+    """Files by name: the path below the folder, the repository or the archive. Use it in a `with` block.
 
-    Raises UserError for an archive that is damaged, or that holds a name which would lead out of its folder.
+    Raises UserError for a damaged archive, or one with a name that would lead out of its folder.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__()
         self._where = source.path
-        self._places: dict[str, File | tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
+        self._files: dict[str, File | tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
         self._by_end: dict[str, list[str]] = {}
         try:
             for file in source.files:
@@ -321,19 +325,19 @@ class Tree(ExitStack):
             raise
 
     def __contains__(self, name: str) -> bool:
-        return name in self._places
+        return name in self._files
 
     @property
     def names(self) -> list[str]:
         """All names, sorted."""
-        return sorted(self._places)
+        return sorted(self._files)
 
     def find(self, ending: str) -> str | None:
-        """The one name that is `ending` or ends with it after a slash, null for none. Raises UserError."""
-        found = self._ending(ending)
-        if len(found) > 1:
-            raise UserError(f"{self._where}: {ending} is there twice, as {found[0]} and {found[1]}; keep one")
-        return found[0] if found else None
+        """The one name that is `ending` or ends with it after a slash, None for none. Raises UserError."""
+        names = self._ending(ending)
+        if len(names) > 1:
+            raise UserError(f"{self._where}: duplicate file {ending}: {names[0]} and {names[1]}; keep one")
+        return names[0] if names else None
 
     def _ending(self, ending: str) -> list[str]:
         same = self._by_end.get(ending.rpartition("/")[2], ())
@@ -344,43 +348,43 @@ class Tree(ExitStack):
         name = self.find(ending)
         if name is None:
             there = ", ".join(self.names[:5]) or "nothing"
-            raise UserError(f"{self._where}: no file {ending} among what it holds ({there}); add it")
+            raise UserError(f"{self._where}: no file {ending} among its files ({there}); add it")
         return name
 
     def closest(self, path: str, least: int = 1) -> str:
-        """The name at the longest end of a path that names a file, as the path was on the authors' machine.
+        """The name of the file that agrees with the longest end of a path from the authors' machine.
 
-        least: parts of the path that must agree. Raises Unusable where none does, or several do.
+        least: number of parts of the path that must agree. Raises Unusable where no or several files agree.
         """
         parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         for first in range(max(1, len(parts) - least + 1)):
-            found = self._ending("/".join(parts[first:]))
-            if len(found) == 1:
-                return found[0]
+            names = self._ending("/".join(parts[first:]))
+            if len(names) == 1:
+                return names[0]
         raise Unusable(f"no file {path!r:.120} in {self._where}")
 
-    def picture(self, name: str) -> bytes:
-        """The bytes of a picture. Raises Unusable."""
-        return self.read(name, MAX_PICTURE)
+    def image(self, name: str) -> bytes:
+        """The bytes of an image. Raises Unusable."""
+        return self.read(name, MAX_IMAGE)
 
     def read(self, name: str, most: int = MAX_BYTES) -> bytes:
-        """The bytes of a file, so many at most. Raises Unusable."""
-        place = self._places.get(name)
-        if place is None:
+        """The bytes of a file, at most `most` of them. Raises Unusable."""
+        entry = self._files.get(name)
+        if entry is None:
             raise Unusable(f"no file {name!r:.120} in {self._where}")
         try:
-            if isinstance(place, File):
-                path = place.checked()
+            if isinstance(entry, File):
+                path = entry.checked()
                 if path.stat().st_size > most:
                     raise Unusable(f"{name!r:.120} is larger than {most:,} bytes")
                 return path.read_bytes()
-            archive, info = place
+            archive, info = entry
             if info.file_size > most or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
-                raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
-            if is_trap(info.file_size, info.compress_size):
+                raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive; replace it")
+            if is_bomb(info.file_size, info.compress_size):
                 raise Unusable(
                     f"{name!r:.120} is {info.compress_size:,} bytes in its archive and would become "
-                    f"{info.file_size:,}, as only a trap does; leave it out"
+                    f"{info.file_size:,}, which looks like a zip bomb; leave it out"
                 )
             with archive.open(info) as member:
                 return member.read(most)  # checks the CRC; never more than the header says
@@ -401,19 +405,19 @@ class Tree(ExitStack):
             raise UserError(f"{self._where}: {name}: not JSON ({error!s:.120}); fetch it again") from None
 
     def rows(self, ending: str, key: str = "") -> Iterator[Row]:
-        """The objects that a JSON file lists, under a key or alone; null is empty. Raises UserError."""
+        """The objects of a list in a JSON file, under a key or at the top; null is {}. Raises UserError."""
         name = self.needed(ending)
         value = self.json(name)
         listed = value.get(key) if key and isinstance(value, dict) else value
-        if not isinstance(listed, list) or not all(isinstance(one, dict | None) for one in listed):
-            raise UserError(f"{self._where}: {name}: holds no list of questions; fetch it again")
+        if not isinstance(listed, list) or not all(isinstance(values, dict | None) for values in listed):
+            raise UserError(f"{self._where}: {name}: not a list of questions; fetch it again")
         for number, values in enumerate(listed):
             yield Row(values or {}, f"{name} question {number + 1}", number, File(name, Path(name)))
 
-    def _add(self, name: str, place: Any) -> None:
-        if name in self._places:
-            raise UserError(f"{self._where}: {name} is there twice; keep one of them")
-        self._places[name] = place
+    def _add(self, name: str, entry: File | tuple[zipfile.ZipFile, zipfile.ZipInfo]) -> None:
+        if name in self._files:
+            raise UserError(f"{self._where}: duplicate file {name}; keep one of them")
+        self._files[name] = entry
         self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
 
     def _add_archive(self, file: File) -> None:
@@ -421,13 +425,11 @@ class Tree(ExitStack):
             archive = self.enter_context(zipfile.ZipFile(file.checked()))
             members = archive.infolist()
         except _DAMAGED as error:
-            raise UserError(
-                f"{file.path}: not a zip archive that can be read ({error}); fetch it again"
-            ) from None
+            raise UserError(f"{file.path}: not readable as a zip archive ({error}); fetch it again") from None
         if len(members) > MAX_MEMBERS:
-            raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; take them out into a folder")
+            raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; unpack it into a folder")
         for info in members:
-            if info.filename.endswith("/") or _noise(info.filename):  # a folder, even one without a name
+            if info.filename.endswith("/") or _noise(info.filename):  # a folder, which may have no name
                 continue
             try:
                 check_name(info.filename)
@@ -437,5 +439,5 @@ class Tree(ExitStack):
 
 
 def _noise(name: str) -> bool:
-    """Whether a member is what file managers leave behind."""
+    """Whether a member is metadata of a file manager."""
     return name.startswith("__MACOSX/") or name.rpartition("/")[2] in (".DS_Store", "Thumbs.db")

@@ -1,9 +1,8 @@
-"""The forms of a table, by the ending of the file. Each is read a few rows at a time.
+"""Tables of a dataset, row by row: parquet, TSV, CSV, JSON, JSON lines and Arrow, told apart by the file's
+ending.
 
-Tables of a dataset, row by row: parquet and TSV, or the forms that a loader names.
-
-Memory stays flat: a few rows and parquet pages at a time (the hub's images: a row group, about 100 rows).
-In some TSV files rows share images: a cell holds the index of the row that has the image, not the image.
+Memory stays flat: a few rows and parquet pages at a time (for the image type of the hub a row group, about
+100 rows). In some TSV files rows share images: a cell then has the index of the row that has the image.
 """
 
 import csv
@@ -21,8 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vouch.datasets.raw import LoaderSettings, Unusable
-from vouch.datasets.read import forms, json_rows
-from vouch.datasets.read.files import File, Row, Source, is_trap, lines
+from vouch.datasets.read import json_rows
+from vouch.datasets.read.files import File, Row, Source, is_bomb, lines
 from vouch.datasets.read.json_rows import listed_names
 from vouch.pipeline.errors import UserError
 
@@ -31,20 +30,20 @@ _DIALECTS = {TSV: "excel-tab", ".csv": "excel"}
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
 _BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
 _MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included; bytes of any other cell
-_ROOM = 1 << 27  # bytes that rows of parquet take which are read at once, by their mean
-_SMALL_BATCH = 1 << 24  # bytes of rows that become Python's values at once
-_PACKED = re.compile("dictionary|run_end|null|struct")  # types that hold more values than bytes
+_ROOM = 1 << 27  # bytes of the rows of parquet that are read at once, by their mean size
+_SMALL_BATCH = 1 << 24  # bytes of rows that are converted to Python values at once
+_PACKED = re.compile("dictionary|run_end|null|struct")  # types whose values may take more than their bytes
 _POINTER = 8  # bytes
 
-Rows = Iterator[tuple[dict[str, Any], str]]  # the cells of a row by column, and where it stands
+Rows = Iterator[tuple[dict[str, Any], str]]  # the cells of a row by column, and its file and number
 
 
 def ending(file: File) -> str:
-    """Which form it has."""
+    """The form of a table."""
     return Path(file.name).suffix.lower()
 
 
-def read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Rows:
+def _read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Rows:
     """The rows of a table. Raises UserError, also for a needed column that is missing."""
     number = 0
     try:
@@ -55,14 +54,14 @@ def read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Row
         raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
 
 
-def count(file: File) -> int:
-    """Its rows."""
+def _count(file: File) -> int:
+    """Number of rows."""
     if ending(file) == PARQUET:
         return int(_opened(file).metadata.num_rows)
-    return sum(1 for _ in read(file, ()))
+    return sum(1 for _ in _read(file, ()))
 
 
-def columns(file: File) -> list[str]:
+def _columns(file: File) -> list[str]:
     """The columns of a parquet or TSV file. Raises UserError."""
     if ending(file) == PARQUET:
         return list(_opened(file).schema_arrow.names)
@@ -86,15 +85,15 @@ def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iter
 
 
 def _check_packing(file: File, unpacked: int, packed: int) -> None:
-    if is_trap(unpacked, packed):
+    if is_bomb(unpacked, packed):
         raise UserError(
-            f"{file.path}: {packed:,} bytes of it would become {unpacked:,}, as only a trap does; leave the "
-            "file out"
+            f"{file.path}: {packed:,} bytes of it would become {unpacked:,}, which "
+            "looks like a bomb; leave the file out"
         )
 
 
 def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
-    """The rows of a batch, of which each is made once its size is known."""
+    """The rows of a batch, each converted only after its size is known."""
     parts = [batch]
     if batch.nbytes > _SMALL_BATCH or any(map(_PACKED.search, map(str, batch.schema.types))):
         parts = [batch.slice(row, 1) for row in range(batch.num_rows)]
@@ -112,7 +111,7 @@ def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
 
 
 def _bytes(column: pa.Array) -> int:
-    """What its values take, those of a dictionary or a run as often as they stand there."""
+    """Bytes of the values of a column, where values of a dictionary or a run count as often as they occur."""
     kind, count = column.type, len(column)
     if isinstance(column, pa.ExtensionArray):
         return _bytes(column.storage)
@@ -131,7 +130,7 @@ def _bytes(column: pa.Array) -> int:
 
 
 def _shortest(value: Any, kind: pa.DataType) -> Any:
-    """Numbers of 16 and 32 bits as they are written, .1 and not .10000000149011612."""
+    """Numbers of 16 and 32 bits in their shortest form: .1 and not .10000000149011612."""
     if value is None:
         return None
     if pa.types.is_float16(kind) or pa.types.is_float32(kind):
@@ -139,7 +138,7 @@ def _shortest(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_struct(kind):
         return {field.name: _shortest(value[field.name], field.type) for field in kind}
     if isinstance(value, list) and hasattr(kind, "value_type"):
-        return [_shortest(one, kind.value_type) for one in value]
+        return [_shortest(element, kind.value_type) for element in value]
     return value
 
 
@@ -169,9 +168,9 @@ def _arrow(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterat
 
 
 def _packing(message: pa.Message) -> tuple[int, int]:
-    """Bytes that the buffers of an Arrow message come to, and that they take; the same where none is packed.
+    """Bytes of the buffers of an Arrow message, unpacked and packed; equal where they are not compressed.
 
-    Its head is a flatbuffer of format/Message.fbs of Arrow, which pyarrow shows nobody.
+    The head of a message is a flatbuffer (format/Message.fbs of Arrow), which pyarrow does not expose.
     """
     head, body = message.metadata.to_pybytes(), message.body
     if message.type not in ("record batch", "dictionary") or body is None:
@@ -179,24 +178,24 @@ def _packing(message: pa.Message) -> tuple[int, int]:
     table = _at(head, _field(head, _at(head, 0), 2))
     if message.type == "dictionary":
         table = _at(head, _field(head, table, 1))
-    if not _field(head, table, 3):  # how buffers are packed
+    if not _field(head, table, 3):  # compression
         return body.size, body.size
     buffers, unpacked = _at(head, _field(head, table, 2)), 0
     (count,) = struct.unpack_from("<I", head, buffers)
-    for place, length in struct.iter_unpack("<qq", head[buffers + 4 : buffers + 4 + 16 * count]):
+    for position, length in struct.iter_unpack("<qq", head[buffers + 4 : buffers + 4 + 16 * count]):
         if length >= 8:
-            (size,) = struct.unpack_from("<q", body, place)
+            (size,) = struct.unpack_from("<q", body, position)
             unpacked += length if size < 0 else size
     return unpacked, body.size
 
 
-def _at(head: bytes, place: int) -> int:
-    """Where the offset at a place of a flatbuffer leads."""
-    return int(place + struct.unpack_from("<I", head, place)[0])
+def _at(head: bytes, position: int) -> int:
+    """The position that the offset at a position of a flatbuffer points to."""
+    return int(position + struct.unpack_from("<I", head, position)[0])
 
 
 def _field(head: bytes, table: int, number: int) -> int:
-    """Where a field of a table stands in a flatbuffer, 0 where the table lacks it."""
+    """The position of a field of a table in a flatbuffer, 0 where the table lacks it."""
     slots = table - struct.unpack_from("<i", head, table)[0]
     (size,) = struct.unpack_from("<H", head, slots)
     slot = 4 + 2 * number
@@ -211,7 +210,7 @@ def _cells(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterat
         for number, values in enumerate(reader, start=1):
             if None in values or None in values.values():
                 raise UserError(
-                    f"{file.path} row {number}: has not one cell for each column; fetch the file again"
+                    f"{file.path} row {number}: does not have one cell for each column; fetch the file again"
                 )
             yield {name: values[name] for name in wanted}
 
@@ -234,11 +233,13 @@ def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A key that an object lacks is null; one that all lack is a missing column. A list has the keys 0, 1."""
+    """A key that an object lacks is None; one that all lack is a missing column. A list has the keys 0, 1,
+    ...
+    """
     path, there = file.checked(), dict[str, None]()
-    found = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
-    for number, value in enumerate(found, start=1):
-        values = {str(place): cell for place, cell in enumerate(value)} if isinstance(value, list) else value
+    rows = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
+    for number, value in enumerate(rows, start=1):
+        values = {str(index): cell for index, cell in enumerate(value)} if isinstance(value, list) else value
         if not isinstance(values, dict):
             raise UserError(f"{path} row {number}: a {type(values).__name__}, not an object; correct it")
         there |= dict.fromkeys(name for name in (needed if there else values) if name in values)
@@ -257,7 +258,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _wanted(file: File, needed: Sequence[str], optional: Sequence[str], there: Sequence[str]) -> list[str]:
-    """The columns to read. Raises UserError where a needed one is missing, or one is there twice."""
+    """The columns to read. Raises UserError for a missing or a duplicate column."""
     missing = [column for column in needed if column not in there]
     if missing:
         raise UserError(
@@ -265,9 +266,9 @@ def _wanted(file: File, needed: Sequence[str], optional: Sequence[str], there: S
             "the right file for this loader?"
         )
     wanted = [column for column in (*needed, *optional) if column in there]
-    twice = next((column for column in wanted if there.count(column) > 1), None)
-    if twice is not None:  # the last one would count
-        raise UserError(f"{file.path}: two columns {twice!r:.80}; keep one of them")
+    duplicate = next((column for column in wanted if there.count(column) > 1), None)
+    if duplicate is not None:  # the last one would be read
+        raise UserError(f"{file.path}: two columns {duplicate!r:.80}; keep one of them")
     return wanted
 
 
@@ -287,51 +288,51 @@ _LONGEST_INDEX = 12  # characters; an image in base64 has more
 def rows(
     source: Source, needed: Sequence[str], optional: Sequence[str] = (), endings: Sequence[str] = _TABLES
 ) -> Iterator[Row]:
-    """The rows of all tables in order, numbered through from 0.
+    """The rows of all tables in order, numbered from 0.
 
-    needed: columns that must be there. optional: read where they are there. Raises UserError.
+    needed: columns that must exist. optional: columns to read where they exist. Raises UserError.
     """
     number = 0
     for file in source.ending(*endings):
-        for values, where in forms.read(file, needed, optional):
+        for values, where in _read(file, needed, optional):
             yield Row(values, where, number, file)
             number += 1
 
 
 def count_rows(source: Source, endings: Sequence[str] = _TABLES) -> int:
-    """Rows of all tables."""
-    return sum(map(forms.count, source.ending(*endings)))
+    """Number of rows of all tables."""
+    return sum(map(_count, source.ending(*endings)))
 
 
 def count_each(source: Source, name: str, settings: LoaderSettings) -> int:
-    """`count` of a loader with an item for each row at most, before its filters."""
+    """The `count` of a loader with at most one item per row, before its filters."""
     return count_rows(source)
 
 
 def table_columns(source: Source) -> set[str]:
     """Names of the columns of the first table."""
-    return set(forms.columns(source.ending(*_TABLES)[0]))
+    return set(_columns(source.ending(*_TABLES)[0]))
 
 
 def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
-    """Index -> image of the rows that others refer to; empty where every row has its own.
+    """Index -> image of the rows that others refer to; empty where every row has its own image.
 
-    needed: the columns that the loader needs, `index` and `image` among them.
+    needed: the columns that the loader needs, including `index` and `image`.
     """
     if source.has(PARQUET):
         return {}
     cells = (row.text("image").strip() for row in rows(source, needed))
     wanted = {cell for cell in cells if len(cell) <= _LONGEST_INDEX}
-    found = {}
+    images = {}
     for row in rows(source, needed) if wanted else ():
         if row.text("index") in wanted and len(row.text("image").strip()) > _LONGEST_INDEX:
-            with suppress(Unusable):  # that row itself says why
-                found[row.text("index")] = row.images("image")[0]
-    return found
+            with suppress(Unusable):  # the row itself is then rejected
+                images[row.text("index")] = row.images("image")[0]
+    return images
 
 
 def images_of(row: Row, shared: Mapping[str, bytes]) -> list[bytes]:
-    """The row's images, its own or shared ones. Raises Unusable."""
+    """The images of a row, its own or a shared one. Raises Unusable."""
     value = row.values.get("image")
     if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_INDEX:
         if value.strip() not in shared:

@@ -1,12 +1,12 @@
-"""Lines of JSON: objects without what JSON does not know or leaves open, and what stands under their keys.
+"""JSON of datasets: objects on lines, the values under their keys, and files with one long list of rows.
 
-key: for the person who is told what is wrong. Every function raises Unusable.
+Whatever JSON leaves open is refused: NaN, infinity, numbers without a float, duplicate keys. The functions
+for values raise Unusable with the key.
 
-JSON files with a long list of rows, one row in memory at a time.
-
-The list is the whole file, or stands under one of the names in ROWS, among other members (the header):
+`rows` and `header` read a file with one row in memory at a time. The list of rows is the whole file, or is
+under one of the names in ROWS, among other members (the header):
     {"version": "2.0", "split": "val", "data": [{...}, {...}]}
-or there is no list, and the file holds one object after the other (JSON lines). Two such lists are refused.
+or there is no list, and the file has one object after the other (JSON lines). Two such lists are refused.
 """
 
 import json
@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"\S+(?: \S+)*")
 
 
 def json_object(line: bytes) -> dict[str, Any]:
-    """The object on a line. Raises Unusable for anything else, NaN and keys that stand twice included."""
+    """The object on a line. Raises Unusable for anything else, also for NaN and duplicate keys."""
     try:
         value = DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -34,14 +34,14 @@ def json_object(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise Unusable(f"not JSON ({error.msg} at character {error.pos + 1})") from None
     except (ValueError, RecursionError):
-        raise Unusable("not JSON that can be read (a number too long or brackets too deep)") from None
+        raise Unusable("not readable JSON (a number is too long or brackets are too deep)") from None
     if not isinstance(value, dict):
-        raise Unusable(f"holds a {type(value).__name__}, not an object; write {{...}} on every line")
+        raise Unusable(f"has a {type(value).__name__}, not an object; write {{...}} on every line")
     return value
 
 
 def _constant(text: str) -> Any:
-    raise Unusable(f"holds {text}, which is not JSON; use null or a number")
+    raise Unusable(f"has {text}, which is not JSON; use null or a number")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,31 +50,31 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise Unusable(f"key {key!r:.60} stands twice in one object")
+                raise Unusable(f"duplicate key {key!r:.60} in one object")
             seen.add(key)
     return values
 
 
 def finite(text: str) -> float:
-    """A number of JSON with a fraction or an exponent. Raises Unusable where no float is as large."""
+    """A JSON number with a fraction or an exponent. Raises Unusable where it is too large for a float."""
     value = float(text)
     if math.isinf(value):
-        raise Unusable(f"holds {text:.40}, larger than any number that is read; put it in quotes")
+        raise Unusable(f"has {text:.40}, a number that is too large; put it in quotes")
     return value
 
 
 DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=finite, object_pairs_hook=_unique)
-"""Refuses what JSON leaves open: NaN, infinity, numbers that would become it, and keys that stand twice."""
+"""Refuses NaN, infinity, numbers that would become infinity, and duplicate keys."""
 
 
 def listed_names(names: Iterable[str]) -> str:
-    """Names of keys or columns for a person: in quotes where blanks or signs do not show otherwise."""
+    """Names of keys or columns for a message, in quotes where blanks or special characters would not show."""
     shown = (name if _PLAIN.fullmatch(name) and name.isprintable() else repr(name) for name in names)
-    return ", ".join(shown)[:200].replace("  ", r"\x20\x20")  # an error's blanks become one
+    return ", ".join(shown)[:200].replace("  ", r"\x20\x20")  # messages squeeze blanks
 
 
 def references(value: Any, key: str) -> list[str]:
-    """A text or several, of which each is a right answer."""
+    """One or several texts, each of them a correct answer."""
     texts = value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) for text in texts):
         raise Unusable(f"{key} is not a text or a list of texts; put numbers in quotes")
@@ -82,7 +82,7 @@ def references(value: Any, key: str) -> list[str]:
 
 
 def text(values: Mapping[str, Any], key: str) -> str:
-    """A text that must be there."""
+    """A text that must not be missing."""
     value = values[key]
     if not isinstance(value, str):
         raise Unusable(f"{key} is a {type(value).__name__}, not a text")
@@ -90,7 +90,7 @@ def text(values: Mapping[str, Any], key: str) -> str:
 
 
 def options(value: Any, key: str) -> list[str | None]:
-    """The options in their order; null for a missing text."""
+    """The options in order; None for a missing text."""
     if not isinstance(value, list):
         raise Unusable(f"{key} is a {type(value).__name__}, not a list of texts")
     for index, option in enumerate(value):
@@ -100,7 +100,7 @@ def options(value: Any, key: str) -> list[str | None]:
 
 
 def turns(value: Any, key: str) -> list[str]:
-    """Ids of the earlier lines of a conversation, first to last."""
+    """Ids of the earlier lines of a dialogue, first to last."""
     ids = [] if value is None else value
     if not isinstance(ids, list) or not all(type(one) in (str, int) for one in ids):
         raise Unusable(f"{key} is not a list of ids of earlier lines")
@@ -108,7 +108,7 @@ def turns(value: Any, key: str) -> list[str]:
 
 
 def exchange(value: Any, key: str) -> list[str | None]:
-    """For each image the path of the one that can take its place, or null."""
+    """For each image the path of an image that can replace it, or None."""
     paths = [] if value is None else value
     if not isinstance(paths, list) or not all(path is None or isinstance(path, str) for path in paths):
         raise Unusable(f"{key} is not a list of paths and nulls, one for each image")
@@ -123,7 +123,7 @@ def group(value: Any, key: str) -> str:
 
 
 def answers(value: Any, options: Sequence[str | None], key: str) -> list[int]:
-    """0-based indices of the options that are right; given as indices, texts or letters, one or several."""
+    """0-based indices of the correct options, given as one or several indices, texts or letters."""
     given = value if isinstance(value, list) else [value]
     return [_index(one, options, key) for one in given]
 
@@ -138,7 +138,9 @@ def _index(value: Any, options: Sequence[str | None], key: str) -> int:
     if 0 <= letter < len(options):
         candidates.add(letter)
     if not candidates:
-        raise Unusable(f"{key} {value!r:.80} is neither a letter nor a text of its {len(options)} options")
+        raise Unusable(
+            f"{key} {value!r:.80} is neither a letter nor the text of one of its {len(options)} options"
+        )
     if len(candidates) > 1:
         letters = " or ".join(chr(ord("A") + index) for index in sorted(candidates))
         raise Unusable(f"{key} {value!r:.80} can mean option {letters}; give the 0-based index")
@@ -153,17 +155,17 @@ _DIGITS = re.compile(r"[0-9.eE+-]*")
 
 
 def rows(path: Path) -> Iterator[Any]:
-    """The rows in their order. Raises UserError where the file is not such JSON."""
+    """The rows in order. Raises UserError where the file is not such JSON."""
     return (value for name, value in _members(path) if name is None)
 
 
 def header(path: Path) -> dict[str, Any]:
-    """All members but the rows, wherever they stand. Raises UserError."""
+    """All members but the rows, before and after them. Raises UserError."""
     return {name: value for name, value in _members(path) if name is not None}
 
 
 def _members(path: Path) -> Iterator[tuple[str | None, Any]]:
-    """Each member with its name, and each row with none."""
+    """Each member with its name, and each row with None."""
     try:
         with path.open(encoding="utf-8") as file:
             yield from _top(_Reader(file))
@@ -172,7 +174,7 @@ def _members(path: Path) -> Iterator[tuple[str | None, Any]]:
     except Unusable as error:
         raise UserError(f"{path}: {error}; correct the file, or fetch it again") from None
     except RecursionError:
-        raise UserError(f"{path}: not JSON that can be read (brackets too deep)") from None
+        raise UserError(f"{path}: not readable JSON (brackets are too deep)") from None
     except ValueError as error:  # JSON and UTF-8
         raise UserError(f"{path}: not JSON ({error!s:.120}); fetch it again") from None
 
@@ -200,13 +202,13 @@ def _top(reader: "_Reader") -> Iterator[tuple[str | None, Any]]:
 
 
 class _Reader:
-    """Takes JSON values off a file, a part of which is in memory."""
+    """Reads JSON values from a file of which only a part is in memory."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file, self._text, self._at = file, "", 0
 
     def _more(self) -> bool:
-        # As much again as is waiting: a long value is then tried a few times, not once for each part.
+        # Reads as much again as is left, so that a long value is parsed a few times and not once per chunk.
         left = self._text[self._at :]
         if len(left) > _LONGEST:
             raise ValueError(f"a value of more than {_LONGEST:,} characters")
@@ -215,7 +217,7 @@ class _Reader:
         return bool(chunk)
 
     def peek(self) -> str:
-        """The next character that is no blank, empty at the end."""
+        """The next character that is not a blank, empty at the end."""
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank else self._at
@@ -223,10 +225,10 @@ class _Reader:
                 return self._text[self._at : self._at + 1]
 
     def take(self, wanted: str) -> None:
-        """Goes past a character. Raises ValueError where another one stands."""
-        found = self.peek()
-        if found != wanted:
-            raise ValueError(f"{found or 'its end'} where {wanted} should stand")
+        """Skips a character. Raises ValueError where there is another one."""
+        character = self.peek()
+        if character != wanted:
+            raise ValueError(f"{character or 'its end'} instead of {wanted}")
         self._at += 1
 
     def value(self) -> Any:
@@ -245,14 +247,14 @@ class _Reader:
                     return value
 
     def _number_ends(self, end: int) -> bool:
-        """Whether no number that was read to there may go on in the next part."""
+        """Whether a number that was read up to there cannot continue in the next chunk."""
         digits = _DIGITS.match(self._text, end)
         return digits is None or digits.end() < len(self._text)
 
     def members(self) -> Iterator[tuple[str | None, Any]]:
-        """The members of an object, those of a list of rows one by one, without a name.
+        """The members of an object, and the elements of its list of rows one by one, with None as name.
 
-        Raises Unusable for a name that stands twice and for rows under two: which are meant?
+        Raises Unusable for a duplicate name, and for two lists of rows, because either may be meant.
         """
         listed, names = "", set[str]()
         self.take("{")
@@ -260,7 +262,7 @@ class _Reader:
             name = str(self.value())
             self.take(":")
             if name in names:
-                raise Unusable(f"key {name!r:.60} stands twice in one object")
+                raise Unusable(f"duplicate key {name!r:.60} in one object")
             names.add(name)
             if name in ROWS and self.peek() == "[":
                 if listed:

@@ -1,21 +1,39 @@
-"""What the loaders of the demo's rendered pictures have in common."""
+"""What the loaders of the demo's rendered datasets share: settings, and images with questions drawn from a
+seed.
+
+Scenes come from the test space, which has no layout that a demo model was trained on. Every image has two
+questions of different tasks. Each task comes once before any comes again, and question k is the same whatever
+the number of questions.
+"""
 
 import random
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem
 from vouch.datasets.read.files import Source
+from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
 from vouch.demo.scenes.questions import Question, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Drawn, Phrasings
 from vouch.demo.scenes.scene import Scene, draw_scene
+from vouch.pipeline.errors import UserError
+
+RENDERER = Path("vouch/demo/scenes")
+_PER_IMAGE = 2  # questions
+Seen = TypeVar("Seen")
+
+# Wordings that the demo models were trained on, or wordings that they have never seen.
+Phrasings = Literal["trained", "held_out"]
+PHRASINGS: dict[Phrasings, Mapping[str, Sequence[str]]] = {"trained": TRAINED, "held_out": HELD_OUT}
 
 
 class SceneSettings(LoaderSettings):
     """seed: of everything drawn. items: how many.
 
-    phrasings: wordings that the demo models were trained on, or ones they never met.
+    phrasings: wordings that the demo models were trained on, or wordings that they have never seen.
     """
 
     seed: int = Field(ge=0, lt=2**32)
@@ -28,15 +46,66 @@ def count_items(source: Source, name: str, settings: SceneSettings) -> int:
     return settings.items
 
 
+def check_source(source: Path, name: str) -> None:
+    """Raises UserError unless the source is the folder of the drawing code, whose changes must be noticed."""
+    if source != RENDERER:
+        raise UserError(
+            f"params.yaml: datasets.{name}.source is {source}; this loader needs {RENDERER}; write that"
+        )
+
+
+@dataclass(frozen=True)
+class Drawn(Generic[Seen]):
+    """An image: its 0-based number, what it shows, its questions with their indices, and its generator."""
+
+    number: int
+    seen: Seen
+    questions: tuple[tuple[int, Question], ...]
+    rng: random.Random
+
+
+def draw(
+    label: str,
+    seed: int,
+    count: int,
+    tasks: Sequence[str],
+    see: Callable[[random.Random], Seen],
+    ask: Callable[[random.Random, Seen, str], Question | None],
+) -> Iterator[Drawn[Seen]]:
+    """Images with `count` questions in all.
+
+    see: draws what an image shows. ask: a question about it, or None where it cannot host the task.
+    """
+    for first in range(0, count, _PER_IMAGE):
+        number = first // _PER_IMAGE
+        rng = random.Random(f"{label}/{seed}/{number}")
+        indices = range(first, first + _PER_IMAGE)
+        wanted = [_task(label, seed, tasks, index) for index in indices]
+        while True:
+            seen = see(rng)
+            asked = (ask(rng, seen, task) for task in wanted)
+            questions = [question for question in asked if question is not None]
+            if len(questions) == len(wanted):
+                break
+        kept = [(i, question) for i, question in zip(indices, questions, strict=True) if i < count]
+        yield Drawn(number, seen, tuple(kept), rng)
+
+
+def _task(label: str, seed: int, tasks: Sequence[str], index: int) -> str:
+    """The task of a question: each run of len(tasks) questions has every task once, in its own order."""
+    turn, position = divmod(index, len(tasks))
+    return random.Random(f"{label}/{seed}/tasks/{turn}").sample(tasks, len(tasks))[position]
+
+
 def unseen_scene(rng: random.Random) -> Scene:
-    """A picture with a layout that no demo model was trained on."""
+    """A scene with a layout that no demo model was trained on."""
     return draw_scene(rng, "test")
 
 
 def drawn_item(
     name: str, drawn: Drawn[Any], index: int, question: Question, settings: SceneSettings, **fields: Any
 ) -> RawItem:
-    """An item of the dataset `name` about what was drawn; its wording is drawn now, after `fields`."""
+    """An item of the dataset `name` about what was drawn. Its wording is drawn here, after `fields`."""
     return RawItem(
         id=f"{name}-{index:06d}",
         where=f"{name} item {index}",

@@ -1,1 +1,1 @@
-"""Pictures that can be made from a seed, and questions whose answers are known: the demo's world."""
+"""The demo's world: scenes drawn and rendered from a seed, and questions whose answers are known."""

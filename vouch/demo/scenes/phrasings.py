@@ -1,9 +1,9 @@
-"""How each task can be worded. `{subject}` stands for what the question is about.
+"""The wordings of each task. `{subject}` stands for what the question is about.
 
-TRAINED wordings are what demo models learn from. HELD_OUT ones no model has seen in training: they
-ask the same and show how far an answer depends on the wording. Half of them use words of other tasks,
-as real paraphrases do; without that, demo models answer them as well as the trained ones. All their
-words belong to the vocabulary, so that another one makes new models.
+Demo models learn from TRAINED. No model has seen HELD_OUT in training: these wordings ask the same and show
+how far an answer depends on the wording. Half of them use words of other tasks, as real paraphrases do;
+without that, demo models answer them as well as the trained ones. All words belong to the vocabulary, so a
+new word makes new models.
 """
 
 TRAINED: dict[str, tuple[str, ...]] = {

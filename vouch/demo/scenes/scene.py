@@ -1,9 +1,9 @@
 """Scenes of coloured shapes: drawn at random from a seed, rendered to 64 x 64 pixels.
 
-A scene has 4 x 4 cells of 16 pixels and at most one thing in a cell; a half scene, one picture of a
-pair, has the same rows and 2 columns. Scenes are divided by their layout (which shape of which colour
-stands in which cell) into three spaces that share no layout: what a demo model is trained on, what
-its training is steered by, and what it is tested on.
+A scene has 4 x 4 cells of 16 pixels and at most one thing in a cell. A pair is two half scenes of 4 rows and
+2 columns, whose images are compared. Scenes are divided by their layout (which shape of which colour is in
+which cell) into three spaces that share no layout: demo models are trained on the first, their training is
+stopped by the second, and they are tested on the third.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a picture shows, in the order of the cells."""
+    """What an image shows, in the order of the cells."""
 
     things: tuple[Thing, ...]
     background: RGB
@@ -76,6 +76,14 @@ class Scene:
         return next(space for space, digits in _SHARES.items() if digit in digits)
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two half scenes of one space; each can be exchanged for another half scene."""
+
+    left: Scene
+    right: Scene
+
+
 def draw_scene(rng: random.Random, space: Space) -> Scene:
     """A random scene of a space: 2 to 6 things on a light background."""
     return _draw(rng, space, GRID, FEWEST, MOST)
@@ -84,6 +92,15 @@ def draw_scene(rng: random.Random, space: Space) -> Scene:
 def draw_half(rng: random.Random, space: Space) -> Scene:
     """A random half scene of a space: 1 to 5 things on a light background."""
     return _draw(rng, space, HALF, HALF_FEWEST, HALF_MOST)
+
+
+def draw_pair(rng: random.Random, space: Space) -> Pair:
+    """A random pair of a space. Its halves show different things, so that something can be asked."""
+    while True:
+        pair = Pair(draw_half(rng, space), draw_half(rng, space))
+        left, right = (sorted(thing.name for thing in half.things) for half in (pair.left, pair.right))
+        if left != right:
+            return pair
 
 
 def _draw(rng: random.Random, space: Space, columns: int, fewest: int, most: int) -> Scene:
@@ -114,7 +131,7 @@ def _thing(rng: random.Random, column: int, row: int) -> Thing:
 
 
 def render(scene: Scene) -> Image.Image:
-    """The picture of a scene: RGB, 64 pixels high, drawn three times as large and then reduced."""
+    """The image of a scene: RGB, 64 pixels high, drawn three times as large and then reduced."""
     width = scene.columns * CELL
     canvas = Image.new("RGB", (width * _OVERSAMPLING, SIZE * _OVERSAMPLING), scene.background)
     pen = ImageDraw.Draw(canvas)
@@ -123,8 +140,17 @@ def render(scene: Scene) -> Image.Image:
     return canvas.resize((width, SIZE), Image.Resampling.BILINEAR)
 
 
+def render_pair(pair: Pair) -> Image.Image:
+    """Both images side by side: RGB, 64 x 64."""
+    left, right = render(pair.left), render(pair.right)
+    whole = Image.new("RGB", (left.width + right.width, left.height))
+    whole.paste(left, (0, 0))
+    whole.paste(right, (left.width, 0))
+    return whole
+
+
 def png(image: Image.Image) -> bytes:
-    """The picture as a PNG file: no metadata, the same bytes for the same pixels and libraries."""
+    """The image as a PNG file: no metadata, the same bytes for the same pixels and libraries."""
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=9)
     return buffer.getvalue()

@@ -10,10 +10,9 @@ A judge's verdicts as figures: open answers corrected by people's decisions, its
 import hashlib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from vouch.metrics.comparison.statistics import agreement, prediction_powered
 from vouch.metrics.intervals import Interval
@@ -22,16 +21,12 @@ from vouch.metrics.responses import Bools, Floats, Ints
 from vouch.metrics.text.parsers import read
 from vouch.metrics.text.reader.options import NONE, OPTION, SEVERAL, Choices, Reading
 from vouch.metrics.text.reader.reader import shortened
-from vouch.metrics.text.texts import Question, TextBlock, asks_confidence, choices_of, stated
+from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.unranked import OPTIONS, SENSITIVITY, SPECIFICITY
 from vouch.pipeline.files import canonical_json
 from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import JUDGE
 
-OF_TEXTS = ("prompt", "temperature", "text")
-OF_PROMPTS = ("id", "item", "variation", "options", "marks", "effect", "template")
-OF_ITEMS = ("id", "kind", "question")
-OF_OPEN = ("id", "kind", "question", "references")
 UNDECIDED = (NONE, SEVERAL)
 
 Places = Mapping[str, int | None]
@@ -156,40 +151,6 @@ def sampled(items: Sequence[str], count: int) -> set[str]:
 def drawn_order(item: str) -> bytes:
     """By what items are ordered to be drawn."""
     return hashlib.sha256(f"judgement\0{item}".encode()).digest()
-
-
-def open_answers(texts: pa.Table, prompts: pa.Table, items: pa.Table) -> Iterator[tuple[str, OpenAnswer]]:
-    """The greedy texts that answer open questions with references, as asked at first; each with its item."""
-    rows = {row["id"]: row for row in items.to_pylist() if row["kind"] != "choice" and row["references"]}
-    for prompt, text in _greedy(texts, prompts):
-        if prompt["item"] in rows and prompt["variation"] == ORIGINAL:
-            row = rows[prompt["item"]]
-            yield prompt["item"], OpenAnswer(row["question"] or "", tuple(row["references"]), text)
-
-
-def answers(
-    texts: pa.Table, prompts: pa.Table, items: pa.Table
-) -> Iterator[tuple[Mapping[str, Any], str, Choices]]:
-    """The greedy texts that answer questions with options, each as the parsers read it; with its prompt."""
-    rows = {row["id"]: row for row in items.to_pylist() if row["kind"] == "choice"}
-    for prompt, text in _greedy(texts, prompts):
-        if prompt["item"] in rows and prompt["options"]:
-            question = rows[prompt["item"]]["question"]
-            yield prompt, text, choices_of(prompt["marks"], prompt["options"], prompt["effect"], question)
-
-
-def _greedy(texts: pa.Table, prompts: pa.Table) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Prompts and what they got, without the confidence that a text states."""
-    asked = {row["id"]: row for row in prompts.to_pylist()}
-    for answer in texts.to_pylist():
-        prompt, text = asked.get(answer["prompt"]), answer["text"]
-        if prompt is not None and answer["temperature"] == 0 and text is not None:
-            yield prompt, stated(text)[0] if asks_confidence(prompt["template"]) else text
-
-
-def undecided(text: str, choices: Choices, parsers: Sequence[str]) -> bool:
-    """Whether rules leave an answer unread or contradictory, and there is something to read."""
-    return read(text, choices, parsers)[1].verdict in UNDECIDED and bool(shortened(text))
 
 
 def decided(text: str, choices: Choices, parsers: Sequence[str], verdicts: Places) -> tuple[str, Reading]:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from vouch.images.processed_pictures import ProcessedPictures, tensor_digest
+from vouch.images.processed_images import ProcessedImages, tensor_digest
 from vouch.models.chat.chat import (
     MACHINE_ERRORS,
     ChatTemplate,
@@ -158,7 +158,7 @@ class Preparer:
     def __init__(self, processor: Any, template: str | None, needs: Needs) -> None:
         self._original, self._template, self.needs = processor, template, needs
         self._processor = copy.copy(processor)
-        self._processor.image_processor = ProcessedPictures(processor.image_processor)
+        self._processor.image_processor = ProcessedImages(processor.image_processor)
         self._processor.tokenizer = _Measured(processor.tokenizer)
         self._tokenizer = processor.tokenizer
         self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)

@@ -157,6 +157,7 @@ MAX_COLUMNS = 1024
 _BOOK, _RELATIONS, _TEXTS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _TRUTH = {"1": "TRUE", "0": "FALSE", "true": "TRUE", "false": "FALSE"}
+_LONG = re.compile(r"-?(?=.{17})[0-9]+\.[0-9]+(?:[Ee][-+]?[0-9]+)?")
 _CODED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -226,7 +227,7 @@ def _column(reference: str) -> int:
 
 
 def _value(cell: ElementTree.Element, shared: list[str]) -> str:
-    """A number as it is written there, so that an id of digits stays what it is; TRUE as Excel shows it."""
+    """As Excel shows it: TRUE, and 4.1 for 4.0999999999999996. Else as it stands, ids of digits too."""
     kind = cell.get("t", "n")
     if kind == "inlineStr":
         return _text(cell)
@@ -235,6 +236,8 @@ def _value(cell: ElementTree.Element, shared: list[str]) -> str:
         return shared[int(value)]
     if kind == "b":
         return _TRUTH.get(value, value)
+    if kind == "n" and _LONG.fullmatch(value):
+        return f"{float(value):.15g}"
     return _coded(value) if kind == "str" else value
 
 

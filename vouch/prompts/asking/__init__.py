@@ -1,1 +1,223 @@
-"""Asking a pinned model for a text: the engines, and what is remembered of their replies."""
+"""Asking a pinned model for a text: the engines, and what is remembered of their replies.
+
+What asks a model for texts. An engine is a file vouch/prompts/asking/engines/NAME.py that defines
+
+REVISION: int
+    raised by hand when the same prompt may get another reply
+def load(pin: Pin, settings: Settings) -> Engine
+    ready to ask; heavy imports happen in here
+
+Replies are remembered by what was asked (cached.py), so a finished one is never asked again.
+
+What models wrote, found again by what was asked, in the work cache of `extract`.
+
+A key covers the model's pin, the engine's REVISION, the whole text that the model got and the most
+tokens of a reply. A killed run loses little, and another decision, check or variation asks nothing anew.
+"""
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+import pyarrow as pa
+
+from vouch.models.work_cache import ROOT, WorkCache
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.files import canonical_json
+from vouch.tables.answered import Pin
+
+ENGINES = Path(__file__).parent
+
+
+class Settings(Protocol):
+    """How a model is asked. where: the parameter that holds the others, for messages."""
+
+    @property
+    def where(self) -> str:
+        """See above."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """auto | cpu | cuda | split."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """Of the processor."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Most tokens of a reply."""
+        ...
+
+
+class Asked(Protocol):
+    """One thing to ask; hashable, and `str` names it in a message."""
+
+    @property
+    def prompt(self) -> str:
+        """The whole text that the model gets."""
+        ...
+
+    @property
+    def start_is_enough(self) -> bool:
+        """Whether a reply that max_tokens cuts short is one."""
+        ...
+
+    def read(self, said: str) -> str:
+        """What is kept of a reply."""
+        ...
+
+
+T = TypeVar("T")
+A = TypeVar("A", bound=Asked)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A prompt as it stands; see Asked."""
+
+    prompt: str
+    start_is_enough: bool = False
+
+    def __str__(self) -> str:
+        return ascii(self.prompt[:80])
+
+    def read(self, said: str) -> str:
+        """The whole reply."""
+        return said.strip()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model wrote, or None and why it is none. transient: a trouble of this run, worth another."""
+
+    text: str | None
+    reason: str = ""
+    transient: bool = False
+
+
+class Engine(Protocol[T]):
+    """Something that replies. notes: measures for the run record."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """See above."""
+        ...
+
+    def ask(self, asked: Sequence[T]) -> Iterator[tuple[T, Reply]]:
+        """A reply to each, in any order. Raises UserError for what would fail every one."""
+        ...
+
+
+class EngineFile(Protocol):
+    """The module of an engine."""
+
+    REVISION: int
+
+    def load(self, pin: Pin, settings: Settings) -> Engine[Any]:
+        """See the head of this file."""
+        ...
+
+
+def engine_file(name: str) -> EngineFile:
+    """The module of an engine, without its heavy imports. Raises UserError with the valid names."""
+    names = sorted(path.stem for path in ENGINES.glob("*.py") if path.stem != "__init__")
+    if name not in names:
+        raise UserError(f"models.lock: engine {name} does not write; {did_you_mean(name, names)}")
+    return cast(EngineFile, importlib.import_module(f"vouch.prompts.asking.{name}"))
+
+
+def too_long(settings: Settings) -> Reply:
+    """For a reply that is no reply, as its end is missing."""
+    return Reply(None, f"the answer is longer than {settings.where}.max_tokens")
+
+
+LISTED = 20  # questions without an answer that are named one by one
+_FIELDS = pa.schema([("text", pa.string()), ("reason", pa.string())])
+
+
+class CachedModel(Generic[A]):
+    """A pinned model as an Engine that asks only what is unknown; it is loaded when first needed.
+
+    asked: how many prompts the model answered.
+    """
+
+    def __init__(self, pin: Pin, settings: Settings, dataset: str) -> None:
+        self._pin, self._settings, self._file = pin, settings, engine_file(pin.engine)
+        self.name = f"{pin.engine}/{self._file.REVISION} {pin.model} {pin.digest[:12]}"
+        folder = ROOT / "rewrite-1" / f"{pin.engine}-{self._file.REVISION}" / pin.digest[:16] / dataset
+        self._cache = WorkCache(folder, _FIELDS)
+        self._engine: Engine[A] | None = None
+        self.asked = 0
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Measures for the run record."""
+        return {"asked": self.asked, **(self._engine.notes if self._engine else {})}
+
+    def ask(self, asked: Sequence[A]) -> Iterator[tuple[A, Reply]]:
+        """What is known first, then what the model writes, as it comes; see engine.py.
+
+        Raises UserError where one got no answer.
+        """
+        keys = {one: self._key(one) for one in asked}
+        with self._cache.claim():
+            self._cache.look_up(set(keys.values()))
+            known = [one for one in asked if keys[one] in self._cache]
+            unknown = [one for one in asked if keys[one] not in self._cache]
+            answers = self._cache.fetch([keys[one] for one in known])
+            for one, answer in zip(known, answers, strict=True):
+                yield one, Reply(answer["text"], answer["reason"])
+            if unknown:
+                yield from self._ask(unknown, keys)
+
+    def _ask(self, asked: Sequence[A], keys: dict[A, bytes]) -> Iterator[tuple[A, Reply]]:
+        self._engine = self._engine or self._file.load(self._pin, self._settings)
+        left = dict.fromkeys(asked, "not asked any more")
+        try:
+            for one, reply in self._engine.ask(asked):
+                if reply.transient:
+                    left[one] = reply.reason
+                else:
+                    del left[one]
+                    self.asked += 1
+                    self._cache.add(keys[one], {"text": reply.text, "reason": reply.reason})
+                    yield one, reply
+        except UserError as error:
+            _list(left)
+            raise UserError(
+                f"{error} ({len(asked) - len(left)} of {len(asked)} are there and kept)"
+            ) from None
+        finally:
+            self._cache.flush()
+        if left:
+            _list(left)
+            raise UserError(
+                f"{self._pin.model}: no answer to {len(left)} of {len(asked)} questions "
+                f"({next(iter(left.values()))}); run the stage again, the others are kept"
+            )
+
+    def _key(self, one: A) -> bytes:
+        told = {
+            "pin": self._pin.digest,
+            "engine": f"{self._pin.engine}/{self._file.REVISION}",
+            "max_tokens": self._settings.max_tokens,
+            "prompt": one.prompt,
+        }
+        return hashlib.sha256(canonical_json(told).encode()).digest()
+
+
+def _list(left: dict[A, str]) -> None:
+    """Names what has no answer, on stderr, a line each."""
+    for one, reason in islice(left.items(), LISTED):
+        print(f"unanswered: {one}: {reason}", file=sys.stderr)
+    if len(left) > LISTED:
+        print(f"unanswered: and {len(left) - LISTED} more", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""What one model answered to the prompts of a dataset, in arrays that give up one page after the other.
+"""The answers of one model to a dataset, as the item pages show them.
 
-What came of one model's answers to a dataset: right or wrong, flipped by a changed prompt, how sure.
-
-The models of a dataset, one after the other: columns of all items, and a part of every page.
+`read_answers` reads what the model answered, one array per column, from which a page is a slice.
+`write_models` writes, for each model in turn, the columns of all items (correct, flipped, confidence, set
+size) and its part of every page.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

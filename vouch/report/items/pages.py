@@ -1,12 +1,8 @@
-"""Values as script files: pages opened from a disk may run scripts, but not read files.
+"""The data of the item pages: questions with their prompts, in files that a page can load from disk.
 
-A file is one call, `vouch.put(name, text)`, where text is a value as JSON, compressed by gzip, in base64. So
-nothing of what others wrote stands in a script as it is. pyarrow brings its own zlib: the same bytes
-wherever its release is the same.
-
-Which prompts a dataset has and to which items they belong, as arrays.
-
-Items with their prompts, in pages; and short rows of them for lists and for search.
+A page opened from disk cannot read files, but it can run scripts. So each file is one call, `vouch.put(name,
+text)`, where the text is JSON, compressed with gzip, in base64; nothing of a dataset's text is ever
+interpreted as script. pyarrow's own zlib compresses, so the bytes depend only on its release.
 """
 
 import base64

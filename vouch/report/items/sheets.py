@@ -1,4 +1,4 @@
-"""Thumbnails, several on one sheet: fewer files and fewer bytes than pictures of their own."""
+"""Thumbnails, 64 to a sheet: fewer files and fewer bytes than separate images."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping

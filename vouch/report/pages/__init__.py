@@ -1,8 +1,8 @@
-"""Pages of the site. A file declares, and the site finds in it:
+"""The pages of the site. A file declares, and the site finds:
 
-PAGE              a `Page`: title, a sentence on what it answers, place in the navigation, sections
+PAGE              a `Page`: title, one sentence on what it answers, its place in the navigation, its sections
 NAME_SECTION      a `PageSection`, beside the functions that build it
-NAME_FIGURE       a `DatasetFigure`, beside the functions that draw it and put it in words
+NAME_FIGURE       a `DatasetFigure`, beside the functions that draw and describe it
 
-A new page is a new file here; a new section an object in a file, and its place in the sections of a page.
+A new page is a new file here. A new section is an object in a file, listed in the sections of its page.
 """

@@ -6,7 +6,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import SURE, WRONG, curve
-from vouch.report import formatting, palette
+from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import answers_alone, chosen
 from vouch.report.evidence import Evidence
@@ -37,7 +37,7 @@ def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: i
     data = answering_frame(evidence, dataset)
     if data.empty:
         return None
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=[FOUND, BOUND], range=[palette.BLUE, palette.ORANGE]))
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=[FOUND, BOUND], range=[alt.BLUE, alt.ORANGE]))
     panels = []
     for model, group in data.groupby("model", sort=False):
         across = alt.X(

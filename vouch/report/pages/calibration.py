@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from vouch.metrics.calibration.uncertainty import CONFIDENCE
 from vouch.metrics.text.texts import VERBALISED
-from vouch.report import formatting, palette
+from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import MOST_CHOSEN, chosen, miscalibrated
 from vouch.report.evidence import Evidence
@@ -39,12 +39,12 @@ def _reliability_panel(data: pd.DataFrame, heading: str, named: bool, side: int)
     base = alt.Chart(data)
     size = alt.Size("answers:Q", scale=alt.Scale(range=[12, 160]), legend=None)
     return alt.layer(
-        line.mark_line(strokeDash=[4, 3], color=palette.INK, strokeWidth=1).encode(x=across, y=up),
-        base.mark_rule(color=palette.BLUE, opacity=0.4, strokeWidth=1.5).encode(
+        line.mark_line(strokeDash=[4, 3], color=alt.INK, strokeWidth=1).encode(x=across, y=up),
+        base.mark_rule(color=alt.BLUE, opacity=0.4, strokeWidth=1.5).encode(
             x=across, y=alt.Y("low:Q", scale=domain), y2="high:Q"
         ),
-        base.mark_line(color=palette.BLUE, strokeWidth=1.2, opacity=0.6).encode(x=across, y=up),
-        base.mark_circle(color=palette.BLUE, opacity=1).encode(
+        base.mark_line(color=alt.BLUE, strokeWidth=1.2, opacity=0.6).encode(x=across, y=up),
+        base.mark_circle(color=alt.BLUE, opacity=1).encode(
             x=across, y=up, size=size, tooltip=RELIABILITY_TIPS
         ),
     ).properties(width=side, height=side, title=heading)

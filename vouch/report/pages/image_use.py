@@ -1,18 +1,17 @@
 """Whether models use the image: without it, with words painted into it, and disturbed more and more."""
 
-import re
-from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.prompts.variations import Declaration, at_level, declared
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import chosen, picture_claims
-from vouch.report.costs import MEANING, variation_cell
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import Number
+from vouch.report.costs import variation_cell
+from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, PageSection, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec, Tone
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
@@ -141,32 +140,36 @@ TYPOGRAPHIC_SECTION = PageSection(
 )
 
 
-CORRUPTIONS = ("vr_b", "vr_l", "jpeg", "noise", "motion", "contrast", "pixelate", "fog")
-EVERYWHERE = ("vr_b", "vr_l")  # of PARC: one level of them alone is no study of severity
-UNSAID = 3  # the level of a name without one
-_NAMED = re.compile(rf"({'|'.join(CORRUPTIONS)})(?:_([1-5]))?")
 SEVERITY_TIPS = [
     *alt.tips(model_n="Model", level="Severity"),
     *alt.tips(".3f", value="Accuracy", low="from", high="to"),
 ]
 
 
+def asked_levels(names: Iterable[str]) -> dict[Declaration, dict[int, str]]:
+    """Of each variation that comes in several strengths: which name asks for which level."""
+    asked: dict[Declaration, dict[int, str]] = {one: {} for one in declared().values() if one.has_strengths}
+    for name in names:
+        one, level = at_level(name) or (None, None)
+        if one in asked:
+            asked[one][level or one.default_level] = name
+    return {one: levels for one, levels in asked.items() if levels}
+
+
 def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model, corruption and level, of the original as level 0; `at` keeps the models beside each
-    other. Nothing where all that was asked is one level of what PARC asks anyway."""
-    found = {name: match for name in evidence.variations(dataset) if (match := _NAMED.fullmatch(name))}
-    asked = Counter(match[1] for match in found.values())
-    studied = any(times > 1 or kind not in EVERYWHERE for kind, times in asked.items())
-    kinds = [kind for kind in CORRUPTIONS if asked[kind] and studied]
+    """One row per model, variation with strengths, and level; the original is level 0. `at` keeps the models
+    beside each other. Nothing where all that was asked is one level of what PARC asks anyway."""
+    levels = asked_levels(evidence.variations(dataset))
+    if not any(len(names) > 1 or not one.family for one, names in levels.items()):
+        levels = {}
     models, rows = chosen(evidence, dataset), []
-    for kind in kinds:
-        levels = {int(m[2] or UNSAID): name for name, m in found.items() if m[1] == kind}
-        for place, model in enumerate(models):
-            for level, name in sorted({0: ORIGINAL, **levels}.items()):
+    for variation, names in levels.items():
+        for index, model in enumerate(models):
+            for level, name in sorted({0: ORIGINAL, **names}.items()):
                 number = evidence.number(dataset, model, "accuracy", variation=name)
                 if number is not None:
-                    at = level + 0.06 * (place - (len(models) - 1) / 2)
-                    row = {"model": model, "kind": MEANING[kind], "level": level, "at": at}
+                    at = level + 0.06 * (index - (len(models) - 1) / 2)
+                    row = {"model": model, "kind": variation.label, "level": level, "at": at}
                     rows.append(row | {"value": number.value, "low": number.low, "high": number.high})
     return pd.DataFrame(rows, columns=["model", "kind", "level", "at", "value", "low", "high"])
 
@@ -179,10 +182,11 @@ def severity_chart(evidence: Evidence, dataset: str) -> Any:
     models = list(dict.fromkeys(data["model"]))
     edges = data[["value", "low", "high"]].astype(float)
     domain = [max(0.0, float(edges.min().min()) - 0.02), min(1.0, float(edges.max().max()) + 0.02)]
+    highest = max(one.levels for one in asked_levels(evidence.variations(dataset)))
     x = {
         "title": "Severity",
-        "scale": alt.Scale(domain=[-0.2, 5.2], nice=False),
-        "axis": alt.Axis(values=list(range(6)), format="d", grid=False),
+        "scale": alt.Scale(domain=[-0.2, highest + 0.2], nice=False),
+        "axis": alt.Axis(values=list(range(highest + 1)), format="d", grid=False),
     }
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     y = {"title": "Accuracy", "scale": scale, "axis": alt.Axis(format=".0%")}

@@ -1,4 +1,4 @@
-"""Behind the headlines of the models: conformal scores, categories, dimensions, outputs, generated texts."""
+"""The page Models, in detail: conformal scores, categories, dimensions, outputs and generated texts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,10 @@ from markupsafe import Markup
 from vouch.metrics.text.texts import VERBALISED
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
-from vouch.report.asides import undecided
+from vouch.report.caveats import undecided
 from vouch.report.claims import chosen, differing_outputs, representative
-from vouch.report.evidence import MARGINAL, Evidence
+from vouch.report.evidence import MARGINAL, Evidence, Number, Numbers
 from vouch.report.gates import MINIMUM
-from vouch.report.numbers import Number, Numbers
 from vouch.report.page import Block, Folded, PageSection, Part, Section, Text, by_dataset, said
 from vouch.report.table import (
     MISSING,

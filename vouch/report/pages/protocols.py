@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting, palette
+from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.page import Beside, Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
@@ -44,14 +44,14 @@ def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) 
         "model:N",
         sort=list(evidence.models(dataset)),
         title=None,
-        axis=alt.Axis(labelLimit=230, labelColor=palette.INK, labels=named, ticks=named),
+        axis=alt.Axis(labelLimit=230, labelColor=alt.INK, labels=named, ticks=named),
     )
     scale = alt.Scale(zero=False, nice=True)
     across = alt.X(
         "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
     )
     names = list(PROTOCOLS_DRAWN.values())
-    colour = alt.Color("protocol:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
+    colour = alt.Color("protocol:N", scale=alt.Scale(domain=names, range=[alt.BLUE, alt.ORANGE]))
     shape = alt.Shape("protocol:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
     base = alt.Chart(data).encode(y=rows)
     layers = [

@@ -10,8 +10,7 @@ from vouch.report import formatting
 from vouch.report.claims import representative
 from vouch.report.costs import in_words
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.report.page import Page, PageSection
 from vouch.report.table import Cell, Column, Grid, cells
 from vouch.report.table_files import TABLES

@@ -1,220 +1,28 @@
-"""Which models differ, how to rank them without labels, and what one dataset tells about another."""
+"""The page Ranking: how well models can be ranked without labels; differences.py has its first section."""
 
 from collections.abc import Sequence
-from itertools import combinations
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.statistics import holm, questions_for
-from vouch.report import formatting, palette
-from vouch.report import vegalite as alt
-from vouch.report.claims import leaders, why_no_leader
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import SIGNIFICANCE, columns
+from vouch.metrics.comparison.statistics import holm
+from vouch.report import formatting
+from vouch.report.claims import leaders
+from vouch.report.evidence import Evidence, columns
+from vouch.report.gates import SIGNIFICANCE
 from vouch.report.page import (
-    Beside,
     Block,
-    DatasetFigure,
-    Figures,
-    FigureSpec,
     Folded,
     Page,
     PageSection,
     Part,
     Section,
     Text,
-    by_dataset,
-    said,
 )
-from vouch.report.pages.papers import review
-from vouch.report.papers.entry import Lookup
-from vouch.report.papers.tu import PAPER, trends
-from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent, rounded
+from vouch.report.pages.differences import DIFFERENCES_SECTION
+from vouch.report.table import MISSING, Cell, Column, Grid, rounded
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
-
-DIFFERENCES_STEP = 17
-DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
-
-
-def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per ordered pair: row, column (its place), other (its name), points of accuracy, verdict."""
-    models = evidence.models(dataset)
-    rows = []
-    for model in models:
-        for place, other in enumerate(models, start=1):
-            pair = evidence.comparisons.pair(dataset, model, other)
-            if pair is None:
-                continue
-            verdict = (
-                ("better" if pair.difference > 0 else "worse") if pair.significant else "not significant"
-            )
-            rows.append(
-                {"row": model, "column": place, "other": other}
-                | {"points": abs(100 * pair.difference), "verdict": verdict}
-            )
-    return pd.DataFrame(rows, columns=["row", "column", "other", "points", "verdict"])
-
-
-def differences_chart(evidence: Evidence, dataset: str) -> Any:
-    """Verdicts, deeper for larger differences; None where no pair was compared or may be named."""
-    data = differences_frame(evidence, dataset)
-    if data.empty or evidence.is_small(dataset):
-        return None
-    models = evidence.models(dataset)
-    places = {model: f"{model}  {place}" for place, model in enumerate(models, start=1)}
-    data["row"] = data["row"].map(places)
-    verdicts = alt.Scale(
-        domain=["better", "worse", "not significant"], range=[palette.BLUE, palette.ORANGE, palette.RULE]
-    )
-    depth = alt.Scale(domain=[0, max(float(data["points"].max()), 1.0)], range=[0.35, 1.0])
-    return (
-        alt.Chart(data)
-        .mark_rect(cornerRadius=2, width=DIFFERENCES_STEP - 2, height=DIFFERENCES_STEP - 2)
-        .encode(
-            x=alt.X(
-                "column:O",
-                title=None,
-                axis=alt.Axis(
-                    orient="top", labelAngle=0, grid=False, domain=False, ticks=False, labelOverlap=False
-                ),
-            ),
-            y=alt.Y(
-                "row:N",
-                sort=list(places.values()),
-                title=None,
-                axis=alt.Axis(labelLimit=240, labelColor=palette.INK, grid=False, domain=False, ticks=False),
-            ),
-            color=alt.Color("verdict:N", scale=verdicts),
-            tooltip=DIFFERENCES_TIPS,
-            opacity=alt.condition(
-                "datum.verdict == 'not significant'",
-                alt.value(0.6),
-                alt.Opacity("points:Q", scale=depth, legend=None),
-            ),
-        )
-        .properties(width=alt.Step(DIFFERENCES_STEP), height=alt.Step(DIFFERENCES_STEP))
-    )
-
-
-def differences_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
-    data = differences_frame(evidence, dataset)
-    known = data[data["verdict"] != "not significant"]
-    return (
-        f"Grid of {formatting.plural(len(data) // 2, 'pair')} of models on {dataset}, in the order of "
-        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A row is better or worse "
-        "than a column."
-    )
-
-
-DIFFERENCES_FIGURE = DatasetFigure(
-    "differences", "Which models differ significantly?", differences_chart, differences_in_words
-)
-
-
-DIFFERENCES_TEXT = Markup("""\
-Models are compared on the same items, which removes most of the noise: a difference can be
-significant although the intervals of the two models overlap. Darker cells are larger differences.""")
-WANTED_EFFECT = 0.05
-FEW_MODELS = 8  # models whose table stands beside the figure
-
-
-def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where there are no pairs."""
-    here = evidence.comparisons.on(dataset)
-    if here.empty:
-        return []
-    apart = int((here["p_holm"] < SIGNIFICANCE).sum())
-    summary = (
-        f"{formatting.count(apart)} of {formatting.plural(len(here), 'pair')} differ significantly "
-        f"(p < {SIGNIFICANCE} after Holm's correction over all datasets).{said_detectable(evidence, dataset)}"
-    )
-    if evidence.is_small(dataset):
-        why = why_no_leader(evidence, dataset)
-        summary = f"{why[:1].upper()}{why[1:]}."
-        return [Text(summary), Folded("Every pair with its interval", [_pairs(evidence, dataset)])]
-    figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
-    few = len(models.rows) <= FEW_MODELS
-    return [
-        Text(summary),
-        *([Beside([figure, models])] if few else [figure, Folded("By model", [models])]),
-        Folded("Every pair with its interval", [_pairs(evidence, dataset)]),
-    ]
-
-
-def said_detectable(evidence: Evidence, dataset: str) -> str:
-    """` The minimum detectable effect ...`, or nothing where no pair has an interval."""
-    least = evidence.comparisons.minimum_detectable_effect(dataset)
-    if least is None:
-        return ""
-    items = int(evidence.comparisons.on(dataset)["items"].max())
-    more = (
-        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} would find "
-        f"{100 * WANTED_EFFECT:g} points."
-        if least > WANTED_EFFECT
-        else ""
-    )
-    return (
-        f" The minimum detectable effect of {formatting.plural(items, 'item')} is "
-        f"{formatting.number(100 * least, 1)} points (80{formatting.NARROW}% power).{more}"
-    )
-
-
-def _models(evidence: Evidence, dataset: str) -> Grid:
-    columns = (
-        Column("Model"),
-        Column("Better than", "number of models", True),
-        Column("Worse than", "number of models", True),
-        Column("Not significantly different from"),
-    )
-    rows = []
-    models = evidence.models(dataset)
-    for model in models:
-        pairs = {
-            other: evidence.comparisons.pair(dataset, model, other) for other in models if other != model
-        }
-        apart = [pair.difference for pair in pairs.values() if pair is not None and pair.significant]
-        alike = [other for other, pair in pairs.items() if pair is not None and not pair.significant]
-        said = Cell(formatting.listed(alike, 30) if alike else "–", key=len(alike))
-        rows.append(cells(model, sum(d > 0 for d in apart), sum(d < 0 for d in apart), said))
-    return Grid("differences-models", f"{dataset}: significant differences by model", columns, rows)
-
-
-def _pairs(evidence: Evidence, dataset: str) -> Grid:
-    small = evidence.is_small(dataset)
-    columns = (
-        *map(Column, ("Higher", "Lower") if small else ("Better", "Worse")),
-        Column("Difference", f"points of accuracy, 95{formatting.NARROW}% interval", True),
-        Column("p, Holm", "over all pairs of all datasets", True),
-        Column("Minimum detectable effect", f"points, at 80{formatting.NARROW}% power", True),
-        Column("Items", "", True),
-    )
-    rows = []
-    for first, second in combinations(evidence.models(dataset), 2):
-        pair = evidence.comparisons.pair(dataset, first, second)
-        if pair is None:
-            continue
-        tone: Tone = "strong" if pair.significant else "quiet"
-        p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
-        gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
-        least = (
-            MISSING
-            if evidence.is_small(dataset)
-            else percent(evidence.comparisons.detectable(pair.low, pair.high))
-        )
-        rows.append(cells(first, second, gap, p, least, pair.items))
-    return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
-
-
-DIFFERENCES_SECTION = PageSection(
-    "differences",
-    "Differences",
-    by_dataset("Differences between models", DIFFERENCES_TEXT, _differences_blocks),
-)
-
 
 RANKING_HEADING = "Which model is best, without labels?"
 RANKING_TEXT = Markup("""\
@@ -383,72 +191,6 @@ def _ranking_mean(values: pd.Series, datasets: int) -> Sequence[Cell]:
     return (rounded(float(values.mean()), 2),)
 
 
-DISTANCES_HEADING = "What does one dataset tell about another?"
-DISTANCES_TEXT = Markup("""\
-Where models keep their order from one dataset to another, accuracy is said to be on the line, and the
-second dataset needs no labels. Tu et al. (2024, figures 2 and 4) ask whether that holds less for distant
-datasets. A distance is meaningful where it is well above its value by chance.""")
-ON_THE_LINE = "accuracy_on_the_line"
-DISTANCES_FIGURES = ("tu-figure-4-1", "tu-figure-2-2")
-
-
-def build_distances(evidence: Evidence) -> Section | None:
-    """None where no two datasets have a distance."""
-    frame = evidence.distances.dropna(subset=["distance"])
-    if frame.empty:
-        return None
-    blocks = [
-        *said(trends(evidence)),
-        Beside([Figures([name]) for name in DISTANCES_FIGURES]),
-        _distances_grid(evidence, frame),
-    ]
-    return Section(DISTANCES_HEADING, DISTANCES_TEXT, [Part("", blocks)])
-
-
-def distances_figures(evidence: Evidence, _: Section | None) -> list[FigureSpec]:
-    """The figures of the section: two of the paper."""
-    if evidence.distances.empty:
-        return []
-    shown = review(PAPER, Lookup(evidence)).shown
-    return [spec for _, made in shown for spec in made.figures if spec.file in DISTANCES_FIGURES]
-
-
-DISTANCES_SECTION = PageSection("distances", "Distances", build_distances, figures=distances_figures)
-
-
-def _distances_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
-    alike = _agreement(evidence)
-    columns = (
-        Column("Dataset"),
-        Column("Other dataset"),
-        Column("Of"),
-        Column("Distance", "Fréchet distance of the embeddings", True),
-        Column("By chance", "mean distance between random parts of both together, of the same sizes", True),
-        Column("Same order, rho", "Spearman's rho between the models' performance on the two", True),
-    )
-    rows = [
-        cells(
-            *(row.dataset, row.other, Cell(row.of, row.encoder), _distance(row.distance)),
-            *(_distance(row.chance), rounded(alike.get((row.dataset, row.other)), 2)),
-        )
-        for row in frame.sort_values(["of", "distance", "dataset", "other"]).itertuples()
-    ]
-    return Grid("distances", "Pairs of datasets, the nearest first", columns, rows)
-
-
-def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
-    """Accuracy on the line, of the first output of a dataset, by it and the other."""
-    frame = evidence.of_first_output(evidence.rankings)
-    frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
-    return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))
-
-
-def _distance(value: Any) -> Cell:
-    if pd.isna(value):
-        return MISSING
-    return Cell(f"{value:.3g}".replace("-", formatting.MINUS), key=float(value))
-
-
 PAGE = Page(
     "ranking",
     "Ranking",
@@ -457,6 +199,5 @@ PAGE = Page(
     sections=(
         DIFFERENCES_SECTION,
         RANKING_SECTION,
-        DISTANCES_SECTION,
     ),
 )

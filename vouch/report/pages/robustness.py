@@ -8,8 +8,7 @@ from vouch.metrics.join import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import CHOSEN, RIGHT, overused_letters
 from vouch.report.costs import variation_cell
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import Number
+from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, PageSection, by_dataset, said
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, TableSpec, cells, figure
 from vouch.tables.asked import LETTERS

@@ -8,19 +8,18 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting, palette
+from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import Guarantee, chosen, guarantee
 from vouch.report.costs import heat_map, is_control, meaning, named, shade, variation_cell
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import Number
+from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
 from vouch.report.table import ITEMS, Cell, Column, Grid, Tone, cells, figure, interval
 from vouch.tables.asked import ORIGINAL
 
 SHIFT_SCORE = "lac"
 SELF = "original prompts"
-GUARANTEES = {"broken": palette.ORANGE, "cannot tell": palette.BLUE, "kept": palette.GREEN}
+GUARANTEES = {"broken": alt.ORANGE, "cannot tell": alt.BLUE, "kept": alt.GREEN}
 STEP, LABELS, LETTER = 18, 270, 7
 SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
@@ -69,7 +68,7 @@ def _shift_panel(
             labelLimit=LABELS,
             # Room for letters that are wider than those of the font that was measured.
             minExtent=min(LABELS, LETTER * max(map(len, order))) if first else 0,
-            labelColor=palette.INK,
+            labelColor=alt.INK,
             labels=first,
             ticks=first,
         ),

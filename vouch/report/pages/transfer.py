@@ -11,8 +11,7 @@ from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
 from vouch.report.costs import shade
-from vouch.report.evidence import Evidence
-from vouch.report.numbers import Number
+from vouch.report.evidence import Evidence, Number
 from vouch.report.page import (
     Beside,
     Block,

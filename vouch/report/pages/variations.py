@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting, palette
+from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
@@ -44,7 +44,7 @@ VARIATIONS_PANELS = {
     "confidence": ("Confidence, points", CONFIDENCE, 100.0, False, 1),
     "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
 }
-VERDICT_COLOURS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not shown": palette.FAINT}
+VERDICT_COLOURS = {"costs": alt.ORANGE, "gains": alt.BLUE, "not shown": alt.FAINT}
 VARIATIONS_STEP = 18
 VARIATIONS_TIPS = alt.tips(
     ".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to"
@@ -87,17 +87,17 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
         "variation:N",
         sort=order,
         title=None,
-        axis=alt.Axis(labelLimit=200, labelColor=palette.INK, labels=first, ticks=first),
+        axis=alt.Axis(labelLimit=200, labelColor=alt.INK, labels=first, ticks=first),
     )
     ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
     scores = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
-    colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(palette.INK)
+    colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(alt.INK)
     base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
     nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
     return alt.layer(
-        nothing.mark_rule(color=palette.INK, strokeWidth=1).encode(x=across),
+        nothing.mark_rule(color=alt.INK, strokeWidth=1).encode(x=across),
         alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
     ).properties(width=190, height=alt.Step(VARIATIONS_STEP))

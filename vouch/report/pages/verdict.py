@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.asides import left_out
 from vouch.report.cards import Card, summary_cards, worst_first
+from vouch.report.caveats import left_out
 from vouch.report.claims import (
     added_options,
     added_shares,

@@ -1,0 +1,491 @@
+"""The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.metrics.simulated import ROOT
+from tests.report.project import Made, Make
+from vouch import papers
+from vouch.metrics.comparison.rankers import RANKERS
+from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, with_mean
+from vouch.papers.models import facts, family, series, size
+from vouch.papers.page import Review, build_papers, papers_figures, review
+from vouch.papers.pivot import Layout, pivot, ranks
+from vouch.papers.reform_tables import SETS
+from vouch.papers.tu import METHODS, OURS
+from vouch.pipeline.yaml12 import load
+from vouch.report.evidence import Evidence
+from vouch.report.loading import read_printed
+from vouch.report.page import declared
+from vouch.report.table import Grid
+from vouch.tables.results import COMBINED, LEADERBOARD
+
+PAPERS = {paper.slug: paper for paper in declared(papers, Paper)}
+TABLE, FIGURE = "Table {}", "Figure {}"
+REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24")]
+NAMED = {
+    "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
+    "azad": ((1, 2, 3, 4, 7), range(1, 10)),
+    "reform": (range(1, 25), (3, 4, 5, 8, 9, 10)),
+    "tu": ((1, 2, 3), (2, 4)),
+    "parc": ((2, 3, "A4", "A5", "A6", "A7", "A8", "A9", "A10"), (2, 3, 4, 5, "A6", "A7", "A8", "A9")),
+}
+
+
+def text(grid: Grid) -> list[list[str]]:
+    return [[f"{cell.text}{' | ' + cell.note if cell.note else ''}" for cell in row] for row in grid.rows]
+
+
+def standing(model: str, metric: str, value: float, **other: Any) -> dict[str, Any]:
+    row = {"model": model, "metric": metric, "value": value, "dataset": "shapes", "variation": "original"}
+    row |= {"output": "letters", "protocol": "faithful", "category": "all", "calibration": "", "score": ""}
+    return row | {"items": 10} | other
+
+
+def asked(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
+    """The same project with other leaderboard and nothing of what rests on them."""
+    frame = pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names)
+    return replace(evidence, leaderboard=frame)
+
+
+def reviewed(evidence: Evidence, slug: str) -> Review:
+    return review(PAPERS[slug], Lookup(evidence))
+
+
+def built(evidence: Evidence, slug: str) -> dict[str, Built]:
+    return {entry.name: made for entry, made in reviewed(evidence, slug).shown}
+
+
+def beside(made: Built, cells: slice) -> list[list[str]]:
+    """Some cells of every published figure that stands beside ours."""
+    (grid,) = made.beside
+    return [[cell.text for cell in row[cells]] for row in grid.rows]
+
+
+def test_every_table_and_figure_is_named_as_in_its_paper() -> None:
+    assert set(PAPERS) == set(NAMED)
+    for slug, (tables, figures) in NAMED.items():
+        wanted = [TABLE.format(name) for name in tables] + [FIGURE.format(name) for name in figures]
+        assert [entry.name for entry in PAPERS[slug].entries] == wanted
+
+
+def test_all_that_is_not_here_says_why(make: Make) -> None:
+    evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "blank")))
+    found = [reviewed(evidence, slug) for slug in NAMED]
+    counts = {r.paper.slug: (len(r.shown), len(r.absent)) for r in found}
+    assert {slug: sum(both) for slug, both in counts.items()} == {
+        "kostumov": 13, "azad": 14, "reform": 30, "tu": 5, "parc": 17
+    }  # fmt: skip
+    assert counts["kostumov"][0] == 4, "tables I to IV"
+    assert ("Table V", "no SEED-Bench among the datasets") in found[0].reasons
+    assert found[0].count == "4 of 13 tables and figures"
+    assert all(len(reason) > 10 and reason[0].islower() for r in found for _, reason in r.absent)
+    assert build_papers(evidence) == (), "no dataset of any paper"
+    reviews = build_papers(make(Made(datasets=("ai2d", "shapes"))))
+    assert {r.paper.slug for r in reviews} == {"kostumov", "azad"}
+    every = [made for r in reviews for _, made in r.shown]
+    anchors = [f"{r.paper.slug}-{entry.anchor}" for r in reviews for entry, _ in r.shown]
+    names = [grid.name for made in every for grid in (*made.grids, *made.beside)]
+    files = [spec.file for spec in papers_figures(evidence, reviews)]
+    assert all(len(set(each)) == len(each) for each in (anchors, names, files))
+    assert "azad-figure-2-1" in files and all("-figure-" in name for name in files)
+
+
+def test_ranks_are_those_of_the_printed_figures() -> None:
+    sizes = {"a": 2.696, "b": 2.704, "c": 2.72, "d": 2.3}
+    measure = Measure("SS", "set_size", scale=1, better="low")
+    assert ranks(sizes, measure) == {"a": 2, "b": 2, "c": 4, "d": 1}
+    assert ranks(sizes, replace(measure, better="high")) == {"a": 2, "b": 2, "c": 1, "d": 4}
+    assert ranks(sizes, replace(measure, better="")) == {}
+
+
+def test_a_table_ranks_the_papers_models_and_holds_published_figures_against_ours() -> None:
+    rows = [
+        ("ours", 0.9, 0.9, 0.88, 0.92, 1, 1),
+        ("one", 0.76749, 0.77, 0.75, 0.79, 2, 3),
+        ("two", 0.75, 0.75, 0.73, 0.77, 2, 3),
+    ]
+    names = ["model", "value", "clean", "low", "high", "rank_low", "rank_high"]
+    frame = pd.DataFrame(rows, columns=names).assign(dataset="mmbench", measure=0)
+    layout = Layout(
+        "Table",
+        (Measure("Acc", "accuracy", better="high"),),
+        {"one": "One", "two": "Two", "ours": "ours"},
+        {"mmbench": "MMB", "ai2d": "AI2D"},
+        peers=("one", "two", "three"),
+        prints={(0, "one", "mmbench"): "76.7 (2)", (0, "two", "mmbench"): "75 (2)"},
+        ranked=True,
+    )
+    made = pivot(frame, layout)
+    (table,) = made.grids
+    assert [column.label for column in table.columns] == ["Model", "Acc MMB"]
+    assert text(table) == [
+        ["One | one", "76.75 (1) | clean 77.00 (75.00–79.00), rank 2–3; published 76.7"],
+        ["Two | two", "75.00 (2) | clean 75.00 (73.00–77.00), rank 2–3"],
+        ["ours", "90.00 | clean 90.00 (88.00–92.00), rank 1"],
+    ]
+    assert [row[1].tone for row in table.rows] == ["", "good", ""]
+    assert text(made.beside[0]) == [
+        ["One | one", "MMB", "Acc", "76.7", "76.75", "0.049", "2", "1"],
+        ["Two | two", "MMB", "Acc", "75", "75.00", "0", "2", "2"],
+    ]
+    said = "1 of 2 published figures agree to the printed digit, 1 of 2 published ranks."
+    assert made.sentences == (said,)
+    with pytest.raises(Absent):
+        pivot(frame[frame["dataset"] == "ai2d"], layout)
+
+
+def test_means_are_over_the_datasets_that_were_asked(make: Make) -> None:
+    rows = [
+        standing(model, "accuracy", value, dataset=dataset)
+        for model, dataset, value in (("a", "x", 0.5), ("a", "y", 0.7), ("b", "x", 0.9))
+    ]
+    rows += [standing(row["model"], "coverage", 0.9, score="mean", dataset="x") for row in rows[:1]]
+    evidence = asked(make(Made(datasets=("x", "y"))), rows)
+    table = built(evidence, "azad")["Table 1"].grids[0]
+    assert [column.label for column in table.columns] == ["Model", "Acc x", "Acc y", "Acc Avg."]
+    assert {row[0]: row[1:] for row in text(table)} == {
+        "a": ["50.00", "70.00", "60.00"],
+        "b": ["90.00", "–", "–"],
+    }
+
+
+def test_a_dataset_without_the_measure_is_no_part_of_the_mean() -> None:
+    rows = [("a", "x", 0, 0.5), ("a", "y", 0, 0.7), ("b", "x", 0, 0.9)]
+    frame = pd.DataFrame(rows, columns=["model", "dataset", "measure", "value"]).assign(clean=0.25)
+    mean = with_mean(frame, ("x", "y", "z"))[3:].set_index("model")["value"]
+    assert mean.to_dict() == {"a": pytest.approx(0.6)}
+    assert len(with_mean(frame, ("x", "z"))) == len(frame)
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        Made(accuracy={"</script>\"'": 0.5}, outputs=("text",), published=False),
+        Made(
+            datasets=("x", "x_likelihood"), outputs=("text", "likelihood"), variations=("original", "tests")
+        ),
+        Made(accuracy={"llava_7b": 0.5, "llava_13b": 0.5}, variations=("original", "vs_e", "ls_n")),
+    ],
+    ids=["one model, texts", "likelihoods", "two sizes"],
+)
+def test_whatever_is_here_can_be_shown(make: Make, project: Made) -> None:
+    evidence = make(project)
+    for slug in NAMED:
+        for made in built(evidence, slug).values():
+            assert all(len(drawn.description) > 20 for drawn in made.figures)
+            assert all(len(row) == len(grid.columns) for grid in made.grids for row in grid.rows)
+
+
+def parc_rows() -> list[dict[str, Any]]:
+    names = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
+    rows = []
+    for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
+        rows.append(standing(model, "accuracy", level, dataset="nyu_depth"))
+        rows.append(standing(model, "accuracy", level / 2, dataset="nyu_depth", variation="ls_n"))
+        for place, name in enumerate(names):
+            where = {"dataset": "nyu_depth"}
+            for variation, score, less in (
+                ("original", "", 0), ("ls_n", "", 0.1), ("vr_b_5", "", 0.05), ("ls_n+vr_b_5", "", 0.2),
+                ("", "every_prompt", 0.05), ("", "LS", 0.1), ("", "VR", 0.05), ("", "language", 0.1),
+                ("", "vision", 0.05), ("", "reformulation", 0.05), ("", "semantic", 0.1),
+            ):  # fmt: skip
+                if name != "consistency_calibrated" or variation != "original":
+                    more = where | {"variation": variation, "score": score}
+                    rows.append(standing(model, name, level + 0.1 * place - less, **more))
+    return rows
+
+
+def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
+    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
+    printed = pd.DataFrame(
+        {"model": ["LLaVA-1.5 7B"] * 2, "score": ["reliability", "accuracy"], "NYU": ["0.15", "0.26"]}
+    )
+    found = reviewed(replace(evidence, printed={"parc_a8": printed}), "parc")
+    shown = {entry.name: made for entry, made in found.shown}
+    assert [entry.name for entry, _ in found.absent] == ["Table A4", "Table A5", "Figure 5", "Figure A9"]
+    assert text(shown["Table A6"].grids[0]) == [
+        ["O | original", "0.30", "0.40", "0.50", "–"],
+        ["LS-N | ls_n", "0.20", "0.30", "0.40", "0.50"],
+        ["VR-B 5 | vr_b_5", "0.25", "0.35", "0.45", "0.55"],
+    ]
+    both = ["LS-N/VR-B 5 | ls_n+vr_b_5", "0.10", "0.20", "0.30", "0.40"]
+    assert text(shown["Table A9"].grids[0])[-1] == both
+    assert text(shown["Table A8"].grids[0])[0][1:] == ["0.15", "0.25 | published 0.26", "0.35", "0.45"]
+    assert shown["Table A8"].sentences == ("1 of 2 published figures agree to the printed digit.",)
+    assert "Mean over the models: nyu_depth" not in shown["Figure 3"].figures[0].description
+    assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].figures[0].description
+
+
+def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
+    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
+    same = {"language_model_parameters": 7_000_000_000, "curation": "high"}
+    known = {
+        "llava_v1_5_7b": same | {"total_parameters": 7_400_000_000, "training_data_size": 1_200_000},
+        "other": same | {"total_parameters": 7_100_000_000, "training_data_size": 50_000_000},
+    }
+    shown = built(replace(evidence, facts=known), "parc")
+    left, right = shown["Figure 5"].figures
+    assert "2 models by number of parameters" in left.description
+    assert "2 models with language models of 7 or 8 billion parameters" in right.description
+    known["other"]["language_model_parameters"] = 13_000_000_000
+    shown = built(replace(evidence, facts=known), "parc")
+    assert len(shown["Figure 5"].figures) == 1
+    assert "right half needs two models" in shown["Figure 5"].sentences[0]
+
+
+def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:
+    """Figures 3, 4 and 8 and table 22, of accuracies by hand."""
+    facts_of = {
+        "blip2_flan_t5_xl": ("FlanT5-XL", "ViT-G/14", 3_940_000_000, 106_700_000),
+        "llava_vicuna_7b": ("Vicuna-7B", "ViT-L/14", 7_050_000_000, 6_740_000_000),
+        "instructblip_vicuna_7b": ("Vicuna-7B", "ViT-G/14", 7_920_000_000, 188_800_000),
+    }
+    keys = ("language_model", "vision_encoder", "total_parameters", "trainable_parameters")
+    known: dict[str, Any] = {name: dict(zip(keys, each, strict=True)) for name, each in facts_of.items()}
+    right = {"refcoco": (0.6, 0.2, 0.4), "pets37": (0.9, 0.5, 0.7)}
+    rows = [
+        standing(name, "accuracy", value, dataset=dataset, output="text")
+        for dataset, values in right.items()
+        for name, value in zip(known, values, strict=True)
+    ]
+    evidence = replace(asked(make(Made(datasets=("refcoco", "pets37"))), rows), facts=known)
+    shown = built(evidence, "reform")
+    (drawn,) = shown["Figure 3"].figures
+    assert (
+        "Vicuna-7B generation 45.0" in drawn.description and "ViT-G/14 generation 65.0" in drawn.description
+    )
+    (ranks,) = shown["Table 22"].grids
+    assert text(ranks) == [
+        ["Pre-training with COCO", "1.00", "1.00"], ["Pre-training without COCO", "3.00", "3.00"]
+    ]  # fmt: skip
+    (drawn,) = shown["Figure 4"].figures
+    assert (
+        drawn.title.startswith("Fig. 4 (a): mean rank")
+        and "with COCO, out of domain 1.00" in drawn.description
+    )
+    assert (
+        "(b): samples of training data of fewer than two models are known; (c)"
+        in shown["Figure 4"].sentences[0]
+    )
+    total, trainable = shown["Figure 8"].figures
+    assert "medians: 4B 75.0; 7B 35.0; 8B 55.0" in total.description
+    assert "medians: 107M 75.0; 189M 55.0; 7B 35.0" in trainable.description
+    apart = replace(evidence, leaderboard=evidence.leaderboard.query("model != 'llava_vicuna_7b'"))
+    assert "needs models of both groups" in dict(reviewed(apart, "reform").reasons)["Table 22"]
+
+
+def test_properties_of_the_models_of_parc_are_those_of_table_a4(make: Make) -> None:
+    """models.lock against the printed table; a model of ours beside them."""
+    locked = load(ROOT / "models.lock")["models"]
+    models = list(load(ROOT / "profiles/parc.yaml")["models"])
+    evidence = make(Made(accuracy=dict.fromkeys([*models, "other"], 0.5)))
+    printed = read_printed([ROOT / "docs/published/parc_a4.csv"])
+    known = facts({name: locked[name] for name in models}, {}) | {"other": {"resolution": 336}}
+    shown = built(replace(evidence, facts=known, printed=printed), "parc")
+    rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
+    assert len(rows) == 7 and not any("published" in cell for row in rows.values() for cell in row)
+    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"] == [
+        "34,700,000,000",
+        "34,400,000,000",
+        "336",
+        "1,600,000",
+        "high",
+    ]
+    assert rows["other"] == ["–", "–", "336", "–", "–"]
+    known["llava_v1_6_34b"] = known["llava_v1_6_34b"] | {"resolution": 672, "curation": "low"}
+    shown = built(replace(evidence, facts=known, printed=printed), "parc")
+    rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
+    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"][2::2] == ["672 | published 336", "low | published high"]
+
+
+def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:
+    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
+    evidence = replace(evidence, facts={"llava_v1_5_7b": {"total_parameters": 7_400_000_000}})
+    (drawn,) = built(evidence, "parc")["Table 3"].figures
+    assert drawn.title == "Table 3 (right): reliability against consistency"
+    assert (
+        drawn.description.startswith("Scatter plot of 2 models")
+        and "The most reliable, other" in drawn.description
+    )
+    (points,) = drawn.chart.datasets.values()
+    found = {row["name"]: (round(row["x"], 2), round(row["y"], 2), row["size"]) for row in points}
+    assert found == {"llava_v1_5_7b": (0.45, 0.15, 7.4e9), "other": (0.65, 0.35, None)}
+
+
+def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
+    def row(models: int, **other: Any) -> dict[str, Any]:
+        place = {"dataset": "docvqa", "output": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
+        return (
+            place | {"models": models, "rho": 0.93, "rho_low": 0.8, "rho_high": 1.0, "tau_paper": 0.8} | other
+        )
+
+    few = row(3, ranker="few_labels", rho=0.7)
+    evidence = make(Made(rankings=[row(3), few], datasets=("docvqa",)))
+    theirs = {"table": "1", "method": "NLL_avg", "dataset": "docvqa", "rho": "0.93", "tau": "0.83"}
+    evidence = replace(evidence, printed={"tu_tables": pd.DataFrame([theirs])})
+    shown = built(evidence, "tu")
+    assert text(shown["Table 1"].grids[0]) == [["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80"]]
+    assert "Texts have 30 tokens at most, unless" in shown["Table 1"].sentences[-1]
+    names = list(Lookup(evidence).order)
+    extract = {"max_tokens": 512, "max_tokens_of": {names[0]: 1024, "absent": 9}}
+    evidence = replace(
+        evidence, facts={name: {"papers": ["tu"]} for name in names}, setup={"extract": extract}
+    )
+    shown = built(evidence, "tu")
+    assert text(shown["Table 1"].grids[0]) == [
+        ["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80 | published 0.83"]
+    ]
+    assert "1 of 2 published figures" in shown["Table 1"].sentences[0]
+    assert f"Texts have 512 tokens at most, of {names[0]} 1024, unless" in shown["Table 1"].sentences[-1]
+    fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
+    assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
+
+
+def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
+    """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
+    six = ("coarse_perception", "fine_perception", "spatial", "visual_reasoning", "cross_modal", "dialogue")
+    model, other = "blip2_flan_t5_xl", "bliva"
+    evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, outputs=("likelihood",)))
+    frame = evidence.dimensions
+    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6))
+    faithful = frame.assign(protocol="faithful", value=frame["value"] - 0.0008)
+    evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
+    shown = built(evidence, "reform")
+    rows = beside(shown["Table 1"], slice(1, 4))
+    assert len(rows) == 7 * 2
+    assert [row[2] for row in rows if row[0] == "overall"] == ["62.92", "64.92"]
+    assert list(shown["Table 1"].sentences) == ["1 of 14 published figures agree to the printed digit."]
+    less = evidence.dimensions["parts"].where(frame["dimension"] != "spatial", 2)
+    few = built(replace(evidence, dimensions=evidence.dimensions.assign(parts=less)), "reform")
+    assert {name for (name,) in beside(few["Table 1"], slice(1, 2))} == set(six) - {"spatial"}
+
+
+def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
+    evidence = make(Made(accuracy={"blip2_flan_t5_xl": 0.6266}, datasets=("gqa",), outputs=("likelihood",)))
+    evidence = replace(evidence, printed=read_printed(REFORM))
+    shown = built(evidence, "reform")["Table 15"]
+    assert beside(shown, slice(1, 5)) == [["gqa", "Acc", "62.70", "63.66"]]
+
+
+def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make) -> None:
+    """The authors draw nothing from BLIP-2: theirs stands beside the greedy text even where samples are here."""
+    rows = [
+        standing(model, metric, value, output="text", dataset=dataset, variation=variation, score=score)
+        for model in ("llava_vicuna_7b", "blip2_flan_t5_xl", "mmgpt")
+        for dataset, variation in (("scienceqa", "tests"), ("scienceqa", "instruction"), ("gqa", "tests"))
+        for score, value in (("", 0.25), ("t0.2", 0.125), ("first_t0.2", 0.5))
+        for metric in ("accuracy", "instability")
+        if (model, score) != ("mmgpt", "first_t0.2")
+    ]
+    evidence = replace(asked(make(Made(datasets=("gqa", "scienceqa"))), rows), printed=read_printed(REFORM))
+    shown = built(evidence, "reform")
+    heads = [column.label for column in shown["Table 15"].grids[0].columns]
+    assert {"Acc scienceqa", "Acc, sampled scienceqa", "Instability, sampled gqa"} <= set(heads)
+    found = {tuple(row) for row in beside(shown["Table 15"], slice(5))}
+    assert len(found) == 3 * 2 * 2, "each published figure once"
+    assert {row[2:] for row in found if row[:2] == ("LLaVA_V", "scienceqa")} == {
+        ("Acc, sampled", "46.57", "50.00"), ("Instability, sampled", "0.63", "0.50"),
+    }  # fmt: skip
+    for model in ("BLIP-2_F", "mmGPT"):
+        assert {row[2] for row in found if row[0] == model} == {"Acc", "Instability"}
+    assert all(row[4] in ("25.00", "0.25") for row in found if row[0] != "LLaVA_V")
+    assert sorted(beside(shown["Table 23"], slice(5))) == [
+        ["BLIP-2_F", "scienceqa", "Instruction", "0.029", "0.250"],
+        ["LLaVA_V", "scienceqa", "Instruction, sampled", "0.197", "0.500"],
+        ["mmGPT", "scienceqa", "Instruction", "0.578", "0.250"],
+    ]
+
+
+def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
+    model = "mplug_owl"
+    rows = [
+        standing(model, "format_hit_rate", value, output="text", dataset="vqa_v2", variation=variation)
+        for value, variation in ((0.6286, "no_sample"), (0.99, "original"))
+    ]
+    rows.append(standing(model, "accuracy", 0.5, dataset="vqa_v2"))
+    evidence = asked(make(Made(datasets=("vqa_v2",))), rows)
+    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/reform_hits.csv"]))
+    shown = built(evidence, "reform")
+    for name in ("Table 3", "Table 21"):
+        assert beside(shown[name], slice(2, 5)) == [
+            ["Without sample", "62.86", "62.86"],
+            ["With sample", "100", "99.00"],
+        ]
+
+
+def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:
+    rows = [standing("a", "accuracy", 0.5), standing("b", "accuracy", 0.6)]
+    for score in ("lac", "aps", "margin"):
+        for protocol in ("faithful", "clean")[score == "margin" :]:
+            rows.append(standing("a", "set_size", 2.0, score=score, protocol=protocol, alpha=0.1))
+    shown = built(asked(make(Made()), rows), "azad")
+    assert list(shown["Table 2"].sentences) == [
+        "MS is of the clean protocol: compare it with the small print of the others, which is, too."
+    ]
+    assert not shown["Table 1"].sentences
+
+
+def test_every_printed_method_has_its_row() -> None:
+    """Of table 1: thirteen methods, as the paper spells them."""
+    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
+    assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
+    assert set(METHODS) | set(OURS) | {"atc_literal"} == set(RANKERS) | {COMBINED}
+
+
+def test_sizes_and_families_from_records_names_and_recipes() -> None:
+    locked = {"family": "LLaVA", "series": "LLaVA-1.5", "total_parameters": 7_400_000_000}
+    trained = {"family": "llava", "width": 48, "layers": 4}
+    known = facts({"llava_v1_5_7b": {"facts": locked}}, {"vouch_s": trained})
+    assert size("llava_v1_5_7b", known) == 7.4e9
+    assert size("vouch_s", known) == 12 * 4 * 48**2
+    assert size("moe_llava_qwen_1_8b_4e", {}) == 1.8e9
+    assert size("monkey_chat", {}) is None
+    assert (family("llava_v1_5_7b", known), series("llava_v1_5_7b", known)) == ("LLaVA", "LLaVA-1.5")
+    assert family("mobilevlm_v2_1_7b", {}) == "mobilevlm"
+
+
+def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
+    ranked = [
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value * turn}
+        for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
+        for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
+    ]
+    pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
+    unanswered = ("ai2d", "realworldqa", 5.0)  # pictures have distances whether any model answered or not
+    apart = [
+        {"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in [*pairs, unanswered]
+    ]
+    evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
+    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
+    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "output": "text"}]}
+    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
+    shown = built(evidence, "tu")
+    said, _ = shown["Figure 4"].sentences
+    assert "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
+    assert "p is 0.2500" in said
+    (drawn,) = shown["Figure 4"].figures
+    assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
+    (rows,) = drawn.chart.datasets.values()
+    assert [round(row["y"]) for row in rows] == [-1, 1, -1]
+
+
+def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:
+    same = dict.fromkeys(("alpha", "beta", "gamma"), 0.5)
+    evidence = make(Made(accuracy=same, datasets=("cubes", "shapes")))
+    rows = [
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value}
+        for dataset in ("cubes", "shapes")
+        for model, value in same.items()
+    ]
+    evidence = replace(evidence, ranked=pd.DataFrame(rows))
+    for slug, name, words in (
+        ("azad", "Figure 8", "nothing that differs"),
+        ("tu", "Figure 2", "equally well"),
+    ):
+        reasons = {entry.name: reason for entry, reason in reviewed(evidence, slug).absent}
+        assert words in reasons[name]

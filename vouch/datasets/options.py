@@ -1,0 +1,445 @@
+"""Schemes that give every item of a dataset the same number of options; `datasets.NAME.options` names one.
+
+DRAWN_SCHEMES give choices other options: the sets of Kostumov et al. (2024) with four options, drawn as their
+code does (`faithful`) or without its defects (`clean`). A faithful draw uses one generator with one seed for
+the whole file. A clean draw is the same for all copies of a question and does not depend on the order of the
+source.
+
+BUILT_SCHEMES make choices of open questions as ReForm-Eval does (Li et al. 2023, A.1 to A.8): a scheme gives
+the wrong options of each question, and `built_choices` puts the answer among them.
+
+What is drawn depends on the items and a seed alone. Two texts that differ only in spelling are one option
+(`key`).
+"""
+
+import csv
+import random
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from vouch.datasets.read.files import lines
+from vouch.datasets.read.wordnet import Nouns
+from vouch.pipeline.errors import UserError
+from vouch.tables.decisions import as_it_was
+
+_TO_NINETEEN = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+fifteen sixteen seventeen eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
+_NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
+_NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
+_WORD = re.compile(r"\w+")
+_LETTERS = "abcdefgh"
+_FORMULA = re.compile(r"[^\w\s,.()&/]")
+_BESIDE_TEXT = "and or nor but not only both either neither all of are is correct option options"
+_BESIDE_LETTERS = frozenset(_BESIDE_TEXT.split())
+_BOUND = re.compile(
+    r"(all|none|both|neither|either|any|some|two|one) of (the|these|them|those)( .*)?"
+    r"|(all|none|both|neither|either) (are|is)?( .*)?|all|none|both|neither|either|other|others"
+    r"|(both |only |neither |either )?([a-h1-8]|i{1,3}|iv)( (and|or|nor) ([a-h1-8]|i{1,3}|iv))+"
+    r"|i don t know|i do not know|not sure|unknown|(can|could) ?not be determined|can t be determined"
+    r"|cannot tell|can t tell|not enough information|.*\b(above|below|option|options|choices?)\b.*|[a-z]|"
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """options: texts of the source, None where one is missing. answers: indices of the correct options."""
+
+    id: str
+    group: str
+    options: tuple[str | None, ...]
+    answers: tuple[int, ...]
+
+    @property
+    def native(self) -> tuple[str, ...]:
+        """The options before the first missing one."""
+        missing = self.options.index(None) if None in self.options else len(self.options)
+        return tuple(option for option in self.options[:missing] if option is not None)
+
+
+def key(text: str) -> str:
+    """Equal for spellings of one text: NFKC, no case, no punctuation, no article, numerals as digits."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = [_NUMBERS.get(word, word) for word in _WORD.findall(folded)]
+    if len(words) > 1 and words[0] in ("a", "an", "the"):
+        words = words[1:]
+    return " ".join(words) or " ".join(folded.split())
+
+
+def bound(text: str) -> bool:
+    """Whether a text makes sense only among its own options, or has no word at all."""
+    return bool(_BOUND.fullmatch(" ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))))
+
+
+class Pool:
+    """Distractors drawn from the options of other items. A distractor
+
+    - is drawn from the options of other groups, never from those of a copy (copies share their group);
+    - differs from every option also in spelling (`key`), where two texts are rather taken for equal than not;
+    - makes sense away from its item: not `All of the above`, `Both A and B`, `I don't know` or a bare letter;
+    - is the same for all copies of a question, and does not depend on the order of the source.
+    """
+
+    def __init__(self, rows: Iterable[Choice], seed: int) -> None:
+        texts: dict[str, str] = {}
+        self._of_group: dict[str, set[str]] = defaultdict(set)
+        for row in rows:
+            for option in row.native:
+                spelt = key(option)
+                self._of_group[row.group].add(spelt)
+                if not bound(option):
+                    texts[spelt] = min(option, texts.get(spelt, option))
+        self._texts = sorted(texts.items())
+        self._seed = seed
+        random.Random(f"{seed}/pool").shuffle(self._texts)
+
+    def draw(self, row: Choice, wanted: int) -> tuple[str, ...]:
+        """Distractors for a row; fewer where the pool has no more."""
+        own = sorted(key(option) for option in row.native)
+        taken = set(self._of_group[row.group])
+        start = random.Random(f"{self._seed}/{row.group}/{own}").randrange(max(1, len(self._texts)))
+        drawn: list[str] = []
+        for step in range(len(self._texts)):
+            if len(drawn) == wanted:
+                break
+            spelt, text = self._texts[(start + step) % len(self._texts)]
+            if spelt not in taken:
+                drawn.append(text)
+        return tuple(drawn)
+
+
+def _named(text: str) -> list[int]:
+    """Indices of the options that a text such as `A and C only` names; a bare letter names none."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    letters = [word for word in words if len(word) == 1 and word in _LETTERS]
+    beside = _BESIDE_LETTERS.issuperset(set(words) - set(letters)) and not _FORMULA.search(text)
+    return [_LETTERS.index(letter) for letter in letters] if beside and len(words) > 1 else []
+
+
+def resized(rows: Sequence[Choice], size: int, seed: int) -> list[Choice]:
+    """Every row with `size` options: distractors are added at the end, or wrong options removed at random.
+
+    The others keep their order, so an answer moves up only by the removed options before it.
+    """
+    pool = Pool(rows, seed)
+    return [_resized(row, size, pool, seed) for row in rows]
+
+
+def _resized(row: Choice, size: int, pool: Pool, seed: int) -> Choice:
+    native = row.native
+    if len(native) <= size:
+        return replace(row, options=(*native, *pool.draw(row, size - len(native))))
+    named = [index for text in native for index in _named(text)]
+    first = max(named, default=-1) + 1  # options that `Both A and B` names keep their letters
+    removable = (i for i in range(first, len(native)) if i not in row.answers)
+    wrong = sorted(removable, key=lambda i: key(native[i]))
+    rng = random.Random(f"{seed}/{row.group}/{[key(native[i]) for i in wrong]}")
+    removed = set(rng.sample(wrong, min(len(wrong), len(native) - size)))
+    kept = [index for index in range(len(native)) if index not in removed]
+    return replace(
+        row,
+        options=tuple(native[index] for index in kept),
+        answers=tuple(kept.index(index) for index in row.answers),
+    )
+
+
+SIZE = 4
+DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five")
+
+
+def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
+    """Fills rows with cells of rows drawn with replacement, rows that are already filled included.
+
+    The first cell becomes option D, the second C. A cell may itself be missing and may repeat an option or
+    the answer; rotated copies get different ones. Raises UserError for a row with more than four options.
+    """
+    rng = random.Random(seed)
+    cells = []
+    for row in rows:
+        if len(row.options) > SIZE:
+            raise UserError(
+                f"item {row.id}: has {len(row.options)} options, but kostumov_mmbench takes at most {SIZE}; "
+                "take another scheme"
+            )
+        cells.append([*row.options, *[None] * (SIZE - len(row.options))])
+    for row, own in zip(rows, cells, strict=True):
+        drawn = rng.choices(cells, k=SIZE - len(row.native))
+        for index, other in zip(range(SIZE - 1, -1, -1), drawn, strict=False):
+            own[index] = rng.choice(other)
+    return [replace(row, options=tuple(own)) for row, own in zip(rows, cells, strict=True)]
+
+
+def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
+    """Fills rows up at the end with options of rows as the source has them, drawn with replacement.
+
+    Of five options the correct one comes first, and three are drawn with replacement from the four others:
+    the answer is always A, and a wrong option may be a duplicate. Raises UserError for more than five options
+    or several answers.
+    """
+    rng = random.Random(seed)
+    four = []
+    for row in rows:
+        native = row.native
+        if len(native) > SIZE + 1 or len(row.answers) != 1:
+            raise UserError(
+                f"item {row.id}: has {len(native)} options and {len(row.answers)} correct ones, but "
+                f"kostumov_scienceqa takes at most {SIZE + 1} and one; take another scheme"
+            )
+        if len(native) > SIZE:
+            (answer,) = row.answers
+            wrong = [option for index, option in enumerate(native) if index != answer]
+            options = (native[answer], *rng.choices(wrong, k=SIZE - 1))
+            four.append(replace(row, options=options, answers=(0,)))
+        else:
+            drawn = rng.choices(rows, k=SIZE - len(native))
+            four.append(replace(row, options=(*native, *(rng.choice(other.native) for other in drawn))))
+    return four
+
+
+def oodcv(rows: Sequence[Choice], seed: int) -> list[Choice]:
+    """The two digits that the source's two options end in, and two more from 0 to 5, as words, shuffled.
+
+    The two are drawn with replacement: in a quarter of the rows they are equal. Raises UserError for a row
+    without two digits.
+    """
+    rng = random.Random(seed)
+    four = []
+    for row in rows:
+        digits, others = _digits(row)
+        four.append(_shuffled(row, [*digits, *rng.choices(others, k=2)], digits[row.answers[0]], rng))
+    return four
+
+
+def oodcv_clean(rows: Sequence[Choice], seed: int) -> list[Choice]:
+    """Like `oodcv`, but with four different digits, drawn for each item by itself."""
+    four = []
+    for row in rows:
+        digits, others = _digits(row)
+        rng = random.Random(f"{seed}/{row.group}/{sorted(digits)}")
+        four.append(_shuffled(row, [*digits, *rng.sample(others, 2)], digits[row.answers[0]], rng))
+    return four
+
+
+def _digits(row: Choice) -> tuple[list[int], list[int]]:
+    """The digits of the source's options, and those that may be added."""
+    last = [option.split()[-1] if option.split() else "" for option in row.native]
+    digits = [int(word) for word in last if word.isdecimal() and int(word) < len(DIGITS)]
+    if not len(digits) == len(row.options) == len(set(digits)) == 2 or len(row.answers) != 1:
+        raise UserError(
+            f"item {row.id}: its options are {list(row.options)!s:.80}, but kostumov_oodcv needs two "
+            f"that end in different digits below {len(DIGITS)}, and one answer; take another scheme"
+        )
+    return digits, [digit for digit in range(len(DIGITS)) if digit not in digits]
+
+
+def _shuffled(row: Choice, digits: list[int], correct: int, rng: random.Random) -> Choice:
+    rng.shuffle(digits)
+    return replace(row, options=tuple(DIGITS[digit] for digit in digits), answers=(digits.index(correct),))
+
+
+def to_four(rows: Sequence[Choice], seed: int) -> list[Choice]:
+    """Four options each, by `resized`."""
+    return resized(rows, SIZE, seed)
+
+
+class Draws(NamedTuple):
+    """The draws of a scheme in both protocols, from all choices in the order of the source and a seed."""
+
+    faithful: Callable[[Sequence[Choice], int], list[Choice]]
+    clean: Callable[[Sequence[Choice], int], list[Choice]]
+
+
+DRAWN_SCHEMES: Mapping[str, Draws] = {
+    "kostumov_mmbench": Draws(mmbench, to_four),
+    "kostumov_oodcv": Draws(oodcv, oodcv_clean),
+    "kostumov_scienceqa": Draws(scienceqa, to_four),
+}
+
+
+WRONG = 3  # options beside the answer
+YES_NO = ("yes", "no")
+FILL = ("Not sure", "Unknown")
+FILE = "wrong-options.csv"
+COLUMNS = ("id", *(f"wrong_{number}" for number in range(1, WRONG + 1)))
+_SHOWN = 5  # answers in a message
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An open question and its (first) answer. category: a pool may hold the answers of one category."""
+
+    id: str
+    group: str
+    category: str
+    question: str
+    answer: str
+
+
+def is_yes_no(asked: Asked) -> bool:
+    """Whether the answer is yes or no, so that its other option is known."""
+    return key(asked.answer) in YES_NO
+
+
+def built_choices(rows: Sequence[Asked], wrong: Sequence[Sequence[str]], seed: int) -> Iterator[Choice]:
+    """Each question with its answer at a random position; yes comes before no. Raises UserError."""
+    for asked, others in zip(rows, wrong, strict=True):
+        if is_yes_no(asked):
+            options = list(YES_NO)
+            answer = options.index(key(asked.answer))
+        elif not others:
+            raise UserError(
+                f"item {asked.id:.80}: no other answer can be its wrong option; take another scheme"
+            )
+        else:
+            options = [asked.answer, *others]
+            _rng(asked, seed, "order").shuffle(options)
+            answer = options.index(asked.answer)
+        yield Choice(asked.id, asked.group, tuple(options), (answer,))
+
+
+def _rng(asked: Asked, seed: int, what: str) -> random.Random:
+    return random.Random(f"{seed}/{what}/{asked.id}")
+
+
+def _distinct(answers: Iterable[str]) -> list[str]:
+    """One spelling of each answer, in an order that does not depend on the source's."""
+    spellings: dict[str, str] = {}
+    for text in answers:
+        spelt = key(text)
+        spellings[spelt] = min(text, spellings.get(spelt, text))
+    return [spellings[spelt] for spelt in sorted(spellings)]
+
+
+def _by_category(rows: Sequence[Asked]) -> dict[str, list[str]]:
+    answers = defaultdict(list)
+    for asked in rows:
+        answers[asked.category].append(asked.answer)
+    return {category: _distinct(texts) for category, texts in answers.items()}
+
+
+def _drawn(pool: Sequence[str], asked: Asked, wanted: int, seed: int, taken: Sequence[str] = ()) -> list[str]:
+    """`wanted` texts of a pool, or fewer, drawn at random; not the answer, nor one of `taken`."""
+    known = {key(asked.answer), *map(key, taken)}
+    others = [text for text in pool if key(text) not in known]
+    return _rng(asked, seed, "wrong").sample(others, min(wanted, len(others)))
+
+
+def classes(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
+    """Three other answers of the whole set, at random (A.1): for Flowers102 and Pets37, whose answers are
+    classes.
+    """
+    every = _distinct(asked.answer for asked in rows)
+    return [_drawn(every, asked, WRONG, seed) for asked in rows]
+
+
+def pool(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
+    """Three other answers to questions of the same category, at random (A.1, A.2, A.4, A.5).
+
+    For TDIUC, ImageNetVC and CLEVR; as in CLEVR, `Not sure` and `Unknown` fill up a small pool.
+    """
+    pools = _by_category(rows)
+    wrong_options: list[Sequence[str]] = []
+    for asked in rows:
+        wrong = _drawn(pools[asked.category], asked, WRONG, seed)
+        taken = {key(asked.answer), *map(key, wrong)}
+        wrong_options.append([*wrong, *(text for text in FILL if key(text) not in taken)][:WRONG])
+    return wrong_options
+
+
+def nearby(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
+    """Three other answers at random, of the same category first, then of the whole set (A.2, A.6).
+
+    For the object tasks of COCO, where the category is the object's super-category, and for WikiHow.
+    """
+    every, near = _distinct(asked.answer for asked in rows), _by_category(rows)
+    wrong_options: list[Sequence[str]] = []
+    for asked in rows:
+        wrong = _drawn(near[asked.category], asked, WRONG, seed)
+        wrong_options.append([*wrong, *_drawn(every, asked, WRONG - len(wrong), seed, wrong)])
+    return wrong_options
+
+
+def wordnet(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
+    """The three answers of the set that are nearest to the correct one in WordNet (A.1): ImageNet-1K,
+    CIFAR10.
+
+    The authors do not say which similarity they took; here it is the shortest path over hypernyms of the
+    first, most frequent senses. WordNet's files index.noun and data.noun are in the folder `wordnet` of the
+    source. A synonym of the answer, a kind of it, and what it is a kind of would be correct as well, and are
+    never taken. Raises UserError for answers that are not nouns of WordNet.
+    """
+    nouns = Nouns(folder / "wordnet")
+    answers = _distinct(asked.answer for asked in rows if not is_yes_no(asked))
+    by_answer = {text: nouns.noun(text) for text in answers}
+    unknown = [text for text, noun in by_answer.items() if not noun]
+    if unknown:
+        raise UserError(
+            f"{folder}: {len(unknown)} answers are not nouns of WordNet ({', '.join(unknown[:_SHOWN])}); "
+            "write them as WordNet does, or take the scheme reform_classes"
+        )
+    nearest: dict[str, Sequence[str]] = {}
+    for text, noun in by_answer.items():
+        away = ((noun.away(other), other_text) for other_text, other in by_answer.items())
+        nearest[key(text)] = [other for steps, other in sorted(pair for pair in away if pair[0])][:WRONG]
+    return [nearest.get(key(asked.answer), ()) for asked in rows]
+
+
+def written(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
+    """Wrong options that a model or a person wrote into the file wrong-options.csv of the source (A.4, A.8).
+
+    `vouch review distract` lets a model write the file for people to correct. Raises UserError where options
+    are missing, equal, or the answer.
+    """
+    path = folder / FILE
+    by_id = read_written(path)
+    missing = [asked.id for asked in rows if asked.id not in by_id and not is_yes_no(asked)]
+    if missing:
+        raise UserError(f"{path}: no line for {len(missing)} questions ({missing[0]!r:.80}, ...); add them")
+    for asked in rows:
+        spelt = [key(asked.answer), *map(key, by_id.get(asked.id, ()))]
+        if len(set(spelt)) < len(spelt):
+            raise UserError(
+                f"{path}: {asked.id!r:.80}: two options are the same, or one is the answer "
+                f"{asked.answer!r:.60}; correct the line"
+            )
+    return [by_id.get(asked.id, ()) for asked in rows]
+
+
+def read_written(path: Path) -> dict[str, list[str]]:
+    """Wrong options by id; cells are escaped like those of decisions. Raises UserError, with the line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as text:
+            table = csv.DictReader(lines(text, path), strict=True)
+            if tuple(table.fieldnames or ()) != COLUMNS:
+                raise UserError(f"{path}: its first line must be {','.join(COLUMNS)}; correct it")
+            by_id: dict[str, list[str]] = {}
+            for row in table:
+                name, *cells = (as_it_was(row[column] or "") for column in COLUMNS)
+                wrong = [cell.strip() for cell in cells]
+                if None in row or not all(wrong) or name in by_id:
+                    raise UserError(
+                        f"{path} line {table.line_num}: needs an id of its own and {WRONG} texts; correct it"
+                    )
+                by_id[name] = wrong
+            return by_id
+    except FileNotFoundError:
+        raise UserError(
+            f"{path}: no such file; write it, or have it written by `vouch review distract`"
+        ) from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: not readable as CSV in UTF-8 ({error!s:.120}); correct it") from None
+
+
+# scheme -> the wrong options of each question, from the questions, a seed and the source's folder
+BUILT_SCHEMES: Mapping[str, Callable[[Sequence[Asked], int, Path], list[Sequence[str]]]] = {
+    "reform_classes": classes,
+    "reform_nearby": nearby,
+    "reform_pool": pool,
+    "reform_wordnet": wordnet,
+    "reform_written": written,
+}

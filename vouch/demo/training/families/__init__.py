@@ -1,1 +1,0 @@
-"""Families of demo models: one file each, named by `family` in params.yaml; see ../family.py."""

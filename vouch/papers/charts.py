@@ -1,0 +1,221 @@
+"""The few kinds of charts that the papers' figures come down to."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import vegalite as alt
+
+COLOURS = (alt.BLUE, alt.ORANGE, alt.GREEN, alt.FAINT, alt.INK, alt.MUTED)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+MOST = len(COLOURS)
+"""More kinds than that cannot be told apart by colour; they are drawn alike."""
+PANEL = 230.0
+# Text on coloured cells, which look the same by day and by night; no colour of the alt.
+ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
+# A continuous scale has no legend: the renderer numbers gradients on through a process.
+VALUE = alt.Color(
+    "value:Q",
+    scale=alt.Scale(
+        domain=[-1, 0, 1], range=[alt.ORANGE, "#fafafa", alt.BLUE], clamp=True, interpolate="rgb"
+    ),
+    legend=None,
+)
+
+
+def _kinds(frame: pd.DataFrame, name: str) -> list[Any]:
+    return list(dict.fromkeys(frame[name])) if name in frame else []
+
+
+def _apart(frame: pd.DataFrame, looks: Sequence[str]) -> Any:
+    """A channel by `series`, each kind with a look of its own; all alike where there are one or too many."""
+    kinds = _kinds(frame, "series")
+    if not 1 < len(kinds) <= MOST:
+        return alt.value(looks[0])
+    return alt.Field("series:N", scale=alt.Scale(domain=kinds, range=list(looks[: len(kinds)])), sort=kinds)
+
+
+def _names(angle: int = 0) -> Any:
+    return alt.Axis(title=None, labelAngle=angle, labelOverlap=False, labelLimit=220)
+
+
+def _tips(**titles: str) -> list[Any]:
+    """What a mark says under the pointer. titles: of columns of the frame."""
+    return [
+        alt.Tooltip(f"{column}:Q", title=title, format=".3~r")
+        if column in ("x", "y", "value")
+        else alt.Tooltip(f"{column}:N", title=title)
+        for column, title in titles.items()
+    ]
+
+
+def _panels(
+    frame: pd.DataFrame, draw: Callable[[pd.DataFrame], Any], columns: int = 3, shared: Sequence[str] = ()
+) -> Any:
+    """A chart for each `panel` under its name, or the bare chart where there is one. shared: scales."""
+    names = _kinds(frame, "panel")
+    if len(names) < 2:
+        return draw(frame)
+    columns = 2 if columns == 3 and len(names) == 4 else columns
+    charts = [draw(frame[frame["panel"] == name]).properties(title=str(name)) for name in names]
+    return alt.concat(*charts, columns=columns, spacing=18).resolve_scale(**dict.fromkeys(shared, "shared"))
+
+
+def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
+    """Bars of `series` side by side in each `group`; a panel each of `panel` with a scale of its own."""
+    order, colour = _kinds(frame, "series"), _apart(frame, COLOURS)
+
+    def draw(part: pd.DataFrame) -> Any:
+        groups = _kinds(part, "group")
+        long = max(len(str(name)) for name in groups) > 4
+        beside = {"xOffset": alt.XOffset("series:N", sort=order)} if len(order) > 1 else {}
+        return (
+            alt.Chart(part)
+            .mark_bar()
+            .encode(
+                x=alt.X("group:N", sort=groups, axis=_names(-30 if long else 0)),
+                y=alt.Y("value:Q", title=None, axis=alt.Axis(format=format, tickCount=5)),
+                color=colour,
+                tooltip=_tips(series="Series", group="Of", value="Value"),
+                **beside,
+            )
+            .properties(width=max(80.0, 13.0 * len(groups) * len(order)), height=height)
+        )
+
+    return _panels(frame, draw, 4)
+
+
+def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
+    """A row for each `row` with a point for each `series`; a panel each of `panel`. rule: a line to hold
+    them against."""
+    rows, colour, shape = _kinds(frame, "row"), _apart(frame, COLOURS), _apart(frame, SHAPES)
+
+    def draw(part: pd.DataFrame) -> Any:
+        base = alt.Chart(part).properties(width=PANEL, height=max(40.0, 16.0 * len(rows)))
+        layers = []
+        if rule is not None:
+            layers.append(base.mark_rule(color=alt.MUTED, strokeDash=[4, 3]).encode(x=alt.datum(rule)))
+        points = base.mark_point(filled=True, size=45, opacity=1).encode(
+            x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
+            y=alt.Y("row:N", sort=rows, axis=_names()),
+            color=colour,
+            shape=shape,
+            tooltip=_tips(row="Model", series="Series", value=title),
+        )
+        return alt.layer(*layers, points)
+
+    return _panels(frame, draw, shared=("x",))
+
+
+def scatter(
+    frame: pd.DataFrame, x: str, y: str, log: bool = False, fit: bool = False, shared: Sequence[str] = ()
+) -> Any:
+    """Points `x`, `y` of a `name` in the colour of `series`, joined within a `line` where there is that
+    column, as large as `size` where there is that; a panel each of `panel`. log: of x. fit: with a straight
+    line through each panel. shared: scales of all panels."""
+    colour, shape = _apart(frame, COLOURS), _apart(frame, SHAPES)
+    span = [float(frame["x"].min()), float(frame["x"].max())]
+    wide = alt.Scale(type="log", domain=[span[0] / 1.15, span[1] * 1.15], nice=False)
+    powers = alt.Axis(format="~s", tickCount=3, labelOverlap="greedy", labelSeparation=4)
+
+    def draw(part: pd.DataFrame) -> Any:
+        linear = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5)}
+        across = alt.X("x:Q", title=x, **({"scale": wide, "axis": powers} if log else linear))
+        up = alt.Y("y:Q", title=y or None, **linear)
+        base = alt.Chart(part).encode(x=across, y=up).properties(width=PANEL, height=0.8 * PANEL)
+        layers = []
+        if fit and part["x"].nunique() > 1:
+            layers.append(base.transform_regression("x", "y").mark_line(color=alt.FAINT, strokeWidth=1.2))
+        if "line" in part:
+            layers.append(base.mark_line(strokeWidth=1.2).encode(color=colour, detail="line:N"))
+        points = base.mark_point(filled=True, size=50, opacity=1).encode(
+            color=colour, shape=shape, tooltip=_tips(name="Of", x=x, y=y or "Value")
+        )
+        if "size" in part:
+            points = points.encode(size=alt.Size("size:Q", scale=alt.Scale(range=[30, 300]), legend=None))
+        return alt.layer(*layers, points)
+
+    return _panels(frame, draw, shared=shared)
+
+
+def by_number(
+    frame: pd.DataFrame, numbers: Mapping[str, float], kinds: Mapping[str, str], x: str, y: str, line: bool
+) -> Any:
+    """Scatter plots of each column of the frame against a number that is known of its models, the rows, in
+    the colours of their kinds. line: joins the points of a kind."""
+    long = frame.loc[list(numbers)].rename_axis("name").reset_index()
+    long = long.melt(id_vars="name", var_name="panel", value_name="y").dropna(subset=["y"])
+    points = long.assign(x=long["name"].map(numbers), series=long["name"].map(kinds))
+    if line:
+        points = points.sort_values(["panel", "series", "x"], kind="stable").assign(line=points["series"])
+    return scatter(points, x, y, log=True)
+
+
+def boxes(frame: pd.DataFrame, title: str) -> Any:
+    """How `value` spreads in each `group`: quartiles, whiskers to the extremes, every value as a tick."""
+    groups = _kinds(frame, "group")
+    base = alt.Chart(frame).encode(
+        x=alt.X("group:N", sort=groups, axis=_names()),
+        y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
+    )
+    box = base.mark_boxplot(extent="min-max", size=34, color=alt.FAINT, median={"color": alt.INK})
+    ticks = base.mark_tick(color=alt.BLUE, thickness=1.5, width=14).encode(
+        tooltip=_tips(group="Of", value=title)
+    )
+    return alt.layer(box, ticks).properties(width=90.0 * len(groups), height=PANEL)
+
+
+def heat(frame: pd.DataFrame) -> Any:
+    """A matrix of `value` in -1 ... 1 by `row` and `column` with the numbers in it."""
+    rows, columns = _kinds(frame, "row"), _kinds(frame, "column")
+    angle = -30 if max(len(str(name)) for name in columns) > 6 else 0
+    base = alt.Chart(frame).encode(
+        x=alt.X("column:N", sort=columns, axis=_names(angle)),
+        y=alt.Y("row:N", sort=rows, axis=_names()),
+        tooltip=_tips(row="Row", column="Column", value="Value"),
+    )
+    ink = alt.condition("abs(datum.value) > 0.6", alt.value(ON_DEEP), alt.value(ON_PALE))
+    numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
+    chart = alt.layer(base.mark_rect().encode(color=VALUE), numbers)
+    return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))
+
+
+def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
+    """A coloured plane of `value`, from -1 (orange) over 0 (white) to 1 (blue), at `x`, `y`; panels."""
+    tenths = {"format": ".1f", "values": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]}
+    across = alt.X("x:O", title=x, axis=alt.Axis(labelAngle=0, **tenths))
+    up = alt.Y("y:O", title=y, sort="descending", axis=alt.Axis(**tenths))
+    tips = _tips(x=x, y=y, value="Value")
+
+    def draw(part: pd.DataFrame) -> Any:
+        chart = alt.Chart(part).mark_rect().encode(x=across, y=up, color=VALUE, tooltip=tips)
+        return chart.properties(width=176, height=176)
+
+    return _panels(frame, draw)
+
+
+def radar(frame: pd.DataFrame) -> Any:
+    """Closed lines around a centre: `value` in 0 ... 1 along each `axis`, one for each `series`; panels."""
+    axes, colour = _kinds(frame, "axis"), _apart(frame, COLOURS)
+    place = frame["axis"].map(axes.index)
+    angle = 2 * math.pi * place / len(axes)
+    x, y = frame["value"] * angle.map(math.sin), frame["value"] * angle.map(math.cos)
+    reach = alt.Scale(domain=[-1.3, 1.3], nice=False)
+    across, up = alt.X("x:Q", axis=None, scale=reach), alt.Y("y:Q", axis=None, scale=reach)
+    turns = [2 * math.pi * turn / len(axes) for turn in range(len(axes))]
+    ends = pd.DataFrame({"ex": map(math.sin, turns), "ey": map(math.cos, turns)})
+    labels = (1.17 * ends).assign(x=1.17 * ends["ex"], y=1.17 * ends["ey"], label=axes)
+    spokes = alt.Chart(pd.concat([ends.assign(x=0.0, y=0.0, label=""), labels])).encode(x=across, y=up)
+    rules = spokes.mark_rule(color=alt.RULE).encode(x2="ex:Q", y2="ey:Q")
+    names = spokes.mark_text(fontSize=9, color=alt.MUTED).encode(text="label:N")
+    tips = _tips(series="Series", axis="Of", value="Value")
+
+    def draw(part: pd.DataFrame) -> Any:
+        closing = part[part["place"] == 0].assign(place=len(axes))
+        chart = alt.Chart(pd.concat([part, closing])).mark_line(strokeWidth=1.6, point={"size": 14})
+        lines = chart.encode(x=across, y=up, order="place:Q", color=colour, detail="series:N", tooltip=tips)
+        return alt.layer(rules, names, lines).properties(width=170.0, height=170.0)
+
+    return _panels(frame.assign(x=x.round(4), y=y.round(4), place=place), draw, 4)

@@ -1,0 +1,246 @@
+"""A table or figure of a paper, and what it is made from: our numbers by metric, and those printed."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from vouch.papers.models import series, size
+from vouch.report.evidence import Evidence
+from vouch.report.page import FigureSpec
+from vouch.report.table import Cell, Column, Grid
+from vouch.report.vegalite import Chart
+from vouch.tables.asked import LETTERS, ORIGINAL
+
+FAITHFUL = "faithful"
+CLEAN = "clean"
+MEAN = "Avg."
+KEYS = ["model", "dataset"]
+PLACE = ["metric", "output", "variation", "score", "category"]
+# value: of the faithful protocol; clean, low, high and the ranks that intervals allow: of the clean one
+CLEAN_ONLY = ["low", "high", "rank_low", "rank_high"]
+COLUMNS = ["value", "clean", *CLEAN_ONLY, "items"]
+Better = Literal["high", "low", ""]
+
+
+class Absent(Exception):
+    """Why a table or figure cannot be built here: a few words that follow `not here: `."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A kind of number in a table of a paper.
+
+    label: as the paper heads it. scale: what a value is multiplied by. better: whether models are ranked by
+    it, and how. only: the one protocol that has it; the other is then not asked.
+    """
+
+    label: str
+    metric: str
+    score: str = ""
+    digits: int = 2
+    scale: float = 100.0
+    better: Better = ""
+    output: str = LETTERS
+    variation: str = ORIGINAL
+    category: str = "all"
+    only: Literal["", "clean"] = ""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Metrics of all the evidence there is, with the names that a paper has for models and datasets."""
+
+    evidence: Evidence
+
+    def rows(self, metric: str) -> pd.DataFrame:
+        """All rows of the leaderboard with a metric; none where nobody measured it."""
+        return self.evidence.headlines[self.evidence.headlines["metric"] == metric]
+
+    @cached_property
+    def _both(self) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
+        """Both protocols side by side, and which rows belong to each place."""
+        frame = self.evidence.headlines.dropna(subset=["value"]).astype({"items": "Int64"})
+        clean = frame.loc[frame["protocol"] == CLEAN, [*PLACE, *KEYS, "value", *CLEAN_ONLY, "items"]]
+        faithful = frame.loc[frame["protocol"] == FAITHFUL, [*PLACE, *KEYS, "value", "items"]]
+        both = clean.merge(faithful, on=[*PLACE, *KEYS], how="outer", suffixes=("_clean", ""))
+        both = both.rename(columns={"value_clean": "clean"}).fillna({"items": both["items_clean"]})
+        return both[[*KEYS, *COLUMNS]], both.groupby(PLACE, sort=False).indices
+
+    def of(self, measure: Measure) -> pd.DataFrame:
+        """model, dataset and COLUMNS: one row for each pair that has the number in either protocol."""
+        frame, places = self._both
+        found = frame.iloc[places.get(tuple(getattr(measure, name) for name in PLACE), [])]
+        return found.assign(value=found["clean"]).dropna(subset=["value"]) if measure.only else found
+
+    def long(self, measures: Sequence[Measure], datasets: Iterable[str] | None = None) -> pd.DataFrame:
+        """The same for several measures, `measure` being the place in the list."""
+        found = [self.of(measure).assign(measure=place) for place, measure in enumerate(measures)]
+        frame = pd.concat(found, ignore_index=True)
+        return frame if datasets is None else frame[frame["dataset"].isin(list(datasets))]
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """All models, best mean accuracy over the datasets first."""
+        frame = self.rows("accuracy")
+        frame = frame[(frame["variation"] == ORIGINAL) & (frame["category"] == "all")]
+        mean = frame[frame["protocol"] == CLEAN].groupby("model")["value"].mean()
+        known = sorted(mean.index, key=lambda model: (-mean[model], model))
+        return (*map(str, known), *(name for name in self.evidence.all_models if name not in mean.index))
+
+    def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
+        """Rows sorted by columns, of which `model` goes by `order`; a name that is no model comes last."""
+        place = {name: place for place, name in enumerate(self.order)}
+
+        def key(column: pd.Series) -> pd.Series:
+            return column.map(place).fillna(len(place)) if column.name == model else column
+
+        return frame.sort_values(list(by), key=key, kind="stable")
+
+    def models(self, names: Mapping[str, str]) -> dict[str, str]:
+        """All models with their label: those of the paper in its order, then the others, best first."""
+        return _labelled(self.order, names)
+
+    def datasets(self, names: Mapping[str, str]) -> dict[str, str]:
+        """All datasets with their label: those of the paper in its order, then the others."""
+        return _labelled(self.evidence.datasets, names)
+
+    def own(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """The paper's own datasets that are here; all that are here where there is none of them."""
+        here = self.evidence.datasets
+        return tuple(name for name in names if name in here) or here
+
+    def printed(self, file: str, **chosen: str) -> list[dict[str, str]]:
+        """Rows of a file of docs/published, none where it is not here. chosen: what columns must hold."""
+        frame = self.evidence.printed.get(file)
+        rows = [] if frame is None else frame.to_dict("records")
+        return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
+
+    def sizes(self, models: Iterable[str]) -> tuple[dict[str, float], dict[str, str]]:
+        """Numbers of parameters of the models of which they are known, and the series that these belong to.
+
+        Raises Absent without two different ones.
+        """
+        known = self.evidence.facts
+        sizes = {name: found for name in models if (found := size(name, known))}
+        if len(set(sizes.values())) < 2:
+            raise Absent("the sizes of fewer than two models are known")
+        return sizes, {name: series(name, known) for name in sizes}
+
+
+def _labelled(here: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
+    first = {name: label for name, label in names.items() if name in here}
+    return first | {name: name for name in here if name not in first}
+
+
+def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -> pd.DataFrame:
+    """Adds the mean over those of the datasets `over` that the frame has, if they are several.
+
+    complete: only where all of them have a number; else over those that have one.
+    The mean of a clean value has no interval of its own here, and no rank.
+    """
+    asked = set(frame["dataset"])
+    over = [dataset for dataset in over if dataset in asked]
+    if len(over) < 2:
+        return frame
+    grouped = frame[frame["dataset"].isin(over)].groupby(["measure", "model"], sort=False)[["value", "clean"]]
+    mean = grouped.mean()
+    mean = mean.where(grouped.count() == len(over)) if complete else mean
+    mean = mean.dropna(how="all").reset_index().assign(dataset=MEAN)
+    return pd.concat([frame, mean], ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a builder returns. beside: published figures beside ours. sentences: what a reader should know.
+
+    Names of tables are what tells those of one entry apart, as `-likelihood`, and titles of figures may start
+    with the part of the figure, as ` (a): `: `Entry.built` puts the number in the paper before both.
+    """
+
+    grids: Sequence[Grid] = ()
+    beside: Sequence[Grid] = ()
+    figures: Sequence[FigureSpec] = ()
+    sentences: Sequence[str] = ()
+
+
+def figure(title: str, description: str, chart: Chart, part: str = "") -> Built:
+    """One figure. description: the picture in words. part: `(a)` of a figure that has several."""
+    title = f"{part and ' ' + part}: {title}"
+    return Built(figures=(FigureSpec("of-paper", "", title, "", description, chart),))
+
+
+def listing(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], reason: str) -> Built:
+    """One table of cells. Raises Absent with the reason where it has no row."""
+    if not rows:
+        raise Absent(reason)
+    return Built((Grid("", caption, columns, rows),))
+
+
+def named(name: str, label: str) -> Cell:
+    """The paper's label of a model, dataset or prompt, with our name in small print where that is another."""
+    return Cell(label, "" if label == name else name)
+
+
+def joined(parts: Iterable[Built], reason: str = "nothing of it was measured") -> Built:
+    """Several results as one. Raises Absent with the reason where there is none."""
+    parts = tuple(parts)
+    if not parts:
+        raise Absent(reason)
+    return Built(*([each for part in parts for each in getattr(part, f.name)] for f in fields(Built)))
+
+
+def absent(reason: str) -> Callable[[Lookup], Built]:
+    """A builder of what can be built nowhere. reason: see Absent."""
+
+    def build(_: Lookup) -> Built:
+        raise Absent(reason)
+
+    return build
+
+
+@dataclass(frozen=True)
+class Entry:
+    """name: as in the paper, `Table IV`. shows: one sentence. build: raises Absent."""
+
+    name: str
+    shows: str
+    build: Callable[[Lookup], Built]
+
+    @property
+    def anchor(self) -> str:
+        """`Table IV` -> `table-iv`."""
+        return self.name.lower().replace(" ", "-")
+
+    def built(self, slug: str, lookup: Lookup) -> Built:
+        """What is built, under the number in the paper. slug: of the paper. Raises Absent."""
+        made = self.build(lookup)
+        place, number = f"{slug}-{self.anchor}", self.name.replace("Figure", "Fig.")
+
+        def numbered(grids: Sequence[Grid]) -> list[Grid]:
+            return [replace(g, name=f"{place}{g.name}", caption=f"{number}: {g.caption}") for g in grids]
+
+        figures = [
+            replace(spec, file=f"{place}-{part}", title=f"{number}{spec.title}")
+            for part, spec in enumerate(made.figures, start=1)
+        ]
+        return Built(numbered(made.grids), numbered(made.beside), figures, made.sentences)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """slug: what the names of its files and anchors start with. title, cite: how it is named. note: what its
+    tables here rest on, a sentence or two.
+
+    datasets: its own, of which one must have scores here for the paper to be shown.
+    """
+
+    slug: str
+    title: str
+    cite: str
+    note: str
+    entries: Sequence[Entry]
+    datasets: Collection[str]

@@ -1,0 +1,225 @@
+"""Kostumov et al. 2024: conformal sets of 26 models on five multiple-choice benchmarks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+
+from vouch.metrics.comparison.leaderboard import NAMES
+from vouch.papers import charts
+from vouch.papers.entry import MEAN, Absent, Built, Entry, Lookup, Measure, Paper, figure, with_mean
+from vouch.papers.models import paper_models
+from vouch.papers.pivot import Key, Layout, by_dataset, pivot, rounded
+from vouch.report import formatting
+
+DATASETS = {"mmbench": "MMB", "oodcv": "OOD", "scienceqa": "SQA", "seedbench": "SB", "ai2d": "AI2D"}
+SEVENTH = paper_models("kostumov_vii")
+"""The models of table VII."""
+TEN = paper_models("kostumov")
+"""Those of tables I to VI."""
+# category of the dataset to the head of the column
+SEED = {
+    "Scene Understanding": "SU",
+    "Instance Identity": "II",
+    "Instance Location": "IL",
+    "Instance Attributes": "IA",
+    "Instances Counting": "IC",
+}
+SITUATIONS = {
+    "weather": "W",
+    "context": "Con",
+    "occlusion": "Occ",
+    "iid": "IID",
+    "texture": "Txt",
+    "shape": "Shape",
+    "pose": "Pose",
+}
+
+
+HEADS = DATASETS | {MEAN: "Avg"}
+
+
+def sets(score: str) -> tuple[Measure, ...]:
+    """The measures of tables I and III to VI. score: of the sets, `mean` for that of LAC and APS."""
+    return (
+        Measure("CR", "coverage", score),
+        Measure("Acc", "accuracy", better="high"),
+        Measure("SS", "set_size", score, scale=1, better="low"),
+        Measure("UAcc", "uacc", score, better="high"),
+    )
+
+
+CALIBRATION = (Measure("ECE", "ece", better="low"), Measure("MCE", "mce", better="low"))
+EXTRA = (Measure("E rate", "dont_know_rate"), Measure("F rate", "none_rate"))
+
+
+def table(
+    number: str, caption: str, measures: Sequence[Measure], models: Mapping[str, str], lookup: Lookup
+) -> Built:
+    """Tables I to IV and VII. models: those of the paper, by its names."""
+    prints = _released(lookup, measures)
+    prints |= _printed(lookup, "kostumov", number, measures, models, HEADS)
+    layout = Layout(
+        caption, measures, lookup.models(models), {}, peers=tuple(models), prints=prints, ranked=True
+    )
+    built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
+    if not any(measure.better for measure in measures):
+        return built
+    said = "Ranks in brackets are of the rounded figures, equals share one, as in the paper."
+    if 0 < len(set(lookup.order) & set(models)) < len(lookup.order):
+        said = "Ranks in brackets are, as in the paper, among the models that its table has."
+    return replace(built, sentences=(*built.sentences, said))
+
+
+def _printed(
+    lookup: Lookup,
+    file: str,
+    number: str,
+    measures: Sequence[Measure],
+    models: Mapping[str, str],
+    heads: Mapping[str, str],
+) -> dict[Key, str]:
+    """Cells of a table of the paper. heads: our columns to the file's."""
+    places = {measure.metric: place for place, measure in enumerate(measures)}
+    ours = {label: name for name, label in models.items()}
+    return {
+        (places[row["metric"]], ours[row["model"]], column): row[label]
+        for row in lookup.printed(file, table=number)
+        for column, label in heads.items()
+        if label in row
+    }
+
+
+def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
+    """What the authors released of 26 models, of which ten are printed, rounded as it would be printed: the
+    tables of their repository, and before these what our own data of a dataset have."""
+    places = {(measure.score, measure.metric): place for place, measure in enumerate(measures)}
+    rows = [
+        (places.get((row["score"], row["metric"])), row["model"], column, float(row[label]))
+        for row in lookup.printed("kostumov_released")
+        for column, label in HEADS.items()
+    ]
+    frame = lookup.evidence.reproduced
+    keys = (places.get(NAMES[metric]) for metric in frame["metric"])
+    rows += zip(keys, frame["model"], frame["dataset"], frame["published"], strict=True)
+    return {
+        (place, model, column): rounded(value, measures[place])
+        for place, model, column, value in rows
+        if place is not None
+    }
+
+
+def categories(
+    dataset: str, title: str, most: int, number: str, labels: Mapping[str, str], lookup: Lookup
+) -> Built:
+    """Table I by category of one dataset: the `most` categories with most questions, each scored apart."""
+    evidence = lookup.evidence
+    if dataset not in evidence.datasets:
+        raise Absent(f"no {title} among the datasets")
+    sizes = evidence.items.loc[evidence.items["dataset"] == dataset, "category"].value_counts()
+    chosen = sorted(sizes.index, key=lambda name: (-sizes[name], name))[:most]
+    chosen = [name for name in labels if name in chosen] + [name for name in chosen if name not in labels]
+    measures = sets("mean")
+    frame = pd.concat(
+        lookup.long([replace(measure, category=name) for measure in measures], [dataset]).assign(dataset=name)
+        for name in chosen
+    )
+    heads = {name: labels.get(name, name) for name in chosen}
+    layout = Layout(
+        f"{title} by category, mean of LAC and APS",
+        measures,
+        lookup.models(TEN),
+        heads | {MEAN: MEAN},
+        peers=tuple(TEN),
+        prints=_printed(lookup, "kostumov_seedbench", number, measures, TEN, heads),
+        ranked=True,
+    )
+    return pivot(with_mean(frame, chosen), layout)
+
+
+def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
+    """Figures 3 to 8: bars of accuracy, set size and UAcc by dataset, for the models of one family."""
+    here = [name for name in models if name in lookup.order]
+    if len(here) < 2:
+        raise Absent("fewer than two models of the family that it compares")
+    measures = sets("mean")[1:]
+    frame = lookup.long(measures, lookup.own(DATASETS))
+    frame = frame[frame["model"].isin(here)].dropna(subset=["value"])
+    if frame.empty:
+        raise Absent("nothing of it was measured")
+    heads = [f"{measure.label}{' (%)' if measure.scale > 1 else ''}" for measure in measures]
+    shown = pd.DataFrame(
+        {
+            "series": frame["model"].map(SEVENTH),
+            "group": frame["dataset"].map(lookup.datasets(DATASETS)),
+            "panel": frame["measure"].map(dict(enumerate(heads))),
+            "value": frame["value"] * frame["measure"].map(lambda place: measures[place].scale),
+            "place": frame["model"].map(here.index),
+        }
+    ).sort_values(["place", "panel", "group"])
+    said = "; ".join(
+        f"{row.series} {row.panel} {formatting.number(row.value, 2)} on {row.group}"
+        for row in shown[shown["panel"] == "SS"].itertuples()
+    )
+    return figure(title, f"Bars. {said}.", charts.bars(shown))
+
+
+# Number of the figure, what the models have in common, the models.
+FAMILIES = (
+    (3, "LLaVA-v1.6 of three sizes", ("llava_v1_6_vicuna_7b", "llava_v1_6_vicuna_13b", "llava_v1_6_34b")),
+    (4, "Qwen-VL and its chat version", ("qwen_vl", "qwen_vl_chat")),
+    (5, "MobileVLM-V2 of three sizes", ("mobilevlm_v2_1_7b", "mobilevlm_v2_3b", "mobilevlm_v2_7b")),
+    (6, "Yi-VL of two sizes", ("yi_vl_6b", "yi_vl_34b")),
+    (7, "Monkey and its chat version", ("monkey", "monkey_chat")),
+    (
+        8,
+        "InternLM-XComposer2 and its chat version",
+        ("internlm_xcomposer2_7b", "internlm_xcomposer2_vl_7b"),
+    ),
+)
+PAPER = Paper(
+    "kostumov",
+    "Uncertainty-aware evaluation for vision-language models",
+    "Kostumov et al. 2024",
+    "Sets at a 10 % error rate, calibrated on one half of the questions and scored on the other; per cent, "
+    "but for set sizes.",
+    (
+        Entry(
+            "Table I",
+            "Coverage, accuracy, set size and UAcc by dataset, sets being the mean of LAC and APS.",
+            partial(table, "I", "mean of LAC and APS", sets("mean"), TEN),
+        ),
+        Entry(
+            "Table II",
+            "Calibration errors by dataset.",
+            partial(table, "II", "ECE and MCE", CALIBRATION, TEN),
+        ),
+        Entry("Table III", "Table I with LAC alone.", partial(table, "III", "LAC", sets("lac"), TEN)),
+        Entry("Table IV", "Table I with APS alone.", partial(table, "IV", "APS", sets("aps"), TEN)),
+        Entry(
+            "Table V",
+            "Table I by the five largest tasks of SEED-Bench.",
+            partial(categories, "seedbench", "SEED-Bench", 5, "V", SEED),
+        ),
+        Entry(
+            "Table VI",
+            "Table I by the situations of OODCV-VQA.",
+            partial(categories, "oodcv", "OODCV-VQA", 7, "VI", SITUATIONS),
+        ),
+        Entry(
+            "Table VII",
+            "How often models choose E, I don't know, and F, none of the above, which are never right.",
+            partial(table, "VII", "E and F rates", EXTRA, SEVENTH),
+        ),
+        *(
+            Entry(
+                f"Figure {number}",
+                f"{title}: accuracy, set size and UAcc by dataset.",
+                partial(family, title, models),
+            )
+            for number, title, models in FAMILIES
+        ),
+    ),
+    DATASETS,
+)

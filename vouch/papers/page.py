@@ -1,0 +1,169 @@
+"""The page Papers: tables and figures of the studies, why some are missing, and published numbers beside
+ours.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+from markupsafe import Markup
+
+import vouch.papers
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper
+from vouch.report import formatting
+from vouch.report.evidence import Evidence
+from vouch.report.page import FigureSpec, Folded, Page, PageSection, Part, Section, Text, declared
+from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
+
+
+@dataclass(frozen=True)
+class Review:
+    """A paper's entries, sorted into what is here and what is not and why, in the order of the paper."""
+
+    paper: Paper
+    shown: Sequence[tuple[Entry, Built]]
+    absent: Sequence[tuple[Entry, str]]
+
+    @property
+    def count(self) -> str:
+        """`9 of 13 tables and figures`."""
+        return f"{len(self.shown)} of {len(self.paper.entries)} tables and figures"
+
+    @property
+    def reasons(self) -> Sequence[tuple[str, str]]:
+        """Names of the entries that are not here, those with the same reason together, and the reason."""
+        found: dict[str, list[str]] = {}
+        for entry, reason in self.absent:
+            found.setdefault(reason, []).append(entry.name)
+        return [(formatting.listed(names, 99), reason) for reason, names in found.items()]
+
+    @property
+    def compared(self) -> int:
+        """How many published figures stand beside ours."""
+        return sum(len(grid.rows) for _, made in self.shown for grid in made.beside)
+
+
+def review(paper: Paper, lookup: Lookup) -> Review:
+    """Builds all that can be built."""
+    shown, absent = [], []
+    for entry in paper.entries:
+        try:
+            shown.append((entry, entry.built(paper.slug, lookup)))
+        except Absent as reason:
+            absent.append((entry, str(reason)))
+    return Review(paper, shown, absent)
+
+
+def build_papers(evidence: Evidence) -> tuple[Review, ...]:
+    """One part for each paper of whose datasets one has scores here.
+
+    Those come first that have most published figures beside ours, then with most shown.
+    """
+    lookup, here = Lookup(evidence), set(evidence.datasets)
+    known = declared(vouch.papers, Paper)
+    reviews = [review(paper, lookup) for paper in known if here & set(paper.datasets)]
+    shown = [found for found in reviews if found.shown]
+    return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
+
+
+def papers_figures(_: Evidence, reviews: Iterable[Review]) -> Iterator[FigureSpec]:
+    """The figures of all papers, in the order of the page."""
+    return (spec for found in reviews for _, made in found.shown for spec in made.figures)
+
+
+PAPERS_SECTION = PageSection(
+    "papers", "Tables and figures of the papers", build_papers, figures=papers_figures
+)
+
+
+PUBLISHED_HEADING = "Published and ours"
+TOLERANCE = 1e-6
+
+
+def build_published(evidence: Evidence) -> Section | None:
+    """One part per dataset with published numbers; None where there are none."""
+    parts = [_part(str(dataset), group) for dataset, group in evidence.reproduced.groupby("dataset")]
+    return Section(PUBLISHED_HEADING, Markup(""), parts) if parts else None
+
+
+PUBLISHED_SECTION = PageSection("published", PUBLISHED_HEADING, build_published)
+
+
+def _part(dataset: str, frame: pd.DataFrame) -> Part:
+    frame = frame.assign(gap=frame["difference"].abs())
+    frame["agrees"] = frame["gap"] <= TOLERANCE
+    within, asked = int(frame["agrees"].sum()), len(frame)
+    summary = f"{formatting.count(within)} of {formatting.plural(asked, 'cell')} within 1e-6"
+    missing = int(frame["ours"].isna().sum())
+    if missing:
+        summary += f", {formatting.count(missing)} without a number of ours"
+    elif within < asked:
+        worst = frame.loc[frame["gap"].idxmax()]
+        summary += f"; the largest difference is {worst['gap']:.2g} ({worst['model']}, {worst['metric']})"
+    tone = "good summary" if within == asked else "bad summary"
+    cells = Folded("Every number", [_cells(dataset, frame)])
+    return Part("", [Text(f"{summary}.", tone, bold=dataset), _metrics(dataset, frame), cells])
+
+
+def _metrics(dataset: str, frame: pd.DataFrame) -> Grid:
+    columns = (
+        Column("Metric", "as the source names it"),
+        Column("Cells", "", True),
+        Column("Within 1e-6", "", True),
+        Column("Largest difference", "between published and ours", True),
+        Column("Inside the clean interval", "published values that a clean analysis could have given", True),
+    )
+    rows = []
+    for metric, group in frame.groupby("metric"):
+        known = group.dropna(subset=["clean_low", "clean_high"])
+        inside = int(known["published"].between(known["clean_low"], known["clean_high"]).sum())
+        same = int(group["agrees"].sum())
+        rows.append(
+            cells(
+                *(str(metric), len(group)),
+                Cell(formatting.count(same), key=same, tone="good" if same == len(group) else "bad"),
+                _gap(group["gap"].max()),
+                Cell(f"{inside} of {len(known)}", key=inside) if len(known) else MISSING,
+            )
+        )
+    return Grid("published-metrics", f"{dataset}: agreement by metric", columns, rows)
+
+
+def _gap(value: float, tone: Literal["", "bad"] = "") -> Cell:
+    if pd.isna(value):
+        return MISSING
+    return Cell(f"{value:.1e}".replace("-", formatting.MINUS) if value else "0", key=float(value), tone=tone)
+
+
+def _cells(dataset: str, frame: pd.DataFrame) -> Grid:
+    columns = (
+        Column("Model"),
+        Column("Published as"),
+        Column("Metric"),
+        Column("Published", "", True),
+        Column("Ours", "faithful protocol", True),
+        Column("Difference", "", True),
+        Column("Clean", "clean protocol, with its interval", True),
+    )
+    rows = []
+    for row in frame.sort_values(["agrees", "model", "metric"]).itertuples():
+        clean = rounded(row.clean, 6)
+        if not pd.isna(row.clean_low) and not pd.isna(row.clean_high):
+            clean = Cell(clean.text, formatting.span(row.clean_low, row.clean_high, 4), clean.key)
+        numbers = (rounded(row.published, 6), rounded(row.ours, 6))
+        gap = _gap(row.difference, "" if row.agrees else "bad")
+        rows.append(cells(row.model, row.name, row.metric, *numbers, gap, clean))
+    return Grid("published-cells", f"{dataset}: published beside ours", columns, rows)
+
+
+PAGE = Page(
+    "papers",
+    "Papers",
+    "Published numbers beside ours.",
+    place=70,
+    sections=(
+        PAPERS_SECTION,
+        PUBLISHED_SECTION,
+    ),
+)

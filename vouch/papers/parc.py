@@ -1,0 +1,271 @@
+"""Schmalfuss et al. 2025, PARC: how sensitive models are to the prompt, and how far to rely on them.
+
+Here the figures and the paper; parc_tables.py has the numbers by dataset and the tables.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from vouch.papers import charts
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
+from vouch.papers.models import series, size
+from vouch.papers.parc_tables import (
+    DATASETS,
+    EVERY,
+    FAMILIES,
+    UNCHANGED,
+    asked_kinds,
+    combined,
+    counts,
+    long,
+    models_table,
+    properties,
+    same,
+    varied,
+)
+from vouch.report import formatting
+from vouch.tables.asked import ORIGINAL
+
+ALIKE = (6_500_000_000, 8_500_000_000)
+"""Parameters of the language models that the paper counts as 7B or 8B."""
+UNTOLD = (
+    "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
+    "of training samples on record."
+)
+GROUPS = {EVERY: "all", "language": "language", "vision": "vision"}
+ALL = {EVERY: "all"}
+ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11), 1)] * 2))
+"""The points of the planes of figures 2 and A6."""
+
+
+def _reliability(random: float) -> np.ndarray:
+    """(2 a^m - 1) c with m = log 2 / log(1 / random), equation 3 and its calibration."""
+    return np.asarray((2 * ACCURACY ** (np.log(2) / np.log(1 / random)) - 1) * CERTAINTY)
+
+
+def _planes(title: str, said: str, planes: Mapping[str, np.ndarray]) -> Built:
+    """What follows from accuracy and certainty alone."""
+    points = pd.DataFrame({"x": ACCURACY, "y": CERTAINTY})
+    parts = [points.assign(value=np.round(value, 3), panel=panel) for panel, value in planes.items()]
+    return figure(title, said, charts.surface(pd.concat(parts), "Accuracy", "Certainty"))
+
+
+def mapping(lookup: Lookup) -> Built:
+    """Figure 2: for a guess among two options, and for the least likely guess of the datasets here."""
+    guess = lookup.rows("random_accuracy")
+    known = guess.loc[(guess["variation"] == ORIGINAL) & (guess["value"] > 0), "value"]
+    least = round(float(known.min()), 2) if len(known) else 0.27
+    guesses = (0.5, least if least < 0.5 else 0.27)
+    planes = {f"guess {formatting.number(random, 2)}": _reliability(random) for random in guesses}
+    said = "Reliability is 1 for certain and right, −1 for certain and wrong, 0 for uncertain or guessing."
+    return _planes("from accuracy and certainty to reliability", said, planes)
+
+
+def against_uacc(_: Lookup) -> Built:
+    """Figure A6: beside UAcc over its greatest value, of 4 and of 16 options."""
+    planes = {"Reliability, guess 0.50": _reliability(0.5)}
+    for options in (4, 16):
+        size = 1 + (1 - CERTAINTY) * (options - 1)
+        planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = ACCURACY / size
+    said = "UAcc, a share of the most it can be, is never negative and depends on the number of options."
+    return _planes("reliability and UAcc", said, planes)
+
+
+def calibration(average: bool, lookup: Lookup) -> Built:
+    """Figures 3 and A7: accuracy on original and negated questions, before and after calibration.
+
+    average: over the datasets; else of those that are hardest and easiest to guess.
+    """
+    if "ls_n" not in asked_kinds(lookup):
+        raise Absent("needs the variation ls_n")
+    measures = [
+        Measure(label, metric, scale=1, variation=variation)
+        for metric, label in (("accuracy", "before"), ("accuracy_calibrated", "after"))
+        for variation in (ORIGINAL, "ls_n")
+    ]
+    frame = long(lookup, measures)
+    frame = frame[frame["dataset"].isin(frame.loc[frame["measure"] == 1, "dataset"])]
+    if average:
+        frame = frame.groupby(["measure", "model"], as_index=False)["value"].mean().assign(where="mean")
+    else:
+        ordered = sorted(set(frame["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
+        frame = frame[frame["dataset"].isin((ordered[0], ordered[-1]))]
+        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(DATASETS)))
+    frame = lookup.in_order(frame, ["where", "measure", "model"])
+    dots = pd.DataFrame(
+        {
+            "row": frame["model"],
+            "value": frame["value"],
+            "series": np.where(frame["measure"] % 2 == 0, "O", "LS-N"),
+            "panel": frame["where"] + ", " + frame["measure"].map(lambda place: measures[place].label),
+        }
+    ).dropna()
+    means = dots.groupby(["panel", "series"], sort=False)["value"].mean()
+    said = "; ".join(f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items())
+    where = "mean over the datasets" if average else "on the datasets that are hardest and easiest to guess"
+    title = f"what calibration does, {where}"
+    return figure(title, f"Mean over the models: {said}.", charts.dots(dots, "Accuracy"))
+
+
+def families(lookup: Lookup) -> Built:
+    """Figure 4: consistency by family, datasets of pairs of pictures in a panel of their own."""
+    measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
+    frame = long(lookup, measures)
+    if frame.empty:
+        raise Absent(UNCHANGED)
+    paired = set(frame.loc[frame["measure"] == 3, "dataset"])
+    where = frame["dataset"].isin(paired).map({True: "pairs of pictures", False: "one picture"})
+    mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
+    mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
+    dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
+    means = dots.groupby(["panel", "series"])["value"].mean()
+    said = "; ".join(
+        f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
+    )
+    chart = charts.dots(dots, "Consistency, calibrated", 0.0)
+    title = "consistency by family of changes, mean over the datasets"
+    return figure(title, f"Mean over the models: {said}.", chart)
+
+
+def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
+    """model, group, reliability, consistency: means over the datasets. groups: of variations, by score."""
+    parts = []
+    for score, label in groups.items():
+        measures = [
+            Measure(metric, metric, score, scale=1, variation="")
+            for metric in ("reliability", "consistency_calibrated")
+        ]
+        wide = long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
+        wide = wide.reindex(columns=[0, 1]).dropna().set_axis(["reliability", "consistency"], axis=1)
+        parts.append(wide.reset_index().assign(group=label))
+    frame = pd.concat(parts, ignore_index=True)
+    if frame.empty:
+        raise Absent(UNCHANGED)
+    return frame
+
+
+def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
+    """Figures 5 and A9. groups: of changes, by their heading."""
+    wide = _two(lookup, groups).pivot(index="model", columns="group")
+    wide.columns = [name if len(groups) == 1 else f"{group}: {name}" for name, group in wide.columns]
+    sizes, kinds = lookup.sizes(wide.index)
+    said = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
+    chart = charts.by_number(wide, sizes, kinds, "Parameters", "", line=True)
+    return figure("reliability and consistency by size", said, chart)
+
+
+def sizes_and_data(lookup: Lookup) -> Built:
+    """Figure 5: by size on the left; on the right by training data, language models alike in size."""
+    return joined([by_size(ALL, lookup), _by_data(lookup)])
+
+
+def _by_data(lookup: Lookup) -> Built:
+    known = lookup.evidence.facts
+    frame = _two(lookup, ALL).set_index("model")[["reliability", "consistency"]]
+    samples = {
+        name: float(found["training_data_size"])
+        for name in frame.index
+        if (found := known.get(name, {})).get("training_data_size")
+        and ALIKE[0] <= found.get("language_model_parameters", 0) <= ALIKE[1]
+    }
+    if len(set(samples.values())) < 2:
+        return Built(sentences=(UNTOLD,))
+    kinds = {name: f"curation {known[name].get('curation') or 'not told'}" for name in samples}
+    said = f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
+    chart = charts.by_number(frame, samples, kinds, "Samples of training data", "", line=False)
+    return figure("reliability and consistency by training data", said, chart, "(b)")
+
+
+def plane(lookup: Lookup) -> Built:
+    """The right half of Table 3: a point for each model, as large as it has parameters."""
+    known = lookup.evidence.facts
+    frame = _two(lookup, ALL).rename(columns={"consistency": "x", "reliability": "y", "model": "name"})
+    points = frame.assign(
+        series=[series(name, known) for name in frame["name"]],
+        size=[size(name, known) for name in frame["name"]],
+        panel="",
+    )
+    best = frame.loc[frame["y"].idxmax()]
+    said = (
+        f"Scatter plot of {formatting.plural(len(frame), 'model')}, means over datasets and prompts, points "
+        f"as large as the models. The most reliable, {best['name']}: "
+        f"reliability {formatting.number(best['y'], 2)}, consistency {formatting.number(best['x'], 2)}."
+    )
+    chart = charts.scatter(points, "Consistency", "Reliability")
+    return figure("reliability against consistency", said, chart, "(right)")
+
+
+def against(lookup: Lookup) -> Built:
+    """Figure A8: a panel for each family of changes."""
+    frame = _two(lookup, {name: name for name in ("language", "vision", "reformulation", "semantic")})
+    few = frame["model"].nunique() <= charts.MOST
+    kinds = frame["model"] if few else [series(name, lookup.evidence.facts) for name in frame["model"]]
+    points = frame.rename(columns={"model": "name", "consistency": "x", "reliability": "y", "group": "panel"})
+    means = frame.groupby("group", sort=False)[["reliability", "consistency"]].mean()
+    said = "; ".join(
+        f"{row.Index}: reliability {formatting.number(row.reliability, 2)}, "
+        f"consistency {formatting.number(row.consistency, 2)}"
+        for row in means.itertuples()
+    )
+    chart = charts.scatter(points.assign(series=kinds), "Consistency", "Reliability", shared=("x", "y"))
+    title = "consistency and reliability by families of changes"
+    return figure(title, f"Means over the models: {said}.", chart)
+
+
+def robust(lookup: Lookup) -> Built:
+    """Table 3 with the scatter plot on its right."""
+    table = models_table(False, True, lookup)
+    try:
+        return joined([table, plane(lookup)])
+    except Absent as error:
+        return replace(table, sentences=(*table.sentences, f"Without its right half: {error}."))
+
+
+PAPER = Paper(
+    "parc",
+    "PARC: a quantitative framework uncovering the symmetries within vision language models",
+    "Schmalfuss et al. 2025 (PARC)",
+    "Accuracy, certainty and consistency are calibrated: 1 is perfect, 0 a guess. Answers are generated "
+    "texts where a dataset was asked for them, else the largest logits. Which of the published columns of "
+    "MIT-States and VAW is State and which Attribute is open, so they stand beside none of ours.",
+    (
+        Entry(
+            "Table 2", "Which change of the prompt hurts most, means over the models.", partial(varied, True)
+        ),
+        Entry("Table 3", "Which models bear it best, means over the prompts.", robust),
+        Entry("Table A4", "The models and their properties.", properties),
+        Entry(
+            "Table A5",
+            "How many questions there are, and how many answers flip when an image is exchanged.",
+            counts,
+        ),
+        Entry("Table A6", "Table 2 with all four scores by dataset.", partial(varied, False)),
+        Entry("Table A7", "The same table as A8.", same),
+        Entry("Table A8", "Table 3 with all four scores by dataset.", partial(models_table, False, False)),
+        Entry("Table A9", "Two changes at once.", combined),
+        Entry(
+            "Table A10",
+            "Table A8 with the largest logit in place of the response.",
+            partial(models_table, True, False),
+        ),
+        Entry("Figure 2", "How reliability follows from accuracy and certainty.", mapping),
+        Entry(
+            "Figure 3",
+            "Accuracy on original and negated questions, before and after calibration.",
+            partial(calibration, False),
+        ),
+        Entry("Figure 4", "Consistency by family of changes and model.", families),
+        Entry(
+            "Figure 5", "Size of the model and training data, reliability and consistency.", sizes_and_data
+        ),
+        Entry("Figure A6", "Reliability beside UAcc.", against_uacc),
+        Entry("Figure A7", "Figure 3 as the mean over the datasets.", partial(calibration, True)),
+        Entry("Figure A8", "Consistency against reliability by families of changes.", against),
+        Entry("Figure A9", "Figure 5 for all, language and vision changes.", partial(by_size, GROUPS)),
+    ),
+    DATASETS,
+)

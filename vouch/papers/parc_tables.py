@@ -1,0 +1,268 @@
+"""PARC's datasets, models and prompts, its numbers by dataset, and tables 2, 3 and A4 to A10."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from vouch.papers.entry import (
+    MEAN,
+    Absent,
+    Built,
+    Lookup,
+    Measure,
+    listing,
+    named,
+    with_mean,
+)
+from vouch.papers.models import paper_models
+from vouch.papers.pivot import Layout, pivot
+from vouch.report import formatting
+from vouch.report.table import MISSING, Cell, Column, cells
+from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
+
+DATASETS = {
+    "mit_state": "M-S",
+    "mit_attribute": "M-A",
+    "vaw_state": "V-S",
+    "vaw_attribute": "V-A",
+    "nyu_depth": "NYU",
+    "fashion": "Fas",
+    "mmbench": "MMB",
+}
+# Which of the paper's columns is State and which Attribute is open: those four are never compared.
+CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
+MODELS = paper_models("parc")
+KINDS = {
+    ORIGINAL: "O",
+    "lr_i": "LR-I",
+    "lr_c": "LR-C",
+    "lr_v": "LR-V",
+    "ls_n": "LS-N",
+    "ls_a": "LS-A",
+    "ls_m": "LS-M",
+    "vr_b": "VR-B",
+    "vr_r": "VR-R",
+    "vr_l": "VR-L",
+    "vs_s": "VS-S",
+    "vs_e": "VS-E",
+}
+FAMILIES = ("LR", "LS", "VR", "VS")
+EVERY = "every_prompt"
+NAMES = {
+    "reliability": "rel",
+    "accuracy_calibrated": "acc",
+    "certainty": "cert",
+    "consistency_calibrated": "cons",
+}
+UNCHANGED = "no variation of PARC was asked"
+
+
+def four(variation: str, score: str = "") -> tuple[Measure, ...]:
+    """PARC's four measures of a variation, or (score) of a family of them."""
+    return tuple(
+        Measure(label, metric, score, scale=1, variation=variation) for metric, label in NAMES.items()
+    )
+
+
+def _answers(lookup: Lookup, logits: bool) -> dict[str, str]:
+    """Datasets by output: the text where there is one, unless the largest logit is wanted."""
+    outputs = {name: lookup.evidence.outputs(name) for name in lookup.evidence.datasets}
+    wanted = (LETTERS,) if logits else (TEXT, LETTERS)
+    return {
+        name: next(output for output in wanted if output in has)
+        for name, has in outputs.items()
+        if set(wanted) & set(has)
+    }
+
+
+def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> pd.DataFrame:
+    """Lookup.long with the output that counts on each dataset. logits: letters everywhere."""
+    answers = _answers(lookup, logits)
+    parts = [
+        lookup.long(
+            [replace(measure, output=output) for measure in measures],
+            [n for n, has in answers.items() if has == output],
+        )
+        for output in sorted(set(answers.values()))
+    ]
+    if not parts:
+        raise Absent("no model was asked for letters or texts")
+    return pd.concat(parts, ignore_index=True)
+
+
+def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
+    """What the answers are, by dataset."""
+    said = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
+    return {name: said[output] for name, output in _answers(lookup, logits).items()}
+
+
+def _label(variation: str) -> str | None:
+    """`vr_b_5` -> `VR-B 5`, `lr_i+vr_l` -> `LR-I/VR-L`; None for what is none of PARC's."""
+    labels = []
+    for part in variation.split("+"):
+        base, _, level = part.rpartition("_")
+        known = KINDS.get(part) or (f"{KINDS[base]} {level}" if level.isdigit() and base in KINDS else None)
+        if known is None:
+            return None
+        labels.append(known)
+    return "/".join(labels)
+
+
+def asked_kinds(lookup: Lookup) -> dict[str, str]:
+    """All of PARC's variations that were asked, with their labels, in the order of the paper."""
+    asked = sorted(lookup.rows("reliability")["variation"].unique())
+    labels = {name: label for name in asked if (label := _label(name))}
+    if set(labels) <= {ORIGINAL}:
+        raise Absent(UNCHANGED)
+    order = [*KINDS.values()].index
+    return dict(sorted(labels.items(), key=lambda each: (order(each[1].split("/")[0].split()[0]), each[1])))
+
+
+PRINTED = ("reliability", "accuracy", "certainty", "consistency")
+
+
+def _short(frame: pd.DataFrame) -> pd.DataFrame:
+    """Of accuracy and certainty the mean alone, as tables 2 and 3 have them; all where there is no mean."""
+    means = frame["dataset"] == MEAN
+    return frame[frame["measure"].isin((0, 3)) | means] if means.any() else frame
+
+
+def models_table(logits: bool, short: bool, lookup: Lookup) -> Built:
+    """Tables 3, A8 and A10, by model. short: see `_short`."""
+    measures = four("", EVERY)
+    frame = long(lookup, measures, logits)
+    if frame.empty:
+        raise Absent(UNCHANGED)
+    frame = with_mean(frame, lookup.own(DATASETS))
+    ours = {label: name for name, label in MODELS.items()}
+    layout = Layout(
+        f"{'largest logits' if logits else 'responses'}, mean over the prompts",
+        measures,
+        lookup.models(MODELS),
+        lookup.datasets(DATASETS) | {MEAN: MEAN},
+        prints={
+            (PRINTED.index(row["score"]), ours[row["model"]], dataset): row[label]
+            for row in lookup.printed("parc_a10" if logits else "parc_a8")
+            for dataset, label in CERTAIN.items()
+            if label in row
+        },
+        help=notes(lookup, logits),
+    )
+    return pivot(_short(frame) if short else frame, layout)
+
+
+PROPERTIES = (
+    ("Parameters", "total_parameters", "model_parameters_billions", 1e9),
+    ("Of the language model", "language_model_parameters", "language_model_parameters_billions", 1e9),
+    ("Resolution", "resolution", "resolution", 1),
+    ("Training samples", "training_data_size", "training_samples_millions", 1e6),
+    ("Curation", "curation", "curation", 1),
+)
+"""Column of table A4, key of the facts, column of the published file and its unit."""
+
+
+def properties(lookup: Lookup) -> Built:
+    """Table A4: what is on record of the models; what the paper printed, where it says another thing."""
+    printed = {row["model"]: row for row in lookup.printed("parc_a4")}
+    body = []
+    for name, label in lookup.models(MODELS).items():
+        known, theirs = lookup.evidence.facts.get(name, {}), printed.get(label, {})
+        row = [_property(known.get(key), theirs.get(column, ""), unit) for _, key, column, unit in PROPERTIES]
+        if any(cell is not MISSING for cell in row):
+            body.append([named(name, label), *row])
+    heads = (Column("Model"), *(Column(head, "", unit > 1) for head, _, _, unit in PROPERTIES))
+    reason = "nothing of it is on record in models.lock for the models here"
+    return listing("the models and their properties", heads, body, reason)
+
+
+def _property(ours: int | str | None, theirs: str, unit: float) -> Cell:
+    if ours is None:
+        return replace(MISSING, note=f"published {theirs}") if theirs else MISSING
+    if isinstance(ours, str):
+        return Cell(ours, "" if theirs in ("", ours) else f"published {theirs}")
+    same = not theirs or abs(float(theirs) * unit - ours) <= 1e-6 * ours
+    return Cell(formatting.count(ours), "" if same else f"published {theirs}", float(ours))
+
+
+def _kinds(lookup: Lookup, variations: Iterable[str]) -> pd.DataFrame:
+    """Means over the models, by variation, which is the row of a table, and dataset."""
+    parts = []
+    for variation in variations:
+        mean = long(lookup, four(variation)).groupby(["measure", "dataset"], as_index=False)
+        parts.append(mean[["value", "clean"]].mean().assign(model=variation))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _by_prompt(caption: str, rows: Mapping[str, str], frame: pd.DataFrame, lookup: Lookup) -> Built:
+    columns = lookup.datasets(DATASETS) | {MEAN: MEAN}
+    layout = Layout(caption, four(ORIGINAL), rows, columns, row="Prompt", help=notes(lookup, False))
+    return pivot(frame, layout)
+
+
+def varied(short: bool, lookup: Lookup) -> Built:
+    """Tables 2 and A6, by kind of prompt."""
+    tried = {name: label for name, label in asked_kinds(lookup).items() if "+" not in name}
+    frame = with_mean(_kinds(lookup, tried), lookup.own(DATASETS), complete=False)
+    caption = "mean over the models, by kind of prompt"
+    return _by_prompt(caption, tried, _short(frame) if short else frame, lookup)
+
+
+def combined(lookup: Lookup) -> Built:
+    """Table A9: pairs of changes, and each change of them alone."""
+    tried = asked_kinds(lookup)
+    both = {name: label for name, label in tried.items() if "+" in name}
+    if not both:
+        raise Absent("needs combined variations such as lr_i+vr_l")
+    parts = {part for name in both for part in name.split("+")}
+    shown = {name: label for name, label in tried.items() if name in parts} | both
+    mean = _kinds(lookup, shown).groupby(["measure", "model"], as_index=False)[["value", "clean"]].mean()
+    caption = "two changes at once, mean over models and datasets"
+    return _by_prompt(caption, shown, mean.assign(dataset=MEAN), lookup)
+
+
+def same(lookup: Lookup) -> Built:
+    """Table A7, which is A8 once more. Raises Absent where that is."""
+    models_table(False, False, lookup)
+    return Built(sentences=("Tables A7 and A8 are the same table in the paper; see Table A8.",))
+
+
+def counts(lookup: Lookup) -> Built:
+    """Table A5: how many questions can be flipped by replacing a picture, and how the best model does."""
+    evidence = lookup.evidence
+    frame = evidence.outcomes
+    exchanged = frame[frame["variation"] == "vs_e"]
+    body = []
+    for dataset, label in lookup.datasets(DATASETS).items():
+        kept = exchanged.loc[exchanged["dataset"] == dataset, "prompt"].str.removesuffix("/vs_e").unique()
+        if not len(kept):
+            continue
+        best = evidence.models(dataset)[0]
+        here = frame[
+            (frame["dataset"] == dataset) & (frame["variation"] == ORIGINAL) & (frame["model"] == best)
+        ]
+        here = here[here["output"] == evidence.outputs(dataset)[0]]
+        some = here[here["prompt"].str.removesuffix(f"/{ORIGINAL}").isin(kept)]
+        body.append(
+            cells(
+                named(dataset, label),
+                len(here),
+                len(kept),
+                _share(len(kept) / max(len(here), 1), ""),
+                _share(here["clean_correct"].mean(), best),
+                _share(some["clean_correct"].mean(), best),
+            )
+        )
+    heads = (
+        Column("Dataset"),
+        Column("Initial", "questions", True),
+        Column("Kept", "questions with a picture to exchange", True),
+        Column("Share", "", True),
+        Column("Accuracy, initial", "of the model that is best there, original prompts", True),
+        Column("Accuracy, kept", "of the same model, original prompts", True),
+    )
+    return listing("questions before and after the filter of VS-E", heads, body, "needs the variation vs_e")
+
+
+def _share(value: float, note: str) -> Cell:
+    return Cell(formatting.percent(value), note, float(value))

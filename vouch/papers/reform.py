@@ -1,0 +1,307 @@
+"""Li et al. 2023, ReForm-Eval: 61 datasets as choices and short answers, generated or by likelihood.
+
+Here the figures and the paper; reform_tables.py has the numbers by dataset and the tables.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from vouch.papers import charts
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
+from vouch.papers.models import series, size
+from vouch.papers.reform_tables import (
+    COARSE,
+    COGNITION,
+    CROSS,
+    FINE,
+    INSTABILITY,
+    KIE,
+    KVQA,
+    OCR,
+    OUT_OF_DOMAIN,
+    OUTPUT_NAMES,
+    PERCEPTION,
+    RANGES,
+    SPATIAL,
+    VQA,
+    accuracy,
+    captions,
+    coco,
+    coco_ranks,
+    dialogue,
+    dimension,
+    general,
+    hit_rate,
+    known,
+    long,
+    means,
+    modules,
+    shaken,
+    shaken_mean,
+    statistics,
+)
+from vouch.report import formatting
+from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+
+NOUNS = dict(enumerate(OUTPUT_NAMES.values()))
+RIGHT = "right answers"
+BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
+PARAMETERS = {"parameters": "", "trainable parameters": "trainable_parameters"}
+"""What is counted, and its key among the facts; the size of a model can follow from its name as well."""
+UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
+
+
+def by_backbone(lookup: Lookup) -> Built:
+    """Figure 3: mean accuracy of the models that share a language model, or a vision encoder, by output."""
+    facts, wide = lookup.evidence.facts, means(lookup)
+    parts = []
+    for key, panel in BACKBONES.items():
+        kinds = pd.Series([facts.get(name, {}).get(key) for name in wide.index], wide.index, name="group")
+        mean = wide.groupby(kinds).mean()
+        if len(mean) > 1:
+            parts.append(mean.reset_index().melt("group", var_name="measure").assign(panel=panel))
+    if not parts:
+        raise Absent("backbones of fewer than two kinds of models are on record")
+    shown = pd.concat(parts).dropna()
+    shown = shown.assign(series=shown["measure"].map(NOUNS))
+    said = "; ".join(
+        f"{row.group} {row.series} {formatting.percent(row.value)}" for row in shown.itertuples()
+    )
+    chart = charts.bars(shown, format=".0%")
+    return figure("accuracy by backbone", f"Bars of mean accuracy: {said}.", chart)
+
+
+def training(lookup: Lookup) -> Built:
+    """Figure 4: with and without COCO, and by the size of the training data, of what is on record."""
+    parts, missing = [], []
+    for part, build in (("(a)", _with_coco), ("(b)", _by_training_data)):
+        try:
+            parts.append(build(lookup))
+        except Absent as error:
+            missing.append(f"{part}: {error}")
+    said = "; ".join([*missing, "(c): numbers of instruction-tuning datasets are not on record"])
+    if not parts:
+        raise Absent(f"none of its parts: {said}")
+    return replace(joined(parts), sentences=(f"Not built: {said}.",))
+
+
+def _with_coco(lookup: Lookup) -> Built:
+    frame = coco_ranks(lookup)
+    domain = frame["dataset"].isin(OUT_OF_DOMAIN).map({True: "out of domain", False: "in domain"})
+    mean = frame.assign(group=domain).groupby(["model", "group"], as_index=False)["value"].mean()
+    said = "; ".join(
+        f"{row.model}, {row.group} {formatting.number(row.value, 2)}" for row in mean.itertuples()
+    )
+    chart = charts.bars(mean.rename(columns={"model": "series"}).assign(panel=""), format=".1f")
+    return figure("mean rank with and without COCO", f"Bars of mean ranks, 1 is best: {said}.", chart, "(a)")
+
+
+def _by_training_data(lookup: Lookup) -> Built:
+    title, label = "accuracy and training data", "Samples of training data"
+    return by_count(title, label, "training_data_size", lookup, "(b)")
+
+
+def by_parameters(lookup: Lookup) -> Built:
+    """Figure 8: how the accuracies on single datasets spread by the number of parameters, by output."""
+    facts = lookup.evidence.facts
+    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES])
+    if frame.empty:
+        raise Absent("no model was asked for texts or likelihoods")
+    frame, parts = frame.dropna(subset=["value"]), []
+    for noun, key in PARAMETERS.items():
+        counts = {name: facts.get(name, {}).get(key) if key else size(name, facts) for name in lookup.order}
+        known = frame.assign(count=frame["model"].map(counts)).dropna(subset=["count"]).sort_values("count")
+        known = known.assign(group=known["count"].map(_rounded), value=100 * known["value"])
+        for place, output in NOUNS.items():
+            shown = known[known["measure"] == place]
+            if shown["group"].nunique() > 1:
+                middle = shown.groupby("group", sort=False)["value"].median()
+                said = "; ".join(f"{group} {formatting.number(value, 1)}" for group, value in middle.items())
+                title = f"accuracy by {noun}, {output}"
+                chart = charts.boxes(shown, "Accuracy (%)")
+                parts.append(figure(title, f"Boxes of a dataset and model each; medians: {said}.", chart))
+    return joined(parts, "parameters of fewer than two models are known")
+
+
+def _rounded(count: float) -> str:
+    """3,940,000,000 -> `4B`, 106,700,000 -> `107M`."""
+    unit, letter = next((unit for unit in UNITS if round(count / unit[0])), UNITS[-1])
+    return f"{count / unit:.0f}{letter}"
+
+
+def by_count(title: str, label: str, key: str, lookup: Lookup, part: str = "") -> Built:
+    """Figures 4 and 9: mean accuracy against a count that is on record of the models, by output."""
+    facts = lookup.evidence.facts
+    wide = means(lookup).rename(columns=NOUNS)
+    counts = {name: facts.get(name, {}).get(key) for name in wide.index}
+    known = {name: float(count) for name, count in counts.items() if count is not None}
+    if len(set(known.values())) < 2:
+        raise Absent(f"{label.lower()} of fewer than two models are known")
+    kinds = {name: series(name, facts) for name in known}
+    said = f"Mean accuracy over the datasets of {formatting.plural(len(known), 'model')}."
+    chart = charts.by_number(100 * wide, known, kinds, label, "Accuracy (%)", line=False)
+    return figure(title, said, chart, part)
+
+
+def gap(lookup: Lookup) -> Built:
+    """Figure 5: accuracy of both outputs by dataset and model, where both were asked."""
+    mean = means(lookup)
+    if mean.shape[1] < 2 or mean.dropna().empty:
+        raise Absent("no model was asked for both texts and likelihoods")
+    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES]).dropna(subset=["value"])
+    pairs = frame[frame.groupby(["dataset", "model"])["measure"].transform("nunique") == 2]
+    if pairs.empty:
+        raise Absent("no dataset was asked for both texts and likelihoods")
+    pairs = lookup.in_order(pairs, ["dataset", "measure", "model"])
+    dots = pairs.rename(columns={"dataset": "panel"})
+    dots = dots.assign(row=dots["model"], series=dots["measure"].map(NOUNS))
+    wide = pairs.pivot(index=["dataset", "model"], columns="measure", values="value")
+    gap = 100 * (wide[1] - wide[0])
+    low, high = formatting.number(gap.min(), 1), formatting.number(gap.max(), 1)
+    said = f"Likelihood minus generation: {low} to {high} points."
+    return figure("generation and likelihood", said, charts.dots(dots, "Accuracy"))
+
+
+def preference(lookup: Lookup) -> Built:
+    """Figure 10: shares of the places chosen on the first dataset with options."""
+    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "right")]
+    for output in (TEXT, LETTERS):
+        frame = lookup.long(
+            [
+                Measure(letter, f"{kind}_share_{letter}", output=output, only="clean")
+                for letter, kind in places
+            ]
+        )
+        if len(frame):
+            break
+    else:
+        raise Absent("no model chose among options")
+    dataset = next(name for name in lookup.evidence.datasets if name in set(frame["dataset"]))
+    frame = frame[frame["dataset"] == dataset]
+    frame = frame.assign(
+        column=[places[place][0] for place in frame["measure"]],
+        row=np.where(frame["measure"] % 2, RIGHT, frame["model"]),
+    ).drop_duplicates(["row", "column"])
+    frame = lookup.in_order(frame, ["row", "column"], "row")
+    models = frame[frame["row"] != RIGHT]
+    most = models.loc[models["value"].idxmax()]
+    said = (
+        f"Shares of the places chosen on {dataset}. The strongest: {most['row']} takes {most['column']} "
+        f"{formatting.percent(most['value'])} of the time."
+    )
+    return figure(
+        f"which option is preferred, {dataset}",
+        said,
+        charts.heat(frame[["row", "column", "value"]].assign(panel="")),
+    )
+
+
+BOTH = (TEXT, LIKELIHOOD)
+# Number, what it shows, the caption of its table, the datasets, the outputs that it has a table for.
+DIMENSIONS = (
+    (9, "Coarse-grained perception, generated.", "coarse-grained perception", COARSE, (TEXT,)),
+    (
+        10,
+        "Coarse-grained perception, by likelihood.",
+        "coarse-grained perception",
+        COARSE,
+        (LIKELIHOOD,),
+    ),
+    (11, "Fine-grained perception, generated.", "fine-grained perception", FINE, (TEXT,)),
+    (
+        12,
+        "Fine-grained perception, by likelihood.",
+        "fine-grained perception",
+        FINE,
+        (LIKELIHOOD,),
+    ),
+    (13, "Scene text: recognition.", "scene text, recognition", OCR, (TEXT,)),
+    (
+        14,
+        "Scene text: finding and using it.",
+        "scene text, key facts and questions",
+        KIE,
+        (TEXT,),
+    ),
+    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", VQA, BOTH),
+    (
+        16,
+        "Visually grounded reasoning with knowledge.",
+        "visual reasoning, knowledge",
+        KVQA,
+        BOTH,
+    ),
+    (17, "Spatial understanding.", "spatial understanding", SPATIAL, BOTH),
+    (18, "Cross-modal inference.", "cross-modal inference", CROSS, BOTH),
+)
+PARTS = {
+    "vision_encoder": "Vision encoder",
+    "connector": "Connector",
+    "language_model": "Language model",
+    "total_parameters": "Parameters",
+    "trainable_parameters": "Trainable",
+    "visual_tokens": "Visual tokens",
+}
+TRAINING = {"training_data": "Data", "training_data_size": "Samples", "curation": "Curation"}
+PAPER = Paper(
+    "reform",
+    "ReForm-Eval: evaluating large vision language models via unified re-formulation",
+    "Li et al. 2023 (ReForm-Eval)",
+    "Accuracy in per cent and instability in nats of the main evaluation (the variation tests), of the "
+    "original prompts where it was not asked. Columns named sampled are of the first text drawn for each "
+    "test at temperature 0.2, as in the paper: published figures stand beside them, except for BLIP-2, "
+    "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The other columns of "
+    "generation, the general results and the figures are of greedy texts.",
+    (
+        Entry("Table 1", "Accuracy and rank by dimension.", general),
+        Entry("Table 2", "Accuracy by vision encoder and connector.", modules),
+        Entry(
+            "Table 3",
+            "How often a text names an option, without and with a sample in the prompt.",
+            partial(hit_rate, "3"),
+        ),
+        Entry("Table 4", "Instability by what changes, mean over the models.", shaken_mean),
+        Entry(
+            "Table 5",
+            "The datasets of perception, and those outside of the benchmark.",
+            partial(statistics, PERCEPTION, True),
+        ),
+        Entry("Table 6", "The datasets of cognition.", partial(statistics, COGNITION, False)),
+        Entry("Table 7", "Components of the models.", partial(known, "components of the models", PARTS)),
+        Entry(
+            "Table 8", "Training data of the models.", partial(known, "training data of the models", TRAINING)
+        ),
+        *(
+            Entry(f"Table {number}", shows, partial(dimension, caption, sets, outputs))
+            for number, shows, caption, sets, outputs in DIMENSIONS
+        ),
+        Entry("Table 19", "Captions, CIDEr.", captions),
+        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", dialogue),
+        Entry("Table 21", "Table 3 for all models and datasets.", partial(hit_rate, "21")),
+        Entry("Table 22", "Ranks of models with and without COCO in training.", coco),
+        Entry(
+            "Table 23",
+            "Instability by what changes.",
+            partial(shaken, "instability by what changes", INSTABILITY),
+        ),
+        Entry(
+            "Table 24",
+            "Range of accuracy over the instructions, points.",
+            partial(shaken, "range of accuracy over the instructions", RANGES),
+        ),
+        Entry("Figure 3", "Accuracy by language model and by vision encoder.", by_backbone),
+        Entry("Figure 4", "Accuracy and what models were trained on.", training),
+        Entry("Figure 5", "Generation against likelihood.", gap),
+        Entry("Figure 8", "Accuracy by number of parameters.", by_parameters),
+        Entry(
+            "Figure 9",
+            "Accuracy by number of visual tokens.",
+            partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens"),
+        ),
+        Entry("Figure 10", "Which option a model prefers, whatever it says.", preference),
+    ),
+    (*PERCEPTION, *COGNITION),
+)

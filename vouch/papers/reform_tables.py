@@ -1,0 +1,416 @@
+"""ReForm-Eval's datasets by dimension, its models, and its tables.
+
+First the names, then accuracy and instability of the main evaluation by dataset with what the paper printed,
+then the tables: by dimension, by what changes, and what is on record of datasets and models.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from vouch.papers.entry import (
+    CLEAN,
+    FAITHFUL,
+    MEAN,
+    Absent,
+    Built,
+    Lookup,
+    Measure,
+    joined,
+    listing,
+    named,
+    with_mean,
+)
+from vouch.papers.models import paper_models
+from vouch.papers.pivot import Key, Layout, pivot
+from vouch.report import formatting
+from vouch.report.table import MISSING, Cell, Column, cells
+from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
+from vouch.tables.results import OVERALL
+
+COARSE = (
+    *("flowers102", "cifar10", "imagenet_1k", "pets37", "vizwiz_2", "vizwiz_4"),
+    *("tdiuc_sport", "tdiuc_scene", "medic"),
+)
+FINE = (
+    *("coco_mci", "coco_goi", "coco_mos", "tdiuc_color", "tdiuc_utility", "tdiuc_position"),
+    *("tdiuc_detection", "tdiuc_counting", "coco_counting", "refcoco"),
+)
+OCR = (
+    *("cute80", "ic15", "iiit5k", "coco_text", "wordart", "textocr"),
+    *("grounded_ic15", "grounded_coco_text", "grounded_textocr"),
+)
+KIE = ("sroie", "poie", "funsd", "textvqa", "docvqa", "ocrvqa")
+VQA = ("gqa", "vqa_v2", "whoops", "ok_vqa", "scienceqa", "vizwiz")
+KVQA = ("viquae", "k_viquae", "a_okvqa", "a_okvqra", "a_okvqar", "imagenetvc")
+SPATIAL = ("clevr", "vsr", "mp3d")
+CROSS = ("coco_itm", "coco_its", "wikihow", "winoground", "snli_ve", "mocheg")
+CAPTIONS = ("coco_caption", "textcaps", "nocaps", "flickr30k")
+DIALOGUE = ("vqa_mt", "visdial")
+SETS = {
+    "coarse_perception": len(COARSE),
+    "fine_perception": len(FINE),
+    "scene_text": len(OCR) + len(KIE),
+    "spatial": len(SPATIAL),
+    "visual_reasoning": len(VQA) + len(KVQA),
+    "cross_modal": len(CROSS),
+    "dialogue": len(DIALOGUE),
+    "description": len(CAPTIONS),
+}
+"""How many sets each dimension has."""
+PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
+COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
+MODELS = paper_models("reform")
+COCO = {
+    "Pre-training with COCO": ("blip2_flan_t5_xl", "mplug_owl", "lynx"),
+    "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),
+}
+"""The two groups of models of table 22 (appendix C.4)."""
+IN_DOMAIN = (
+    *("coco_mci", "coco_goi", "coco_mos", "coco_counting", "refcoco", "coco_text", "vqa_v2", "ok_vqa"),
+    *("a_okvqa", "a_okvqra", "a_okvqar", "vsr", "coco_itm", "coco_its", "coco_caption", "flickr30k"),
+)
+"""Datasets of pictures of COCO, and Flickr30K, as the paper counts it. It takes six; the text of its
+PDF names two."""
+OUT_OF_DOMAIN = ("pets37", "flowers102", "textcaps", "nocaps", "wikihow", "winoground")
+BY_LABEL = {label: name for name, label in MODELS.items()}
+OUTPUT_NAMES = {TEXT: "generation", LIKELIHOOD: "likelihood"}
+TESTS = "tests"
+# The likelihood is asked of an entry of its own where its prompts are others.
+SUFFIX = "_likelihood"
+NO_SETS = "no dataset of that dimension of ReForm-Eval"
+
+
+SAMPLED = "first_t0.2"
+"""The score of the first sample of each test at the authors' temperature."""
+SEARCHED = (
+    *("blip2_flan_t5_xl", "instructblip_flan_t5_xl", "instructblip_vicuna_7b", "bliva", "lynx"),
+    "shikra",
+)
+"""Models from which the authors' code draws nothing: it takes the best of several beams, of Shikra of one."""
+
+
+def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict[str, str]:
+    """Datasets of an output by their name in the benchmark; all that there are where none are wanted.
+
+    Where a dataset and its entry for the likelihood were both asked for the likelihood, the latter counts.
+    """
+    asked = [name for name in lookup.evidence.datasets if output in lookup.evidence.outputs(name)]
+    if output == LIKELIHOOD:
+        asked = [name for name in asked if f"{name}{SUFFIX}" not in asked]
+    names = {name: name.removesuffix(SUFFIX) if output == LIKELIHOOD else name for name in asked}
+    return {key: name for key, name in names.items() if wanted is None or name in wanted}
+
+
+def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None) -> pd.DataFrame:
+    """The measures by dataset of the benchmark: of the main evaluation, of the original prompts without."""
+    parts = [pd.DataFrame(columns=["model", "dataset", "measure"])]
+    for place, measure in enumerate(measures):
+        for dataset, name in _datasets(lookup, wanted, measure.output).items():
+            tested = TESTS in lookup.evidence.variations(dataset)
+            frame = lookup.of(replace(measure, variation=TESTS if tested else ORIGINAL))
+            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=place))
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def accuracy(output: str) -> Measure:
+    """Accuracy of an output."""
+    return Measure("Acc", "accuracy", output=output, better="high")
+
+
+def means(lookup: Lookup) -> pd.DataFrame:
+    """Mean accuracy over the datasets: models by name of the output, for models that have all datasets."""
+    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES])
+    if frame.empty:
+        raise Absent("no model was asked for texts or likelihoods")
+    frame = frame.dropna(subset=["value"])
+    most = frame.groupby("measure")["dataset"].nunique()
+    found = frame.groupby(["model", "measure"])["value"].agg(["mean", "count"]).unstack()
+    return found["mean"].where(found["count"] == most).dropna(how="all").dropna(axis=1, how="all")
+
+
+def coco_ranks(lookup: Lookup) -> pd.DataFrame:
+    """model (a group of `COCO`), dataset, value: mean rank of the group's models among all that are here.
+
+    By accuracy of texts, of captions by CIDEr; of the datasets of table 22 that all models here have.
+    """
+    sets = (*IN_DOMAIN, *OUT_OF_DOMAIN)
+    cider = Measure("CIDEr", "cider_d", output=TEXT, better="high")
+    frame = pd.concat([long(lookup, [accuracy(TEXT)], sets), long(lookup, [cider], sets)])
+    if frame.empty:
+        raise Absent("no dataset of table 22 was asked for texts")
+    frame = frame.dropna(subset=["value"]).drop_duplicates(["model", "dataset"])
+    models = frame.groupby("dataset")["model"].transform("nunique")
+    frame = frame[models == models.max()]
+    ranks = frame.groupby("dataset")["value"].rank(ascending=False, method="min")
+    group = frame["model"].map({name: group for group, names in COCO.items() for name in names})
+    found = frame.assign(value=ranks, model=group).dropna(subset=["model"])
+    if found["model"].nunique() < len(COCO):
+        raise Absent("needs models of both groups: BLIP-2, mPLUG-Owl or Lynx, and LLaVA or MiniGPT4")
+    return found.groupby(["model", "dataset"], as_index=False)["value"].mean()
+
+
+def with_sampled(*measures: Measure) -> tuple[Measure, ...]:
+    """The measures, and behind them those of generated texts once more, of the first samples."""
+    return (*measures, *(_twin(measure) for measure in measures if measure.output == TEXT))
+
+
+def _twin(measure: Measure) -> Measure:
+    return replace(measure, label=f"{measure.label}, sampled", score=SAMPLED)
+
+
+def printed(
+    lookup: Lookup, file: str, columns: Sequence[str], dataset: str = "", **chosen: str
+) -> dict[Key, str]:
+    """Published cells. columns: of the file, one for each measure. dataset: of a file that names none."""
+    return {
+        (place, BY_LABEL[row["model"]], dataset or row["dataset"]): row[column]
+        for row in lookup.printed(file, **chosen)
+        for place, column in enumerate(columns)
+    }
+
+
+def beside(prints: Mapping[Key, str], frame: pd.DataFrame, measures: Sequence[Measure]) -> dict[Key, str]:
+    """Published cells at the measure that is made as they were: that of samples, for models that sample.
+
+    prints: by the place among the measures of greedy texts. frame: rows that are shown; where it has no
+    figure of samples, the cell stays. measures: as `with_sampled` gives them.
+    """
+    places = {measure: place for place, measure in enumerate(measures)}
+    held = set(zip(frame["measure"], frame["model"], frame["dataset"], strict=True))
+    found = {}
+    for (place, model, dataset), cell in prints.items():
+        there = (places.get(_twin(measures[place]), place), model, dataset)
+        found[there if there in held and model not in SEARCHED else (place, model, dataset)] = cell
+    return found
+
+
+DIMENSIONS = {"generation": 8, "likelihood": 6}
+"""Of the benchmark, by output: scene text and captions have no options. Published means are over all."""
+INSTABILITY = {
+    column: Measure(label, "instability", output=output, variation=variation, scale=1, digits=3, better="low")
+    for column, label, variation, output in (
+        ("instruction", "Instruction", "instruction", TEXT),
+        ("order", "Order", "shuffled", TEXT),
+        ("mark", "Mark", "marks", TEXT),
+        ("likelihood_instruction", "Likelihood, instruction", "instruction", LIKELIHOOD),
+    )
+}
+"""Measures of table 23 by column of the published file, as those of table 24."""
+RANGES = {
+    f"range_{noun}": Measure(
+        noun.capitalize(), "accuracy_range", output=output, variation="instruction", better="low"
+    )
+    for output, noun in OUTPUT_NAMES.items()
+}
+
+
+def _table(
+    lookup: Lookup,
+    caption: str,
+    frame: pd.DataFrame,
+    measures: Sequence[Measure],
+    columns: Iterable[str],
+    prints: Mapping[Key, str],
+    name: str = "",
+    help: Mapping[str, str] | None = None,
+) -> Built:
+    """Models by columns. prints: see `beside`."""
+    heads = {column: column for column in columns}
+    cells = beside(prints, frame, measures)
+    layout = Layout(caption, measures, lookup.models(MODELS), heads, name, prints=cells, help=help or {})
+    return pivot(frame, layout)
+
+
+def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: Lookup) -> Built:
+    """Tables 9 to 18. sets: datasets of a dimension. outputs: a table each."""
+    parts = []
+    for output in outputs:
+        instability = Measure("Instability", "instability", output=output, scale=1, better="low")
+        measures = with_sampled(accuracy(output), instability)
+        frame = long(lookup, measures, sets)
+        over = [name for name in sets if name in set(frame["dataset"])]
+        if over:
+            noun = OUTPUT_NAMES[output]
+            prints = printed(lookup, "reform_tables", ("accuracy", "instability"), output=noun)
+            shown, help = with_mean(frame, over), {MEAN: f"mean over {formatting.listed(over, 9)}"}
+            caption, columns = f"{title}, {noun}", (*over, MEAN)
+            parts.append(_table(lookup, caption, shown, measures, columns, prints, f"-{noun}", help))
+    return joined(parts, NO_SETS)
+
+
+def captions(lookup: Lookup) -> Built:
+    """Table 19."""
+    measures = with_sampled(Measure("CIDEr", "cider_d", output=TEXT, better="high"))
+    frame = long(lookup, measures)
+    over = dict.fromkeys(name for name in (*CAPTIONS, *frame["dataset"]) if name in set(frame["dataset"]))
+    if not over:
+        raise Absent("no dataset of captions")
+    prints = printed(lookup, "reform_tables", ("accuracy",), output=OUTPUT_NAMES[TEXT])
+    return _table(lookup, "captions", with_mean(frame, tuple(over)), measures, (*over, MEAN), prints)
+
+
+def dialogue(lookup: Lookup) -> Built:
+    """Table 20: datasets whose questions have turns."""
+    parts = []
+    for output, noun in OUTPUT_NAMES.items():
+        measures = with_sampled(
+            accuracy(output),
+            Measure("Correlation", "turn_correlation", output=output, scale=1),
+            Measure("Slope", "turn_slope", output=output, scale=1, digits=3),
+        )
+        frame = long(lookup, measures)
+        with_turns = set(frame.loc[frame["measure"] == 1, "dataset"])
+        if with_turns:
+            frame = frame[frame["dataset"].isin(with_turns)]
+            caption = f"dialogues, {noun}; accuracy against the number of the turn"
+            prints = printed(lookup, "reform_tables", ("accuracy", "correlation"), output=noun)
+            parts.append(_table(lookup, caption, frame, measures, sorted(with_turns), prints, f"-{noun}"))
+    return joined(parts, "no dataset of dialogues")
+
+
+def general(lookup: Lookup) -> Built:
+    """Table 1: accuracy and rank by dimension, and their means over the dimensions.
+
+    Published are dimensions whose sets are all here, and means where all dimensions are; the mean ranks only
+    where just the paper's models are ranked.
+    """
+    frame = lookup.evidence.dimensions
+    frame = frame[frame["variation"] == (TESTS if TESTS in set(frame["variation"]) else ORIGINAL)]
+    measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
+    parts = []
+    for output, noun in OUTPUT_NAMES.items():
+        own = frame[frame["output"] == output].rename(columns={"dimension": "dataset"})
+        if own.empty:
+            continue
+        whole = set(own.loc[own["parts"] == own["dataset"].map(SETS), "dataset"])
+        prints = printed(lookup, "reform_tables", ("accuracy",), output=noun)
+        prints = {key: cell for key, cell in prints.items() if key[2] in whole}
+        if len(whole) == DIMENSIONS[noun]:
+            columns = ("score", "rank") if set(lookup.order) == set(MODELS) else ("score",)
+            prints |= printed(lookup, "reform_ranks", [f"{noun}_{column}" for column in columns], OVERALL)
+        both = own.melt(["protocol", "model", "dataset"], ["value", "rank"], "measure", "number")
+        both = both.pivot(index=["measure", "model", "dataset"], columns="protocol", values="number")
+        both = both.reindex(columns=[FAITHFUL, CLEAN]).set_axis(["value", "clean"], axis=1).reset_index()
+        both["measure"] = both["measure"].map({"value": 0, "rank": 1})
+        names = sorted(set(both["dataset"]), key=lambda name: (name == OVERALL, name))
+        parts.append(_table(lookup, f"by dimension, {noun}", both, measures, names, prints, f"-{noun}"))
+    return joined(parts, "no model was asked for texts or likelihoods")
+
+
+def hit_rate(number: str, lookup: Lookup) -> Built:
+    """Tables 3, of the first dataset, and 21, of all that were asked without a sample."""
+    measures = (
+        Measure("Without sample", "format_hit_rate", output=TEXT, variation="no_sample"),
+        Measure("With sample", "format_hit_rate", output=TEXT),
+    )
+    frame = lookup.long(measures)
+    over = list(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))
+    if not over:
+        raise Absent("needs the variation no_sample")
+    over = over[:1] if number == "3" else over
+    prints = printed(lookup, "reform_hits", ("without", "with"), "vqa_v2", table=number)
+    caption, shown = "share of texts with an option's mark (%)", frame[frame["dataset"].isin(over)]
+    return _table(lookup, caption, shown, measures, over, prints)
+
+
+def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
+    frame = lookup.long(measures)
+    if frame.empty:
+        raise Absent("needs the variations instruction, shuffled and marks")
+    return frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
+
+
+def shaken(title: str, measures: Mapping[str, Measure], lookup: Lookup) -> Built:
+    """Tables 23 and 24: what a change of the prompt does to answers."""
+    every = with_sampled(*measures.values())
+    frame = _shaken(lookup, every)
+    prints = printed(lookup, "reform_23_24", tuple(measures), "scienceqa")
+    return _table(lookup, title, frame, every, dict.fromkeys(frame["dataset"]), prints)
+
+
+def shaken_mean(lookup: Lookup) -> Built:
+    """Table 4: instability as means over the models."""
+    measures = with_sampled(*INSTABILITY.values())
+    frame = _shaken(lookup, measures)
+    heads = {name: name for name in frame["dataset"]}
+    mean = frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]].mean()
+    caption, rows = "instability by what changes, mean over the models", {"mean": "Mean over the models"}
+    return pivot(mean.assign(model="mean"), Layout(caption, measures, rows, heads))
+
+
+def coco(lookup: Lookup) -> Built:
+    """Table 22: ranks are among the models here, of which the paper has sixteen."""
+    frame = coco_ranks(lookup).assign(measure=0)
+    heads = {name: name for name in (*IN_DOMAIN, *OUT_OF_DOMAIN) if name in set(frame["dataset"])}
+    measure = Measure("Rank", "accuracy", output=TEXT, scale=1, better="low", only="clean")
+    rows = {name: name for name in COCO}
+    help = dict.fromkeys(IN_DOMAIN, "pictures of COCO, or like them")
+    layout = Layout("mean rank by dataset", (measure,), rows, heads, row="Models", help=help)
+    return pivot(frame.assign(clean=frame["value"]), layout)
+
+
+def modules(lookup: Lookup) -> Built:
+    """Table 2: models that share encoder and connector together."""
+    facts = lookup.evidence.facts
+    wide = means(lookup)
+    parts = [[facts.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
+    kinds = [" + ".join(map(str, each)) if all(each) else None for each in parts]
+    mean = wide.groupby(pd.Series(kinds, wide.index, name="model")).mean()
+    if len(mean) < 2:
+        raise Absent("vision encoder and connector of fewer than two kinds of models are on record")
+    measures = [Measure(noun.capitalize(), "accuracy") for noun in OUTPUT_NAMES.values()]
+    long = mean.reset_index().melt("model", var_name="measure").dropna().assign(dataset=MEAN)
+    caption, rows = "mean accuracy by vision encoder and connector", {name: name for name in mean.index}
+    return pivot(long, Layout(caption, measures, rows, {MEAN: MEAN}, row="Encoder + connector"))
+
+
+def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:
+    """How many questions, pictures and options a dataset has; that of table 5 takes what is in neither."""
+    items = lookup.evidence.items
+    body = []
+    for dataset in lookup.evidence.datasets:
+        name = dataset.removesuffix(SUFFIX)
+        here = items[items["dataset"] == dataset]
+        if here.empty or not (name in sets or (others and name not in (*PERCEPTION, *COGNITION))):
+            continue
+        options = here["options"].map(len)
+        asked = options[options > 0].mean()
+        groups = here["category"].unique()
+        body.append(
+            cells(
+                dataset,
+                groups[0] if len(groups) == 1 else formatting.plural(len(groups), "category", "categories"),
+                len(here),
+                int(here["images"].explode().nunique()),
+                Cell(formatting.number(asked, 2), key=float(options.mean())) if asked > 0 else MISSING,
+            )
+        )
+    heads = (
+        Column("Dataset"),
+        Column("Dimension"),
+        Column("Questions", "", True),
+        Column("Pictures", "different ones", True),
+        Column("Options", "mean number, of questions that have them", True),
+    )
+    return listing("the datasets", heads, body, NO_SETS)
+
+
+def known(title: str, keys: Mapping[str, str], lookup: Lookup) -> Built:
+    """What is on record of the models: a row for each of which any of the keys is known."""
+    body = []
+    for name, label in lookup.models(MODELS).items():
+        values = [lookup.evidence.facts.get(name, {}).get(key) for key in keys]
+        if any(value is not None for value in values):
+            body.append([named(name, label), *map(_fact, values)])
+    heads = (Column("Model"), *map(Column, keys.values()))
+    return listing(title, heads, body, "nothing of it is on record in models.lock for the models here")
+
+
+def _fact(value: object) -> Cell:
+    if value is None:
+        return MISSING
+    if isinstance(value, int):
+        return Cell(formatting.count(value), key=float(value))
+    return Cell(", ".join(map(str, value)) if isinstance(value, list) else str(value))

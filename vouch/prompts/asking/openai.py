@@ -1,0 +1,83 @@
+"""Any server that speaks OpenAI's chat completions, asked as `extract` asks one. See docs/add-a-model.md.
+
+One request for each prompt, temperature 0. The key comes from the environment alone.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vouch.models.engine import Refusal
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
+from vouch.models.server.completions import BadAnswer, Completion
+from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done
+from vouch.models.server.settings import Settings as Connection
+from vouch.models.server.settings import read_settings
+from vouch.pipeline.errors import UserError
+from vouch.prompts.asking import Asked, Engine, Reply, Settings, too_long
+from vouch.tables.answered import Pin
+
+REVISION = 1
+_Done = tuple[Asked, Reply]
+
+
+def load(pin: Pin, settings: Settings) -> Engine[Asked]:
+    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    if not pin.source.url or not pin.source.name:
+        raise UserError(
+            f"models.lock: models.{pin.model}: engine openai wants source: "
+            "{kind: server, url: ..., name: ...}"
+        )
+    connection = read_settings(pin.model, pin.source.url, os.environ)
+    return ServerWriter(pin.source.url, pin.source.name, connection, settings)
+
+
+class ServerWriter:
+    """See vouch/prompts/asking/__init__.py."""
+
+    def __init__(self, url: str, name: str, connection: Connection, settings: Settings) -> None:
+        self._url, self._name, self._connection, self._settings = url, name, connection, settings
+        self._tally = Tally()
+        self._refusals = Refusals[_Done](url, self._tally)
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What was sent and came back."""
+        return {
+            "requests": self._tally.requests,
+            "input_tokens": self._tally.input_tokens,
+            "output_tokens": self._tally.output_tokens,
+            "models": dict(sorted(self._tally.models.items())),
+        }
+
+    def ask(self, asked: Sequence[Asked]) -> Iterator[_Done]:
+        """Replies as they come. Raises UserError where the server itself is at fault."""
+        for one, said in each_done(self._url, self._connection, self._tally, iter(asked), self._one):
+            refusal = Refusal(said.reason, said.transient) if said.text is None else None
+            yield from self._refusals.passed_on((one, said), refusal)
+        yield from self._refusals.held
+
+    async def _one(self, client: Client, one: Asked) -> _Done:
+        request = {
+            "model": self._name,
+            "messages": [{"role": "user", "content": one.prompt}],
+            "max_tokens": self._settings.max_tokens,
+            "temperature": 0,
+        }
+        try:
+            return one, await client.ask(request, lambda said: _read(said, one, self._settings))
+        except GivenUp as error:
+            return one, Reply(None, str(error), transient=True)
+        except TurnedDown as error:
+            return one, Reply(None, f"{TURNED_DOWN} ({error})")
+
+
+def _read(said: Completion, one: Asked, settings: Settings) -> Reply:
+    choice = said.choices[0]
+    if choice.finish_reason == "content_filter":
+        return Reply(None, "the server's content filter withheld the answer")
+    if choice.finish_reason == "length" and not one.start_is_enough:
+        return too_long(settings)
+    if not choice.message.content:
+        raise BadAnswer("the answer is empty")
+    return Reply(one.read(choice.message.content))

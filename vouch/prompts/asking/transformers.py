@@ -1,0 +1,107 @@
+"""An instruction-tuned language model of the transformers library, from its pinned folder. Greedy."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from vouch.models.chat.rendering import Failed, render
+from vouch.models.loading import pinned_folder
+from vouch.pipeline.errors import UserError, reason
+from vouch.prompts.asking import A, Asked, Engine, Reply, Settings, too_long
+from vouch.tables.answered import Pin
+
+REVISION = 1
+WHAT = "cannot be loaded as a language model"
+ADVICE = "take an instruction-tuned model in the form of transformers"
+
+
+def load(pin: Pin, settings: Settings) -> Engine[Asked]:
+    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    return LocalWriter(pinned_folder(pin), pin, settings)
+
+
+class LocalWriter:
+    """See vouch/prompts/asking/__init__.py. One prompt at a time: none can change another's reply."""
+
+    def __init__(self, folder: Path, pin: Pin, settings: Settings) -> None:
+        import torch
+        import transformers
+
+        from vouch.models.loading import LOCAL, choose_device, hush, load_weights, opening
+        from vouch.models.tokenizer_check import check_tokenizer
+
+        device = choose_device(settings.device)
+        torch.set_num_threads(settings.threads)
+        self._torch, self._folder, self._settings = torch, folder, settings
+        check_tokenizer(folder)
+        hush()
+        with opening(folder, WHAT, ADVICE):
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+            # A vision language model writes without a picture, too.
+            own = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+            writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+            self._parts = not writes  # as templates of the latter want a message
+            kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
+            self._model, _ = load_weights(kind, folder, pin.dtype, settings.device, device)
+            self._set_up(pin)
+        self.notes: dict[str, Any] = {"device": device}
+
+    def _set_up(self, pin: Pin) -> None:
+        from transformers import GenerationConfig
+
+        self._template = pin.template or self._tokenizer.chat_template
+        self._context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        ends = self._model.generation_config.eos_token_id
+        ends = self._tokenizer.eos_token_id if ends is None else ends
+        # The model's own settings (penalties, temperatures) would come back from its folder.
+        self._model.generation_config = GenerationConfig(
+            do_sample=False,
+            max_new_tokens=self._settings.max_tokens,
+            eos_token_id=ends,
+            pad_token_id=ends[0] if isinstance(ends, list) else ends,
+        )
+        self._ends = set(ends if isinstance(ends, list) else [ends])
+
+    def ask(self, asked: Sequence[A]) -> Iterator[tuple[A, Reply]]:
+        """A reply to each, in their order."""
+        from vouch.models.loading import foreign
+
+        for one in asked:
+            with foreign(self._folder, "fails at a question", ADVICE):
+                found = self._one(one)
+            yield one, found
+
+    def _one(self, one: Asked) -> Reply:
+        inputs = self._inputs(one.prompt)
+        length = inputs["input_ids"].shape[1]
+        if self._context and length + self._settings.max_tokens > self._context:
+            return Reply(None, f"{length} tokens leave too little of the model's {self._context}")
+        with self._torch.inference_mode():
+            tokens = self._model.generate(**inputs)[0, length:].tolist()
+        if not one.start_is_enough and not self._ends & set(tokens):
+            return too_long(self._settings)
+        return Reply(one.read(self._tokenizer.decode(tokens, skip_special_tokens=True)))
+
+    def _inputs(self, text: str) -> Any:
+        options = {}
+        if self._template is not None:
+            content = [{"type": "text", "text": text}] if self._parts else text
+            said, tokens = [{"role": "user", "content": content}], self._tokenizer.special_tokens_map
+            try:
+                text = render(self._template, said, tokens, answer=False)
+            except Failed as error:
+                raise UserError(
+                    f"{self._folder}: its chat template fails ({reason(error)}); name another one as "
+                    "`template` in models.lock"
+                ) from None
+            options = {"add_special_tokens": False}  # the template writes them
+        inputs = self._tokenizer(text, return_tensors="pt", **options)
+        inputs.pop("token_type_ids", None)
+        # What the tokenizer ends a text with is cut off: the model goes on there.
+        ids = inputs["input_ids"][0].tolist()
+        bare = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        ends = (end for end in range(len(ids), len(bare) - 1, -1) if ids[end - len(bare) : end] == bare)
+        length = next(ends, len(ids))
+        for name in list(inputs):
+            inputs[name] = inputs[name][:, :length]
+        return inputs.to(self._model.device)

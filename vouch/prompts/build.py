@@ -1,0 +1,365 @@
+"""Rows of the items table become items, with all that a prompt of them can need.
+
+What is said in a prompt: the words of a draft, as its template shows them.
+
+Every prompt of an item as rows of the prompts table: a loop over variations and the drafts of each.
+
+Promise: `vary` takes at most three times as long as writing its rows with pyarrow (benchmarks/vary.py). So
+drafts of an item that show the same words or pictures, as those of several severities do, share them.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vouch.pipeline.errors import UserError
+from vouch.prompts.combination import Variation
+from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
+from vouch.prompts.exchange import Exchanges
+from vouch.prompts.fit import as_added
+from vouch.prompts.template import ADDED, JOINING, MARKS, Placing, Template, in_words
+from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT
+
+_LISTS = ("options", "answers", "images", "references", "phrasings")
+COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "exchange", "turns"]
+
+
+def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Rows of the items table in their order, with their place. Raises UserError."""
+    found = (
+        row
+        for batch in ITEMS.open(path).iter_batches(columns=COLUMNS, use_threads=False)
+        for row in batch.to_pylist()
+    )
+    yield from ({**row, "place": place} for place, row in enumerate(found))
+
+
+def read_items(path: Path, making: "Making") -> Iterator[Item]:
+    """Items in their order, a group at a time, those left out too. Raises UserError."""
+    for _, group in groupby(read_rows(path), key=lambda row: row["group"]):
+        yield from making.items(list(group), path)
+
+
+class Rewrites:
+    """Rows of the rewrites table, to look questions up in."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._cleaned: dict[str, str | None] = {}
+        self._others: dict[str, dict[str, str]] = {}
+        for row in rows:
+            if row["kind"] == CLEAN:
+                # what a model proposes is only that until a person decides
+                if row["status"] == BY_HAND:
+                    self._cleaned[row["original"]] = row["rewrite"]
+            elif row["status"] in (ACCEPTED, BY_HAND):
+                self._others.setdefault(row["original"], {})[row["kind"]] = row["rewrite"]
+
+    def question(self, original: str) -> str | None:
+        """The question as people cleaned it, None where they dropped it."""
+        return self._cleaned.get(original, original)
+
+    def others(self, question: str) -> Mapping[str, str]:
+        """Kind -> the other words of a question, after cleaning; without those that were rejected."""
+        return self._others.get(question, {})
+
+
+@dataclass(frozen=True)
+class Making:
+    """What makes items of rows. keeps: whether an item that people did not drop is asked."""
+
+    rewrites: Rewrites
+    exchanges: Exchanges
+    keeps: Callable[[Item], bool]
+
+    def items(self, rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
+        """Items of one group that stand together; each knows those before it in its conversation.
+
+        rows: COLUMNS, and `place`. Raises UserError where a turn is none of the rows before.
+        """
+        followed = {turn for row in rows for turn in row["turns"] or ()}
+        items: dict[str, Item] = {}
+        for row in rows:
+            gone = next((turn for turn in row["turns"] or () if turn not in items), None)
+            if gone is not None:
+                raise UserError(
+                    f"{path}: item {row['id']} follows {gone}, which is no item of its group right before "
+                    "it; correct the dataset's loader: a conversation is one group, its turns in a row"
+                )
+            turns = tuple(items[turn] for turn in row["turns"] or ())
+            items[row["id"]] = self._item(row, turns, goes_on=row["id"] in followed)
+        return list(items.values())
+
+    def _item(self, row: Mapping[str, Any], turns: tuple[Item, ...], goes_on: bool) -> Item:
+        lists = {name: tuple(row[name] or ()) for name in _LISTS}
+        cleaned = self.rewrites.question(row["question"])
+        question = row["question"] if cleaned is None else cleaned
+        item = Item(
+            **{**row, **lists, "question": question, "turns": turns, "exchange": self.exchanges.of(row)},
+            goes_on=goes_on,
+            kept=cleaned is not None,
+            rewrites=self.rewrites.others(question),
+        )
+        return item if not item.kept or self.keeps(item) else replace(item, kept=False)
+
+
+def text_cap(template: Template, path: Path) -> int | None:
+    """Most tokens of a generated text; 0 where the references decide and no item has any."""
+    if not isinstance(template.max_tokens, str):
+        return template.max_tokens
+    batches = ITEMS.open(path).iter_batches(columns=["references"], use_threads=False)
+    references = (texts for batch in batches for texts in batch.column("references").to_pylist())
+    words = [len(text.split()) for texts in references for text in texts or ()]
+    return max(1, math.ceil(np.percentile(words, 75))) if words else 0
+
+
+class Frame(NamedTuple):
+    """What a template puts around the options of an item, and what it says before all turns."""
+
+    before: str
+    after: str
+    opening: str
+    system: str | None
+
+
+Frames = dict[tuple[Item, Template, bool], Frame]
+"""Of items without marks, by item, template and whether options are shown: orders of the options share it."""
+
+Words = dict[str, Any]
+"""Columns of the prompts table: what is said in a prompt."""
+
+
+class _Layout(NamedTuple):
+    """What a template makes of options in an order, whatever they say.
+
+    added: texts of those that it adds. order: for each option its index, or what the template adds. marks: as
+    the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
+    """
+
+    added: Sequence[str]
+    order: tuple[int, ...]
+    marks: tuple[str, ...]
+    pattern: str
+
+
+_Shown = tuple[str, list[str], _Layout, Frame]
+"""A draft's text and options as they are shown, and what they stand in."""
+
+
+def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames) -> Words:
+    """What is said in a prompt. Raises UserError where the marks run out.
+
+    answers: indices of the correct ones of the item's options. template: name of its file.
+    frames: those made so far, which grow.
+    """
+    item, own, placing = draft.item, draft.template, _placing(draft)
+    turns = _turns(draft, placing, template, frames) if draft.turns or own.sample is not None else []
+    text, options, layout, frame = _shown(draft, placing, template, frames)
+    before = placing.front() + frame.opening
+    if turns:
+        turns[0] = (before + turns[0][0], turns[0][1])
+    else:
+        text = before + text
+    if draft.earlier and any(PLACEHOLDER.search(one) for one in (*[question for question, _ in turns], text)):
+        raise UserError(
+            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
+            "the model answered; leave the item or the variation out"
+        )
+    return {
+        "item": item.id,
+        "template": template,
+        "system": frame.system,
+        "turns": [{"question": question, "answer": answer} for question, answer in turns],
+        "text": text,
+        "response": own.response,
+        "earlier": draft.earlier,
+        "options": options,
+        "order": layout.order,
+        "marks": layout.marks,
+        "answers": _places(layout.order, _right(draft, answers)),
+    }
+
+
+def _right(draft: Draft, answers: tuple[int, ...]) -> tuple[int, ...]:
+    """The correct options, and what the template adds that says the same as one of them."""
+    if not draft.template.added:
+        return answers
+    added = {as_added(draft.item.options[index]) for index in answers}
+    return (*answers, *sorted(role for role in added if role is not None))
+
+
+@lru_cache(maxsize=4096)
+def _places(order: tuple[int, ...], answers: tuple[int, ...]) -> tuple[int, ...]:
+    """Where the correct ones of the item's options are shown."""
+    return tuple([place for place, index in enumerate(order) if index in answers])
+
+
+_NO_MARKS = Placing(0, "first")  # keeps nothing in mind of texts without marks
+
+
+def _placing(draft: Draft) -> Placing:
+    """Where pictures were taken away, the words are those of pictures that stand first."""
+    if not draft.item.marked and not draft.turns:
+        return _NO_MARKS
+    gone = draft.template.pictures == "marks" and not draft.pictures
+    return Placing(len(draft.item.images), "first" if gone else draft.template.pictures)
+
+
+def _turns(draft: Draft, placing: Placing, template: str, frames: Frames) -> list[tuple[str, str]]:
+    """What was said before: the template's sample, and the turns of the draft."""
+    turns = [
+        (question if isinstance(question, str) else _shown(question, placing, template, frames)[0], answer)
+        for question, answer in draft.turns
+    ]
+    sample = draft.template.sample_turn() if draft.item.kind == "choice" else None
+    return turns if sample is None else [sample, *turns]
+
+
+def _shown(draft: Draft, placing: Placing, template: str, frames: Frames) -> _Shown:
+    item, own, order = draft.item, draft.template, draft.order
+    try:
+        layout = _layout(own, template, item.kind == "choice", order)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    # hint and question are read before the options, so their marks are placed first
+    key = (item, own, bool(layout.order))
+    frame = frames.get(key) or _framed(item, own, placing, bool(layout.order))
+    if not item.marked:  # else its words depend on the places of the pictures
+        frames[key] = frame
+    options = [item.options[index] for index in order]
+    if item.marked:
+        options = list(map(placing.option, options))
+    options += layout.added
+    text = frame.before + (layout.pattern and layout.pattern % tuple(options)) + frame.after
+    return text if item.question else text.lstrip(), options, layout, frame
+
+
+@lru_cache(maxsize=4096)
+def _layout(template: Template, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
+    if choice and (problem := template.crowded(len(own), name)):
+        raise UserError(problem)
+    added = template.added_to(len(own)) if choice else {}
+    order = (*own, *[ADDED[name] for name in added])
+    marks = MARKS[template.marks][: len(order)]
+    marks_shown = tuple(marks) if template.shows_options else ()
+    return _Layout(list(added.values()), order, marks_shown, template.listed(marks))
+
+
+def _framed(item: Item, own: Template, placing: Placing, options: bool) -> Frame:
+    hint = None if item.hint is None else placing.passage(item.hint)
+    question = placing.passage(item.question)
+    try:
+        # The picture stands at its mark in the body; an instruction that repeats these words speaks of it.
+        body = own.body if options else own.open_body
+        spoken = None if hint is None or "{hint}" not in body else in_words(hint)
+        asked = in_words(question) if "{question}" in body else question
+        instruction = own.instruction(item.place, hint if spoken is None else spoken, asked)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    opening = own.opening and own.opening.format(instruction=instruction)
+    system = own.system and own.system.format(instruction=instruction)
+    return Frame(*own.around(hint, question, options, instruction), opening, system)
+
+
+Before = dict[str, Sequence[str]]
+"""Outputs of the earlier prompts of a group, by their id."""
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Makes the prompts of items, in the order of the variations.
+
+    name: of the template. cap: most tokens of a generated text, or None; 0 where a template caps texts by
+    references and there are none.
+    """
+
+    variations: Sequence[Variation]
+    template: Template
+    name: str
+    cap: int | None
+
+    def rows(self, item: Item, before: Before) -> Iterator[dict[str, Any]]:
+        """Rows of an item. Raises UserError.
+
+        before: prompts of the same group so far; grows. `earlier` of a draft may name only these.
+        """
+        first = start(item, self.template, "")
+        frames: Frames = {}
+        said: dict[object, Words] = {}
+        unchanged = recipes(first)
+        for variation in self.variations:
+            answers = variation.answers(item)
+            if answers is None:
+                continue
+            drafts, numbered = variation.of(first)
+            for number, draft in enumerate(drafts, start=1):
+                look, pictures = draft.template, draft.pictures
+                name = prompt_id(item.id, variation.name, number if numbered else None)
+                outputs: Sequence[str] = ()
+                if draft.asked:
+                    outputs = look.outputs if draft.item.kind == "choice" else (TEXT,)
+                if draft.earlier or self.cap == 0:
+                    self._check(draft, name, outputs, before)
+                before[name] = outputs
+                own = draft.item is item and not draft.turns and not draft.earlier
+                same = (look, draft.order, answers, not pictures) if own else None
+                columns = said.get(same) or words(draft, answers, self.name, frames)
+                if own:
+                    said[same] = columns
+                alike = pictures is first.pictures and look.pictures == self.template.pictures
+                yield {
+                    **columns,  # first: the largest part is copied as a whole
+                    **variation.columns,
+                    "id": name,
+                    "pictures": unchanged if alike else recipes(draft),
+                    "outputs": outputs,
+                    "max_tokens": self.cap if TEXT in outputs else None,
+                }
+
+    def _check(self, draft: Draft, name: str, outputs: Sequence[str], before: Before) -> None:
+        """Raises UserError where a prompt must not stand in the table."""
+        for source in (source for sources in draft.earlier for source in sources or [""]):
+            if source not in before:
+                raise UserError(
+                    f"prompt {name}: an answer comes from {source!r}, no earlier prompt of this group; "
+                    f"correct variation {draft.variation} in vouch/prompts/variations, which must have "
+                    f"{TURNS} in CHANGES"
+                )
+            if TEXT not in before[source]:
+                raise UserError(
+                    f"prompt {name}: repeats the answer to {source}, which asks for no {TEXT}; add it to "
+                    f"`outputs` of template {self.name}"
+                )
+        if self.cap == 0 and TEXT in outputs:
+            raise UserError(
+                f"prompt {name}: no item has a reference to cap its text by; give template {self.name} a "
+                "max_tokens"
+            )
+
+
+def recipes(draft: Draft) -> list[dict[str, Any]]:
+    """How each picture that is shown is made: `pictures` of the prompts table. Raises UserError.
+
+    Two pictures become one in a template that joins them, each with its own steps done before.
+    """
+    pictures = draft.pictures
+    join = JOINING.get(draft.template.pictures)
+    if join is None or len(pictures) != 2:
+        return [{"images": [image], "steps": _steps(steps)} for image, steps in pictures]
+    first, second = pictures
+    if first.steps != second.steps:
+        raise UserError(
+            f"item {draft.item.id}: variation {draft.variation} disturbs two pictures differently, which "
+            "cannot be joined; use a template with `pictures: first`"
+        )
+    return [{"images": [first.image, second.image], "steps": _steps((*first.steps, Step(join)))}]
+
+
+@lru_cache(maxsize=1024)
+def _steps(steps: tuple[Step, ...]) -> list[dict[str, Any]]:
+    return [step._asdict() for step in steps]

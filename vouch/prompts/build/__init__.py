@@ -1,1 +1,0 @@
-"""From an item to its prompts: templates filled in, variations applied, rows written."""

@@ -1,0 +1,160 @@
+"""A name in params.yaml as a variation: `vr_b`, with a level `vr_b_5`, or several joined with `+`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.prompts.draft import TURNS, Draft, Item, start
+from vouch.prompts.fit import names_letters, names_others
+from vouch.prompts.template import Template
+from vouch.prompts.variations import Declaration, at_level, declared
+from vouch.tables.asked import COMPLEMENT, KEPT, OWN, SWAPPED
+
+
+@dataclass(frozen=True)
+class Part:
+    """One variation of a combination. level: None where it has none."""
+
+    declaration: Declaration
+    level: int | None
+
+    @property
+    def name(self) -> str:
+        """Without the level."""
+        return self.declaration.name
+
+    @cached_property
+    def vary(self) -> Callable[[Draft], Draft | Sequence[Draft] | None]:
+        """Makes the drafts of this level."""
+        vary = self.declaration.vary
+        return vary if self.level is None else partial(vary, level=self.level)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A variation as params.yaml names it: its parts, done one after the other."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+    @property
+    def same_as(self) -> frozenset[tuple[str, int | None]]:
+        """Equal for two names of one variation: another order of its parts, or the level that goes unsaid."""
+        return frozenset((part.name, part.level) for part in self.parts)
+
+    @cached_property
+    def effect(self) -> str:
+        """What becomes of the correct answers."""
+        return combined(part.declaration.effect for part in self.parts)
+
+    @cached_property
+    def family(self) -> str:
+        """Families of the parts, joined with `+`."""
+        return "+".join(part.declaration.family for part in self.parts if part.declaration.family)
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """Those of the prompts table that tell which variation a prompt is of."""
+        return {"variation": self.name, "family": self.family, "effect": self.effect}
+
+    @cached_property
+    def _in_order(self) -> tuple[Part, ...]:
+        """The parts in one order whatever the name's: where two make several drafts, it decides which is
+        number 2."""
+        return tuple(sorted(self.parts, key=lambda part: part.name))
+
+    def drafts(self, item: Item, template: Template) -> tuple[list[Draft], bool]:
+        """Drafts of an item, none where it does not apply; whether they are numbered."""
+        return self.of(start(item, template, self.name))
+
+    def of(self, first: Draft) -> tuple[list[Draft], bool]:
+        """The same for an item's first draft."""
+        drafts, numbered = [Draft(self.name, *first[1:])], False
+        for part in self._in_order:
+            made: list[Draft] = []
+            for draft in drafts:
+                found = part.vary(draft)
+                if isinstance(found, Draft):
+                    made.append(found)
+                elif found is not None:
+                    numbered = True
+                    made.extend(found)
+            drafts = made
+        if any(_misleads(first, draft) for draft in drafts):
+            return [], False
+        return drafts, numbered and bool(drafts)
+
+    def answers(self, item: Item) -> tuple[int, ...] | None:
+        """Indices of the correct options afterwards; None where they cannot be flipped.
+
+        Each part must be able to flip them, also where two flip them back.
+        """
+        answers = item.answers
+        for part in self.parts:
+            effect = part.declaration.effect
+            if effect == OWN:
+                return ()
+            if effect == KEPT:
+                continue
+            others = tuple(index for index in range(len(item.options)) if index not in answers)
+            if not answers or not others or (effect == SWAPPED and len(item.options) != 2):
+                return None
+            answers = others
+        return answers
+
+
+def _misleads(first: Draft, draft: Draft) -> bool:
+    """Whether an option that names others, as `Both A and B`, names the wrong ones where they are shown."""
+    options = draft.item.options
+    if options is not first.item.options or not draft.template.shows_options:  # of these it asks nothing
+        return False
+    moved = draft.order != first.order and names_others(options)
+    return moved or (draft.template.marks != first.template.marks and names_letters(options))
+
+
+def combined(effects: Iterable[str]) -> str:
+    """One effect of several, whatever their order: an even number of flips keeps the answer."""
+    effects = list(effects)
+    if OWN in effects:
+        return OWN
+    flipping = [effect for effect in effects if effect != KEPT]
+    if len(flipping) % 2 == 0:
+        return KEPT
+    return SWAPPED if SWAPPED in flipping else COMPLEMENT
+
+
+def load_variation(name: str) -> Variation:
+    """The variation of that name. Raises UserError with the valid names."""
+    parts = tuple(_part(one) for one in name.split("+"))
+    changed: dict[str, str] = {}
+    for part in parts:
+        if len(parts) > 1 and not part.declaration.changes:
+            raise UserError(f"variation {name}: {part.name} changes nothing; leave it out")
+        for what in part.declaration.changes:
+            if what in changed:
+                raise UserError(
+                    f"variation {name}: {changed[what]} and {part.name} both change the {what}; combine "
+                    "variations that change different things"
+                )
+            changed[what] = part.name
+    flipping = next((part for part in parts if part.declaration.effect not in (KEPT, OWN)), None)
+    if TURNS in changed and flipping is not None:
+        raise UserError(
+            f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {flipping.name} would "
+            "flip; combine it with variations that keep the answer"
+        )
+    return Variation(name, parts)
+
+
+def _part(given: str) -> Part:
+    named = at_level(given)
+    if named is None:
+        raise UserError(f"unknown variation {given:.60}; {did_you_mean(given, sorted(declared()))}")
+    declaration, level = named
+    name, levels = declaration.name, declaration.levels
+    if level is not None and given not in {f"{name}_{one}" for one in range(1, levels + 1)}:
+        valid = f"{name}_1 to {name}_{levels}" if levels else f"{name}, which has no levels"
+        raise UserError(f"unknown variation {given:.60}; valid: {valid}")
+    return Part(declaration, (level or declaration.default_level) if levels else None)

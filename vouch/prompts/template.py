@@ -1,0 +1,323 @@
+"""A prompt template: how an item becomes text. Templates are data (docs/prompt-templates.md)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from string import Formatter, ascii_lowercase, ascii_uppercase
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
+
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.yaml12 import load
+from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+
+TEMPLATES = Path("vouch/prompts/templates")
+ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
+MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
+JOINING = {  # `pictures` -> the operation that joins two
+    "joined": "side_by_side",
+    "merged": "merged",  # scaled to one height, a line between them: CompBench (Kil et al. 2024)
+}
+REFERENCES = "references"
+MAX_TOKENS = 4096
+INSTRUCTION = "{instruction}"
+OPTIONS = "{options}"
+
+
+def _pattern(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterValidator:
+    """Checks that a text holds each needed field in braces once, a possible one at most once, no others."""
+
+    def check(text: str) -> str:
+        try:
+            found = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
+        except ValueError as error:
+            raise ValueError(f"not a template: {error}") from None
+        names = [name for name, _, _ in found]
+        if any(names.count(name) != 1 for name in needed):
+            raise ValueError(f"must hold {_listed(needed)} once")
+        known = (*needed, *possible)
+        if any(spec or how or name not in known or names.count(name) > 1 for name, spec, how in found):
+            raise ValueError(f"must hold no braces but {_listed(known)}, each at most once")
+        return text
+
+    return AfterValidator(check)
+
+
+def _listed(fields: Sequence[str]) -> str:
+    return " and ".join(f"{{{field}}}" for field in fields)
+
+
+def _outputs(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Checks that a list names some of OUTPUTS, each once."""
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"must name one or several of {', '.join(OUTPUTS)}, each once")
+    for name in names:
+        if name not in OUTPUTS:
+            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, list(OUTPUTS))}")
+    return names
+
+
+def _max_tokens(value: Any) -> Any:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if value in (None, REFERENCES) or (number and 1 <= value <= MAX_TOKENS):
+        return value
+    raise ValueError(f"must be a whole number of 1 to {MAX_TOKENS}, or {REFERENCES}, or null")
+
+
+class Sample(BaseModel):
+    """An exchange that shows how to answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str = Field(min_length=1)
+    answer: Annotated[str, Field(min_length=1), _pattern(possible=["response"])]
+
+
+class Template(BaseModel):
+    """A prompt template; docs/prompt-templates.md explains the keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    body: Annotated[str, _pattern(possible=["question", "hint", "options", "instruction"])]
+    open_body: Annotated[str, _pattern(possible=["question", "hint", "instruction"])] = "{hint}{question}"
+    hint: Annotated[str, _pattern(["hint"])] = "{hint}\n"
+    no_hint: str = ""
+    absent_hints: tuple[str, ...] = ()
+    option: Annotated[str, _pattern(["mark", "text"])] = "{mark}. {text}"
+    separator: str = "\n"
+    marks: Literal["upper", "lower", "digits"] = "upper"
+    added: dict[Literal["dont_know", "none_of_above"], str] = {}
+    pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
+    instructions: tuple[Annotated[str, _pattern(possible=["hint", "question"])], ...] = ()
+    opening: Annotated[str, _pattern(possible=["instruction"])] = ""
+    sample: Sample | None = None
+    system: Annotated[str, _pattern(possible=["instruction"])] | None = None
+    pictures: Literal["first", "marks", "joined", "merged"] = "first"
+    outputs: Annotated[tuple[str, ...], AfterValidator(_outputs)] = (LETTERS,)
+    response: str | None = None
+    max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
+    equal_options: Literal["keep", "drop"] = "keep"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Template":
+        if LETTERS in self.outputs and not self.shows_options:
+            raise ValueError("body must hold {options}, because outputs names letters")
+        places = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
+        if len(places) != bool(self.instructions):
+            raise ValueError(
+                "{instruction} must stand in one of opening, system and body, and only with instructions"
+            )
+        if any(IMAGE_MARK.search(text) for text in self._words()):
+            raise ValueError("a template holds no `<image 1>`; items mark where their pictures stand")
+        if (INSTRUCTION in self.open_body) > (INSTRUCTION in self.body):
+            raise ValueError("open_body may hold {instruction} only where body does")
+        return self
+
+    def _words(self) -> Iterator[str]:
+        """Every text of the template that a model reads."""
+        yield from (self.body, self.open_body, self.hint, self.no_hint, self.option, self.separator)
+        yield from (self.opening, self.system or "", self.response or "", *self.instructions)
+        yield from self.added.values()
+        yield from () if self.sample is None else (self.sample.question, self.sample.answer)
+
+    # By identity, which is quick: `changed` gives one object for the same values.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def changed(self, **values: Any) -> "Template":
+        """The template with other values, which are not checked: the same object for the same values."""
+        return _changed(self, tuple(values.items()))
+
+    @property
+    def shows_options(self) -> bool:
+        """Whether options stand in the text."""
+        return OPTIONS in self.body
+
+    def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
+        """What the template adds to so many options of an item's own."""
+        if not self.added:
+            return {}
+        room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
+        return dict(list(self.added.items())[:room])
+
+    def crowded(self, options: int, name: str) -> str:
+        """What is wrong with so many options of a question, or nothing. name: of the template's file."""
+        added, most = len(self.added_to(options)), len(MARKS[self.marks])
+        if options + added <= most:
+            return ""
+        kind = "digits" if self.marks == "digits" else "letters"
+        return (
+            f"{options + added} options with the {added} that template {name} adds, more than the "
+            f"{most} {kind}; use a template that adds none, or leave the item out"
+        )
+
+    def instruction(self, place: int, hint: str | None, question: str) -> str:
+        """The instruction of the question at a place of the dataset, from 0; empty where there are none.
+
+        Raises UserError where it speaks of a hint that is missing.
+        """
+        if not self.instructions:
+            return ""
+        wording = self.instructions[place % len(self.instructions)]
+        if hint is None and "{hint}" in wording:
+            raise UserError("has no hint, of which the template's instruction speaks; use another template")
+        return wording.format(hint=hint, question=question)
+
+    def render(
+        self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
+    ) -> str:
+        """The text for a hint, a question and (mark, text) of each option; without options the open body."""
+        before, after = self.around(hint, question, bool(options), instruction)
+        texts = tuple(text for _, text in options)
+        lines = self.listed([mark for mark, _ in options])
+        return before + (lines and lines % texts) + after
+
+    def around(
+        self, hint: str | None, question: str, options: bool, instruction: str = ""
+    ) -> tuple[str, str]:
+        """The text before and after the options; as a whole before them where none are shown."""
+        absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
+        before = self.no_hint if absent else self.hint.format(hint=hint)
+        fields = {"hint": before, "question": question, "instruction": instruction}
+        head, _, tail = (self.body if options else self.open_body).partition(OPTIONS)
+        return head.format(**fields), tail.format(**fields)
+
+    def listed(self, marks: Sequence[str]) -> str:
+        """The options as the text shows them, each after its mark, with `%s` for what it says.
+
+        Nothing where the template shows none.
+        """
+        if not self.shows_options:
+            return ""
+        line, gap = self.option.replace("%", "%%"), self.separator.replace("%", "%%")
+        return gap.join(line.format(mark=mark, text="%s") for mark in marks)
+
+    def sample_turn(self) -> tuple[str, str] | None:
+        """The exchange of the sample."""
+        if self.sample is None:
+            return None
+        before = "" if self.response is None else f"{self.response} "
+        return self.sample.question, self.sample.answer.format(response=before)
+
+
+@lru_cache(maxsize=1024)
+def _changed(template: Template, values: tuple[tuple[str, Any], ...]) -> Template:
+    made = template.model_copy(update=dict(values))
+    return template if made.__dict__ == template.__dict__ else made
+
+
+def read_template(name: str, variant: str | None = None) -> Template:
+    """The template of that name. Raises UserError."""
+    path = TEMPLATES / f"{name}.yaml"
+    return parse_template(load(path), str(path), variant)
+
+
+def parse_template(value: Any, where: str, variant: str | None = None) -> Template:
+    """The template that a YAML file holds. where: names it. Raises UserError for the first wrong key."""
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: holds no keys; a template needs a body")
+    own = {key: kept for key, kept in value.items() if key != "variants"}
+    variants = value.get("variants", {})
+    if not isinstance(variants, dict) or not all(isinstance(keys, dict) for keys in variants.values()):
+        raise UserError(f"{where}: variants: must map each name to the keys that differ")
+    if variant is None:
+        return _checked(own, where)
+    if variant not in variants:
+        raise UserError(f"{where}: no variant {variant:.60}; {did_you_mean(variant, list(variants))}")
+    return _checked({**own, **variants[variant]}, f"{where}: variants.{variant}")
+
+
+def _checked(value: Any, where: str) -> Template:
+    try:
+        return Template.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        valid = did_you_mean(key, [*Template.model_fields, "variants"])
+        raise UserError(f"{where}: {key or 'the template'}: {first['msg']}; keys: {valid}") from None
+
+
+_FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
+_BEGIN = "<image"  # of every mark; looked for first, because most texts have none
+_IN_WORDS = re.compile(r"(?<!<)\bimage [1-9][0-9]{0,3}\b")
+_LAST = re.compile(rf"(?:{IMAGE_MARK.pattern}[ \t]*)+$")
+
+
+def marked(text: str) -> bool:
+    """Whether a text may hold a mark; a text that does not is shown as it is."""
+    return _BEGIN in text
+
+
+def in_words(text: str) -> str:
+    """Every mark as words: `image 1`."""
+    return IMAGE_MARK.sub(r"image \1", text) if marked(text) else text
+
+
+def without_figure(text: str) -> str:
+    """Marks at the ends of lines removed, with the line where nothing else is on it; others in words."""
+    if not marked(text):
+        return text
+    lines = text.split("\n")
+    kept = [bare for line in lines if (bare := _without_ends(line)) or not IMAGE_MARK.search(line)]
+    return in_words("\n".join(kept)) if "".join(kept).strip() else in_words(text)
+
+
+def _without_ends(line: str) -> str:
+    head = line.lstrip(" \t")
+    if _FIRST.match(head):
+        line = _FIRST.sub("", head)
+    last = _LAST.search(line)
+    return line[: last.start()].rstrip(" \t") if last else line
+
+
+def lost(before: str, after: str) -> tuple[bool, bool]:
+    """Whether placing the marks of a text dropped any, and whether it put any into words."""
+    marks, words = (
+        len(pattern.findall(before)) - len(pattern.findall(after)) for pattern in (IMAGE_MARK, _IN_WORDS)
+    )
+    return marks + words > 0, words < 0
+
+
+class Placing:
+    """Places the marks of one prompt: give it the texts in the order in which they are read."""
+
+    def __init__(self, pictures: int, mode: str) -> None:
+        self._pictures, self._mode = pictures, mode
+        self._placed: set[int] = set()
+
+    def passage(self, text: str) -> str:
+        """A hint or a question."""
+        if self._mode == "first" and self._pictures == 1:
+            return without_figure(text)
+        return self.option(text)
+
+    def option(self, text: str) -> str:
+        """An option's text; a mark may be all that it holds, so it never just goes."""
+        if not marked(text):
+            return text
+        return in_words(text) if self._mode != "marks" else IMAGE_MARK.sub(self._place, text)
+
+    def _place(self, mark: re.Match[str]) -> str:
+        number = int(mark[1])
+        if number > self._pictures or number in self._placed:
+            return f"image {number}"
+        self._placed.add(number)
+        return f"<image {number}>"
+
+    def front(self) -> str:
+        """What goes before the text: marks of the pictures left over, where some have a mark."""
+        if not self._placed:
+            return ""
+        left = (number for number in range(1, self._pictures + 1) if number not in self._placed)
+        return "".join(f"<image {number}>\n" for number in left)

@@ -1,0 +1,173 @@
+"""Variations that take a line or two.
+
+They put images through an operation (vouch/images/operations.py has its strengths), ask the question in the
+words of a rewrite (vouch/tables/asked.py has the kinds), reverse the options, or leave something out.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from vouch.prompts.draft import ORDER, PICTURES, TEMPLATE, WORDS, Draft, Picture, Step
+from vouch.prompts.variations import variation
+from vouch.tables.asked import COMPLEMENT, KEPT
+
+NO_IMAGE = "items without an image"
+NO_REWRITE = "questions without such a rewrite"
+ONE_ORDER = "fewer than two options, options that [name others](#limits-of-a-variation)"
+
+
+@variation("original", "", does="nothing: the item as its source has it", changes=())
+def _original(draft: Draft) -> Draft:
+    """What every other variation is compared with."""
+    return draft
+
+
+@variation(
+    "option_order",
+    "options in reversed order",
+    does="the item's own options in reversed order",
+    skips=ONE_ORDER,
+    changes=ORDER,
+)
+def _reversed(draft: Draft) -> Draft | None:
+    return draft._replace(order=draft.order[::-1]) if len(draft.order) > 1 else None
+
+
+# Images
+
+
+def disturbed(operation: str, draft: Draft, level: int = 0) -> Draft | None:
+    """Every image put through an operation, each by itself; None without an image."""
+    if not draft.pictures:
+        return None
+    step = Step(operation, level)
+    return draft._replace(pictures=tuple([Picture(image, (*steps, step)) for image, steps in draft.pictures]))
+
+
+def _image_operation(
+    name: str, label: str, operation: str, does: str, family: str = "", control: bool = False
+) -> None:
+    """An operation without levels."""
+    declare = variation(
+        name, label, does=does, skips=NO_IMAGE, changes=PICTURES, family=family, control=control
+    )
+    declare(partial(disturbed, operation))
+
+
+def _corruption(name: str, label: str, operation: str, does: str, family: str = "") -> None:
+    """An operation at the five severities of ImageNet-C (Hendrycks and Dietterich 2019)."""
+    declare = variation(
+        *(name, label),
+        does=does,
+        skips=NO_IMAGE,
+        changes=PICTURES,
+        family=family,
+        levels=5,
+        default_level=3,
+    )
+    declare(partial(disturbed, operation))
+
+
+_corruption("vr_b", "pictures blurred", "blur", "every image blurred", "VR")
+_corruption("vr_l", "pictures brightened", "brighten", "every image brightened", "VR")
+_corruption("jpeg", "JPEG compression", "jpeg", "every image compressed")
+_corruption("noise", "pictures with noise", "noise", "every image with noise, as in ImageNet-C")
+_corruption("motion", "pictures blurred by motion", "motion", "every image blurred by motion, as there")
+_corruption("contrast", "pictures with less contrast", "contrast", "every image with less contrast, as there")
+_corruption("pixelate", "pictures of fewer pixels", "pixelate", "every image of fewer pixels, as there")
+_corruption("fog", "pictures in fog", "fog", "every image in fog, as there")
+# Takes the answer to be the same afterwards. Questions about directions in the image (`in which corner`) get
+# another one, and no item says that it is one: not for such datasets.
+_image_operation(
+    *("vr_r", "pictures rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise", "VR")
+)
+_image_operation(
+    "blank", "pictures blank", "blank", "a grey image of the same size in place of every image", control=True
+)
+
+
+@variation(
+    "text_only",
+    "question without its pictures",
+    does="images are removed, the words stay",
+    skips=NO_IMAGE,
+    changes=PICTURES,
+    control=True,
+)
+def _without_images(draft: Draft) -> Draft | None:
+    """The same words without an image, and asked all the same."""
+    return draft._replace(pictures=()) if draft.pictures else None
+
+
+# Words
+
+
+@variation(
+    "image_only",
+    "pictures and options without the question",
+    does="question and hint are removed, images and options stay",
+    skips="items without an image, open questions",
+    changes=WORDS,
+    control=True,
+)
+def _without_question(draft: Draft) -> Draft | None:
+    """None without images or options: nothing would be left.
+
+    With the images taken away as well (`image_only+text_only`) the options stand alone.
+    """
+    if not draft.item.images or not draft.order:
+        return None
+    return draft._replace(item=replace(draft.item, question="", hint=None))
+
+
+def reworded(kind: str, draft: Draft) -> Draft | None:
+    """The question in the words of the rewrites table; None where it has none that may be asked."""
+    text = draft.item.rewrites.get(kind)
+    return None if text is None else draft._replace(item=replace(draft.item, question=text))
+
+
+def _rewrite(kind: str, label: str, does: str, effect: str = KEPT) -> None:
+    family = kind[:2].upper()
+    skips = NO_REWRITE if effect == KEPT else f"{NO_REWRITE}, open questions"
+    declare = variation(
+        kind, label, does=f"{does} ([rewrites](rewrites.md))", skips=skips, changes=WORDS, effect=effect,
+        family=family,
+    )  # fmt: skip
+    declare(partial(reworded, kind))
+
+
+_rewrite("lr_c", "concise question", "the question in fewer words")
+_rewrite("lr_i", "question as an instruction", "the question as an instruction")
+_rewrite("lr_v", "verbose question", "the question in more words")
+_rewrite("ls_a", "question negated by an antonym", "a word replaced by its antonym", COMPLEMENT)
+_rewrite("ls_m", "`more` replaced by `less`", "`less` or `fewer` in place of `more`", COMPLEMENT)
+_rewrite("ls_n", "negated question", "the question negated with `not`", COMPLEMENT)
+
+
+# Template
+
+
+@variation(
+    "no_sample",
+    "no in-context sample",
+    does="without the example that the template shows before the question",
+    skips="templates without an example, open questions, which get none",
+    changes=TEMPLATE,
+)
+def _without_sample(draft: Draft) -> Draft | None:
+    if draft.template.sample is None or draft.item.kind != "choice":
+        return None
+    return draft._replace(template=draft.template.changed(sample=None))
+
+
+@variation(
+    "no_response",
+    "no prefix of the answer",
+    does="without the words with which the template begins the answer, also in its example",
+    skips="templates that begin no answer",
+    changes=TEMPLATE,
+)
+def _without_response(draft: Draft) -> Draft | None:
+    if draft.template.response is None:
+        return None
+    return draft._replace(template=draft.template.changed(response=None))

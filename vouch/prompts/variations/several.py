@@ -1,0 +1,126 @@
+"""Variations that ask an item several times: other orders of the options, other instructions, other labels.
+
+All but `circular` are how ReForm-Eval (Li et al. 2023) measures instability: a model whose answer depends on
+them does not know it. Test k of an item has the k-th order, instruction and wording; these repeat where there
+are fewer."""
+
+import random
+from dataclasses import replace
+from functools import lru_cache
+
+from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft
+from vouch.prompts.template import MARKS
+from vouch.prompts.variations import variation
+
+MOST_TESTS, TESTS = 50, 5  # the authors ask five
+NAMING = "options that [name others](#limits-of-a-variation)"
+_RANDOM = random.Random()  # seeded before every use: a new one for each order takes twice as long
+
+
+@variation(
+    "circular",
+    "options in every rotation",
+    does="the item's own options in every rotation, a numbered prompt for each; the first is the source's "
+    "order: it is `original` once more, so one answer stands for both",
+    skips=f"fewer than two options, {NAMING}",
+    changes=ORDER,
+)
+def _in_every_rotation(draft: Draft) -> list[Draft] | None:
+    """Options that the template adds stay last, as in every other order."""
+    order = draft.order
+    if len(order) < 2:
+        return None
+    return [draft._replace(order=order[first:] + order[:first]) for first in range(len(order))]
+
+
+@variation(
+    "shuffled",
+    "options shuffled",
+    does="several prompts, each with the options in an order of its own",
+    skips=f"fewer than two options, {NAMING}, templates that show no options",
+    changes=ORDER,
+    levels=MOST_TESTS,
+    default_level=TESTS,
+    counts_prompts=True,
+)
+def _shuffled(draft: Draft, level: int) -> list[Draft] | None:
+    if len(draft.order) < 2 or not draft.template.shows_options:
+        return None
+    return [shuffled(draft, test) for test in range(1, level + 1)]
+
+
+def shuffled(draft: Draft, test: int) -> Draft:
+    """The options in the order of a test, from 1. Every order is equally likely; the authors' code sets no
+    seed.
+
+    A template with `equal_options: drop` leaves out wrong options whose text equals the correct one's, as the
+    authors do in some task families.
+    """
+    item, order = draft.item, draft.order
+    if draft.template.equal_options == "drop":
+        correct = {item.options[index] for index in item.answers}
+        order = tuple(index for index in order if index in item.answers or item.options[index] not in correct)
+    return draft._replace(order=_in_order(order, f"{item.id}/{test}"))
+
+
+@lru_cache(maxsize=2 * MOST_TESTS)  # several variations shuffle the options of an item
+def _in_order(order: tuple[int, ...], seed: str) -> tuple[int, ...]:
+    shown = list(order)
+    _RANDOM.seed(seed)
+    _RANDOM.shuffle(shown)
+    return tuple(shown)
+
+
+@variation(
+    "instruction",
+    "reworded instruction",
+    does="a prompt for each wording of the instruction or of the question",
+    skips="templates and items with one wording",
+    changes=(WORDS, TEMPLATE),
+)
+def _in_every_wording(draft: Draft) -> list[Draft] | None:
+    count = max(len(draft.template.instructions), len(draft.item.phrasings))
+    return [worded(draft, test) for test in range(1, count + 1)] if count > 1 else None
+
+
+def worded(draft: Draft, test: int) -> Draft:
+    """The instruction and the question in the wording of a test, from 1."""
+    item, template = draft.item, draft.template
+    if not item.phrasings and not template.instructions:
+        return draft
+    if item.phrasings:
+        item = replace(item, question=item.phrasings[(test - 1) % len(item.phrasings)])
+    if template.instructions:
+        chosen = template.instructions[(test - 1) % len(template.instructions)]
+        template = template.changed(instructions=(chosen,))
+    return draft._replace(item=item, template=template)
+
+
+@variation(
+    "tests",
+    "several instructions and option orders",
+    does="several prompts, each with another instruction and the options in an order of its own",
+    skips=NAMING,
+    changes=(WORDS, ORDER, TEMPLATE),
+    levels=MOST_TESTS,
+    default_level=TESTS,
+    counts_prompts=True,
+)
+def _tests(draft: Draft, level: int) -> list[Draft]:
+    """The main evaluation of ReForm-Eval."""
+    return [shuffled(worded(draft, test), test) for test in range(1, level + 1)]
+
+
+@variation(
+    "marks",
+    "options marked a, b, c; 1, 2, 3; A, B, C",
+    does="a prompt for each kind of option labels: a, b, c; 1, 2, 3; A, B, C",
+    skips="items without options or with more than nine, options that name letters, templates that show none",
+    changes=TEMPLATE,
+)
+def _in_every_alphabet(draft: Draft) -> list[Draft] | None:
+    """The authors draw the labels; here each alphabet has its turn."""
+    template, own = draft.template, len(draft.order)
+    if not own or not template.shows_options or own + len(template.added_to(own)) > len(MARKS["digits"]):
+        return None
+    return [draft._replace(template=template.changed(marks=marks)) for marks in ("lower", "digits", "upper")]

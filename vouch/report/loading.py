@@ -1,0 +1,153 @@
+"""Reads the declared inputs of the stage into `Evidence`."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from vouch.pipeline.errors import UserError
+from vouch.report.config import Scoring
+from vouch.report.evidence import Evidence
+from vouch.tables.answered import RESPONSES, letters_path
+from vouch.tables.asked import (
+    DEFECTS,
+    ITEMS,
+    REJECTS,
+    REWRITES,
+    defects_path,
+    items_path,
+    rejects_path,
+    rewrites_path,
+)
+from vouch.tables.results import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
+    DISTANCES,
+    DISTANCES_PATH,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    OUTCOMES,
+    RANKED,
+    RANKED_PATH,
+    RANKINGS,
+    RANKINGS_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    TRANSFER,
+    TRANSFER_PATH,
+    TRENDS,
+    TRENDS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
+    outcomes_path,
+)
+from vouch.tables.table import Table
+
+PUBLISHED = Path("docs/published")
+"""Figures that papers printed."""
+COMPARED = {
+    "leaderboard": (LEADERBOARD, LEADERBOARD_PATH),
+    "differences": (DIFFERENCES, DIFFERENCES_PATH),
+    "reproduced": (REPRODUCED, REPRODUCED_PATH),
+    "costs": (VARIATIONS, VARIATIONS_PATH),
+    "rankings": (RANKINGS, RANKINGS_PATH),
+    "ranked": (RANKED, RANKED_PATH),
+    "dimensions": (DIMENSIONS, DIMENSIONS_PATH),
+    "distances": (DISTANCES, DISTANCES_PATH),
+    "transfer": (TRANSFER, TRANSFER_PATH),
+    "trends": (TRENDS, TRENDS_PATH),
+}
+"""Field of `Evidence` -> the table of `compare` that fills it."""
+# The pages need no more of these two tables; the rest of them would fill memory.
+OF_OUTCOMES = (
+    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
+    *("clean_correct", "confidence", "clean_size_lac"),
+)
+OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
+    empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
+    return pa.concat_tables([empty, *(table.read(path, columns) for path in paths)]).to_pandas()
+
+
+def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Tables whose file name is the dataset, which becomes a column."""
+    parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
+
+
+def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """What papers printed, to the printed digit."""
+    return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
+
+
+def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
+    """The engines, with their revisions, that a model's answers name."""
+    tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
+        found.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
+    return {model: sorted(names) for model, names in found.items()}
+
+
+def load(
+    inputs: Iterable[Path],
+    scoring: Scoring,
+    setup: Mapping[str, Any] | None = None,
+    known: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Evidence:
+    """Reads the declared inputs of the stage; code among them is passed over. known: facts by model.
+
+    Raises UserError where a table is missing or damaged, or where nothing was scored.
+    """
+    paths = sorted(inputs)
+    outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
+    items, rejects, defects, rewrites = (
+        [path for path in paths if path == of(path.stem)]
+        for of in (items_path, rejects_path, defects_path, rewrites_path)
+    )
+    published = [path for path in paths if path.parent == PUBLISHED and path.suffix == ".csv"]
+    responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
+    every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
+    every += [*published, *responses]
+    return Evidence(
+        **_compared(paths),
+        outcomes=_all(OUTCOMES, outcomes, OF_OUTCOMES),
+        items=_by_dataset(ITEMS, items, OF_ITEMS),
+        rejects=_all(REJECTS, rejects, REJECTS.schema.names),
+        defects=_by_dataset(DEFECTS, defects, DEFECTS.schema.names),
+        rewrites=_by_dataset(REWRITES, rewrites, REWRITES.schema.names),
+        scoring=scoring,
+        setup=setup or {},
+        engines=engines(responses),
+        digests={path.as_posix(): _digest(path) for path in every},
+        printed=read_printed(published),
+        facts=known or {},
+    )
+
+
+def _compared(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    """The tables of `compare`, by field of `Evidence`."""
+    for _, path in COMPARED.values():
+        if path not in paths:
+            raise UserError(
+                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
+            )
+    found = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
+    if found["leaderboard"].empty:
+        raise UserError(
+            f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
+        )
+    return found
