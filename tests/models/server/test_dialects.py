@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
-from tests.models.test_openai import letters, questions, told
+from tests.models.server.asked import letters, questions, told
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.completions import BadAnswer, completion, text
 from vouch.models.server.engine import ServerEngine
