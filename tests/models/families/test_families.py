@@ -39,9 +39,9 @@ def packs(one: Family, **more: int) -> list[list[Prepared]]:
 
 def test_letters(one: Family) -> None:
     prompts = packs(one)
-    found = one.asked(LETTERS, prompts)
+    answers = one.asked(LETTERS, prompts)
     for prompt in (prompt for pack in prompts for prompt in pack):
-        answered = found[prompt.question.id]
+        answered = answers[prompt.question.id]
         assert isinstance(answered.answer, LetterAnswer)
         assert (answered.mode, answered.rows) == (one.mode, 3)
         right = one.logits(prompt)[-1]
@@ -54,10 +54,10 @@ def test_letters(one: Family) -> None:
 def test_two_images(name: str) -> None:
     one = family(name)
     prompts = [one.prepared(f"{words}", words, images=2) for words in LENGTHS[:2]]
-    found = one.asked(LETTERS, [prompts])
+    answers = one.asked(LETTERS, [prompts])
     for prompt in prompts:
         right = one.logits(prompt)[-1]
-        answer = found[prompt.question.id].answer
+        answer = answers[prompt.question.id].answer
         assert isinstance(answer, LetterAnswer)
         wanted = right[[*LETTER_IDS.read]]
         assert (torch.tensor(answer.logits) - wanted).abs().max() < CLOSE * right.std()
@@ -90,10 +90,10 @@ def check_likelihood(one: Family, mode: Mode) -> None:
                 nll(logits, written),
                 *(nll(alone(one, prompt, option), option) for option in options[1:]),
             )
-    found = one.asked(LIKELIHOOD, prompts, mode)
+    answers = one.asked(LIKELIHOOD, prompts, mode)
     for name, right in rights.items():
-        answer = found[name].answer
-        assert found[name].mode == mode
+        answer = answers[name].answer
+        assert answers[name].mode == mode
         assert isinstance(answer, LikelihoodAnswer)
         assert answer.nll == pytest.approx(right, abs=1e-3)
 
@@ -108,10 +108,10 @@ def nll(logits: torch.Tensor, tokens: Sequence[int]) -> float:
 
 def test_text(one: Family) -> None:
     prompts = packs(one, max_tokens=TOKENS)
-    found = one.asked(TEXT, [[prompt] for pack in prompts for prompt in pack])
+    answers = one.asked(TEXT, [[prompt] for pack in prompts for prompt in pack])
     written: set[int] = set()
     for prompt in (prompt for pack in prompts for prompt in pack):
-        answered: Answered = found[prompt.question.id]
+        answered: Answered = answers[prompt.question.id]
         assert isinstance(answered.answer, TextAnswer)
         tokens, logits = one.generated(prompt, TOKENS)
         assert answered.answer.text.split() == [str(token) for token in tokens if token != EOS]
@@ -141,8 +141,8 @@ def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, output
     whole = one.asked(output, prompts)
     assert len(whole) == 2 * len(LENGTHS)
     for part in (prompts[::-1], prompts[:1], prompts[1::2]):
-        found = one.asked(output, part)
-        assert found and found.items() <= whole.items()
+        answers = one.asked(output, part)
+        assert answers and answers.items() <= whole.items()
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "paligemma", "mllama"])
@@ -150,9 +150,9 @@ def test_prompt_without_a_image_after_others(name: str) -> None:
     one = family(name)
     seen = packs(one)[0]
     bare = [one.bare(f"bare {words}", words) for words in LENGTHS]
-    found = one.asked(LETTERS, [seen, bare])
+    answers = one.asked(LETTERS, [seen, bare])
     for prompt in bare:
-        answered = found[prompt.question.id]
+        answered = answers[prompt.question.id]
         assert isinstance(answered.answer, LetterAnswer)
         assert answered.mode == "plain"
         right = one.logits(prompt)[-1]

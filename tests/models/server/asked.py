@@ -46,7 +46,7 @@ def letters(asked: list[Question]) -> list[Pack]:
     return [Pack("letters", [one]) for one in asked]
 
 
-def told(answers: Iterator[Answered]) -> dict[str, Any]:
+def by_question(answers: Iterator[Answered]) -> dict[str, Any]:
     return {one.question: one.answer for one in answers}
 
 

@@ -18,7 +18,7 @@ from tests.models.loopback_server import (
     Loopback,
     answer_body,
 )
-from tests.models.server.asked import engine, image, letters, questions, spelled, told, truth
+from tests.models.server.asked import by_question, engine, image, letters, questions, spelled, truth
 from vouch.models.engine import (
     Decoding,
     LetterAnswer,
@@ -104,7 +104,9 @@ def test_system_turns_marks_and_begun_answer_reach_the_model(server: Loopback) -
     row = server.model.next(prompt, [second, first], [])
     assert answered.answer.nll == pytest.approx(-max(row), abs=1e-12)
     bad = Question("q", None, "<image 2>", labels="AB", images=[first])
-    assert "image placeholders [2]" in told(engine(server).answer([Pack("letters", [bad])]))["q"].problem
+    assert (
+        "image placeholders [2]" in by_question(engine(server).answer([Pack("letters", [bad])]))["q"].problem
+    )
 
 
 def test_a_image_is_sent_as_its_pixels_alone() -> None:
@@ -264,13 +266,13 @@ def test_a_run_that_is_broken_off_leaves_nothing_behind(
 
 def test_a_rate_spaces_the_requests(server: Loopback) -> None:
     start = time.monotonic()
-    told(engine(server, rate=3000.0).answer(letters(questions(11))))
+    by_question(engine(server, rate=3000.0).answer(letters(questions(11))))
     assert time.monotonic() - start >= 10 * 60 / 3000
 
 
 def test_tokens_and_cost_are_counted_as_the_server_does(server: Loopback) -> None:
     tested = engine(server, price_input=2.0, price_output=8.0)
-    told(tested.answer(letters(questions(3))))
+    by_question(tested.answer(letters(questions(3))))
     notes = tested.notes
     assert notes["output_tokens"] == 3 and notes["input_tokens"] > 9
     assert notes["cost"] == pytest.approx((2 * notes["input_tokens"] + 8 * 3) / 1e6)

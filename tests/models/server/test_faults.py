@@ -20,7 +20,7 @@ from tests.models.loopback_server import (
     raw,
     serving,
 )
-from tests.models.server.asked import KEY, engine, letters, questions, told
+from tests.models.server.asked import KEY, by_question, engine, letters, questions
 from tests.refusals import refused
 from vouch.models.engine import (
     Answered,
@@ -84,7 +84,7 @@ REPLIES = {
 def sound(served: TinyModel) -> dict[str, Any]:
     """The answers of a server without faults."""
     with serving(served) as running:
-        return told(engine(running).answer(letters(questions(2))))
+        return by_question(engine(running).answer(letters(questions(2))))
 
 
 @pytest.mark.parametrize("fault", [*EDITS, *REPLIES])
@@ -97,7 +97,7 @@ def test_a_fault_is_tried_again_and_changes_no_answer(
     else:
         server.instead = lambda request, number: REPLIES[fault] if number == 1 else None
     tested = engine(server)
-    assert told(tested.answer(asked)) == sound
+    assert by_question(tested.answer(asked)) == sound
     assert (tested.notes["requests"], tested.notes["retries"]) == (3, 1)
 
 
@@ -107,7 +107,7 @@ def test_after_the_last_try_the_question_is_refused_and_the_rest_goes_on(server:
         error(500, "poison") if asked[2].text in str(request["messages"]) else None
     )
     tested = engine(server, tries=3)
-    answers = told(tested.answer(letters(asked)))
+    answers = by_question(tested.answer(letters(asked)))
     poisoned = [one.id for one in asked if asked[2].text in one.text]
     assert {name for name, one in answers.items() if isinstance(one, Refusal)} == set(poisoned)
     fails = "the server fails at this question and answers others (500: poison, after 3 tries)"
@@ -117,7 +117,7 @@ def test_after_the_last_try_the_question_is_refused_and_the_rest_goes_on(server:
 
 def test_a_wait_that_is_too_long_is_not_waited_for(server: Loopback) -> None:
     server.instead = lambda request, number: error(429, "come back tomorrow", retry_after="40000")
-    assert told(engine(server).answer(letters(questions(1)))) == {
+    assert by_question(engine(server).answer(letters(questions(1)))) == {
         "q0": Refusal("429: come back tomorrow, after 1 try", transient=True)
     }
     assert retry_after({"retry-after": "1.5"}) == 1.5
@@ -130,7 +130,7 @@ def test_an_answer_that_never_comes_is_given_up(server: Loopback) -> None:
     over = threading.Event()
     server.instead = lambda request, number: (over.wait(30) and None) or error(500, "late")
     try:
-        answers = told(engine(server, tries=2, timeout=0.2).answer(letters(questions(1))))
+        answers = by_question(engine(server, tries=2, timeout=0.2).answer(letters(questions(1))))
     except UserError as fatal:  # it was never reached at all
         assert "no answer within 0.2 s, after 2 tries" in str(fatal)
     else:
@@ -167,7 +167,7 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     tested = ServerEngine(url, NAME, Settings(tries=2, backoff=0.001))
     with refused(r"the connection failed \(ConnectError\), after 2 tries"):
-        told(tested.answer(letters(questions(3))))
+        by_question(tested.answer(letters(questions(3))))
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_what_cannot_succeed_is_tried_once(server: Loopback, status: int, says: 
     server.instead = lambda request, number: (
         error(status, says) if asked[0].text in str(request["messages"]) else None
     )
-    answers = told(engine(server, tries=2).answer(letters(asked)))
+    answers = by_question(engine(server, tries=2).answer(letters(asked)))
     tries = [one for one in server.requests if asked[0].text in str(one["messages"])]
     assert len(tries) == (2 if kind is PASSING else 1)
     assert isinstance(answers["q0"], Refusal) and f"{status}: {says[:40]}" in answers["q0"].problem
@@ -261,7 +261,7 @@ def test_a_question_that_hangs_does_not_stop_the_others(server: Loopback) -> Non
         over.wait(20) and None if asked[0].text in str(request["messages"]) else None
     )
     try:
-        answers = told(engine(server, tries=1, timeout=1.0, concurrency=1).answer(letters(asked)))
+        answers = by_question(engine(server, tries=1, timeout=1.0, concurrency=1).answer(letters(asked)))
     finally:
         over.set()
     assert answers["q0"] == Refusal("no answer within 1 s, after 1 try", transient=True)
@@ -280,12 +280,12 @@ def test_a_server_that_fails_time_and_again_ends_the_run(server: Loopback) -> No
 def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) -> None:
     server.edit = EDITS["no logprobs"]
     with refused("answers no question: the server gives no log-probabilities, so no l"):
-        told(engine(server, tries=1, concurrency=1).answer(letters(questions(ENOUGH))))
+        by_question(engine(server, tries=1, concurrency=1).answer(letters(questions(ENOUGH))))
     assert len(server.requests) == SILENT, "the others are not asked"
-    answers = told(engine(server, tries=1).answer(letters(questions(3))))
+    answers = by_question(engine(server, tries=1).answer(letters(questions(3))))
     assert all(one.transient for one in answers.values()), "nothing was answered: perhaps it is the server"
     asked = [Pack("text", [one]) for one in questions(3, max_tokens=4, decodings=[Decoding(0.7, 1, 9)])]
-    mixed = told(engine(server, tries=1).answer([*letters(questions(9))[3:], *asked]))
+    mixed = by_question(engine(server, tries=1).answer([*letters(questions(9))[3:], *asked]))
     assert all(isinstance(mixed[one.questions[0].id], TextAnswer) for one in asked)
     assert all(mixed[f"q{n}"].logprobs is None and mixed[f"q{n}"].text for n in range(3))
     assert all(
@@ -296,14 +296,14 @@ def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) ->
 def test_a_question_that_is_turned_down_is_refused_for_good(server: Loopback) -> None:
     asked = questions(5)
     server.instead = lambda request, number: error(400, "bad image") if number == 1 else None
-    answers = told(engine(server, concurrency=1).answer(letters(asked)))
+    answers = by_question(engine(server, concurrency=1).answer(letters(asked)))
     assert answers["q0"] == Refusal("the server turned the request down (400: bad image)")
     assert all(isinstance(answers[one.id], LetterAnswer) for one in asked[1:])
 
 
 def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> None:
     server.instead = lambda request, number: error(400, "no images here")
-    few = told(engine(server).answer(letters(questions(3))))
+    few = by_question(engine(server).answer(letters(questions(3))))
     assert len(few) == 3 and all(one.transient for one in few.values())
     given: list[Answered] = []
     with refused(r"answers no question: .*no images here"):
@@ -312,10 +312,10 @@ def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> No
     server.edit = lambda answer: answer["choices"][0].update(finish_reason="content_filter")
     server.instead = lambda request, number: error(400, "bad image") if number < 9 else None
     server.requests.clear()
-    withheld = told(engine(server, concurrency=1).answer(letters(questions(9))))
+    withheld = by_question(engine(server, concurrency=1).answer(letters(questions(9))))
     assert len(withheld) == 9 and not any(one.transient for one in withheld.values())
     server.instead = lambda request, number: error(400, "maximum context length is 9 tokens")
-    long = told(engine(server).answer(letters(questions(3))))
+    long = by_question(engine(server).answer(letters(questions(3))))
     assert len(long) == 3 and not any(one.transient for one in long.values())
 
 

@@ -16,7 +16,7 @@ from tests.models.loopback_server import (
 )
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import image as png
-from tests.models.server.asked import KEY, engine, letters, questions, told
+from tests.models.server.asked import KEY, by_question, engine, letters, questions
 from tests.models.server.test_faults import EDITS, _position
 from tests.refusals import refused
 from vouch.models.engine import (
@@ -199,7 +199,7 @@ def test_logprobs_in_another_shape_are_told_and_asked_for_no_further(server: Loo
     with refused(
         "answers no question: .* in `logprobs.content`: `logprobs` holds 'text_offset', 'token_logprobs'"
     ):
-        told(engine(server, concurrency=1).answer(letters(questions(ENOUGH))))
+        by_question(engine(server, concurrency=1).answer(letters(questions(ENOUGH))))
     assert len(server.requests) == SILENT
 
 
@@ -216,7 +216,7 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
     server.instead = scored
     texts = [ODD, "one", f"{ODD} grim", "two", "never"]
     asked = [Question(text, None, text, options=["red one", "blue"]) for text in texts]
-    answers = told(engine(server, concurrency=1, tries=1).answer([Pack("likelihood", asked)]))
+    answers = by_question(engine(server, concurrency=1, tries=1).answer([Pack("likelihood", asked)]))
     assert all(isinstance(answers[text], LikelihoodAnswer) for text in ("one", "two", "never"))
     assert answers["never"].nll == [math.inf, math.inf]
     assert "400: bad image" in answers[f"{ODD} grim"].problem
@@ -224,5 +224,5 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
     assert answers[ODD] == Refusal(f"{fails} (the answer has no log-probabilities)")
     server.instead = lambda request, _: error(422, "Unexpected fields in the request: {'prompt_logprobs'}")
     server.requests.clear()
-    silent = told(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))
+    silent = by_question(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))
     assert len(server.requests) == 1 and all("does not score" in one.problem for one in silent.values())
