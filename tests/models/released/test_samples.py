@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.refusals import refused
-from vouch.models.released import samples
 from vouch.models.released import samples as reader
-from vouch.models.released.samples import read_samples
+from vouch.models.released.samples import HARNESSES, read_samples
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LIKELIHOOD, TEXT, likelihood_path, text_path
 
@@ -375,11 +374,11 @@ JSON = st.recursive(
 
 
 @settings(max_examples=30)  # tests/fuzz goes on for longer
-@given(JSON, JSON, st.sampled_from([samples, samples]))
-def test_anything_is_read_or_refused(responses, name, form):
+@given(JSON, JSON, st.sampled_from([*HARNESSES.values()]))
+def test_anything_is_read_or_refused(responses, name, harness):
     line = json.dumps({"doc_id": 0, "resps": responses, "name": name}).encode()
     try:
-        (sample,) = read_samples(line, "x", form, "name", None)
+        (sample,) = read_samples(line, "x", harness, "name", None)
     except UserError:
         return
     assert (sample.text is None) == bool(sample.choices)
