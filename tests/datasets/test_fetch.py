@@ -359,7 +359,7 @@ def test_files_that_are_no_tables(hub):
     assert [file.name for file in found.files] == ["extra/questions.json"]
     with pytest.raises(UserError, match=r"no file extra/answers\.json at 0123456789ab"):
         fetch("toy", hub_origin(split=None, files=["extra/questions.json", "extra/answers.json"]))
-    with pytest.raises(UserError, match=r"weights\.pkl' can be a pickle, which can run code"):
+    with pytest.raises(UserError, match=r"weights\.pkl' may be a pickle, which can run code"):
         fetch("toy", hub_origin(split=None, files=["extra/*"]))
 
 

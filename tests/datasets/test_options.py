@@ -413,7 +413,7 @@ def test_neighbours_in_wordnet(tmp_path):
     assert set(found["dog"]) == {"dog", "wolf", "cat", "salmon"}, "no synonym, no kind of it; then by name"
     assert set(found["great dane"]) == {"great dane", "wolf", "cat", "salmon"}
     assert set(found["trout"]) >= {"trout", "salmon"}
-    with pytest.raises(UserError, match=r"1 answers are no nouns of WordNet \(blorb\); write them as"):
+    with pytest.raises(UserError, match=r"1 answers are not nouns of WordNet \(blorb\); write them as"):
         made("reform_wordnet", rows=[*rows, Asked("b", "b", "", "What?", "blorb")], folder=tmp_path)
     with pytest.raises(UserError, match=r"index\.noun: cannot be read .*put WordNet's"):
         made("reform_wordnet", rows=rows, folder=tmp_path / "none")
