@@ -14,8 +14,8 @@ import torch
 from PIL import Image
 
 from benchmarks._llava import AFTER, Shape, sentence
-from vouch.models.requests.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
+from vouch.models.packs import PACK_PROMPTS
 from vouch.tables.asked import LETTERS
 
 PICTURE = (640, 480)
@@ -34,8 +34,8 @@ def questions(shape: Shape, rng: random.Random, output: str, count: int) -> list
     for _ in range(count):
         text = sentence(rng, shape, rng.randint(*SUFFIX) - len(AFTER))
         options = [sentence(rng, shape, rng.randint(*OPTION)) for _ in range(OPTIONS)]
-        asked = {"marks": MARKS} if output == LETTERS else {"options": options}
-        found.append(Question(str(rng.random()), None, text, pictures=(picture,), **asked))
+        asked = {"labels": MARKS} if output == LETTERS else {"options": options}
+        found.append(Question(str(rng.random()), None, text, images=(picture,), **asked))
     return found
 
 
@@ -62,7 +62,7 @@ class Loop:
         text = self._processor.apply_chat_template(
             [{"role": "user", "content": content}], add_generation_prompt=True
         )
-        made = self._processor(text=text, images=list(question.pictures), return_tensors="pt")
+        made = self._processor(text=text, images=list(question.images), return_tensors="pt")
         return made.to(self._model.device, self._model.dtype)
 
     @torch.no_grad()

@@ -8,8 +8,8 @@ import torch
 from benchmarks._asking import option_tokens, suffix_tokens
 from benchmarks._clock import seconds
 from benchmarks._llava import Shape
-from vouch.models.requests.engine import Question
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.engine import Question
+from vouch.models.packs import PACK_PROMPTS
 
 BYTES = 2  # of a weight in bfloat16
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from vouch.models.loading.loading import LoadedModel, head_in_float32
+from vouch.models.decoder.engine import head_in_float32
+from vouch.models.decoder.preparing import LoadedModel
 
 PATCH = 14
 CONTEXT = 4096  # most tokens of a prompt

@@ -12,7 +12,7 @@ from tests.checkouts.small import small
 from tools.scale import VARIATIONS
 from tools.simulated import write
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, present, write_receipt
+from vouch.pipeline.state import Digests, as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
 
 ROWS = 48
@@ -41,5 +41,5 @@ def _simulate() -> None:
     for stage in dag.ordered():
         for out in stage.outs:
             write(Path(out), ROWS)
-        write_receipt(stage, present(stage, digests))
+        write_receipt(stage, as_read(stage, present(stage, digests), digests))
     digests.save()

@@ -26,9 +26,9 @@ from benchmarks._clock import seconds
 from benchmarks._figure import figure
 from benchmarks._limits import Rates, floor, limit, measured_rates
 from benchmarks._llava import DRY, SEVEN_B, SMALL, Shape, as_published, load
-from vouch.models.decoder.row_engine import shared_prefix
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Engine, Question
+from vouch.models.config import Config
+from vouch.models.decoder.engine import shared_prefix
+from vouch.models.engine import Engine, Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD
 
 PEER = "one prompt per forward pass, all logits"

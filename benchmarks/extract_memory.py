@@ -18,10 +18,9 @@ from PIL import Image
 
 from benchmarks._figure import figure
 from tests.models.tiny import save_llava, sentence
-from vouch.models.decoder.row_engine import SharedPrefix, shared_prefix
-from vouch.models.loading.loading import load_model
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Pack, Question
+from vouch.models.config import Config
+from vouch.models.decoder.engine import SharedPrefix, load_model, shared_prefix
+from vouch.models.engine import Pack, Question
 from vouch.tables.asked import LETTERS
 
 SIDE, MARKS = 64, "ABCDEF"
@@ -42,7 +41,7 @@ def questions(rng: random.Random, count: int, words: int) -> list[Question]:
     """`count` questions about one new picture."""
     picture = Image.frombytes("RGB", (SIDE, SIDE), rng.randbytes(3 * SIDE * SIDE))
     return [
-        Question(str(rng.random()), None, sentence(rng, words), marks=MARKS, pictures=(picture,))
+        Question(str(rng.random()), None, sentence(rng, words), labels=MARKS, images=(picture,))
         for _ in range(count)
     ]
 

@@ -1,6 +1,6 @@
 """embed: vectors of an encoder, for what is compared by similarity.
 
-`python -m stages.embed DATASET`: pictures and questions of a dataset
+`python -m stages.embed DATASET`: images and questions of a dataset
 Inputs   data/items/DATASET.parquet, data/images/DATASET.parquet, the encoder (a file, or the pin of a model)
 Outputs  data/embeddings/DATASET.images.parquet, data/embeddings/DATASET.questions.parquet
 
@@ -8,14 +8,13 @@ Outputs  data/embeddings/DATASET.images.parquet, data/embeddings/DATASET.questio
 Inputs   data/responses, data/prompts, the text encoder
 Output   data/text_similarity.parquet
 
-Schema-only where the encoder has nothing to say. Two stages, so that a new model embeds no picture again.
+Schema-only where the encoder has nothing to say. Two stages, so that a new model embeds no image again.
 """
 
 from pathlib import Path
 
 from vouch.models.encoders.config import Pictures, Texts
-from vouch.models.encoders.similarity import similarities
-from vouch.models.encoders.vectors import encoder_of, picture_rows, question_rows
+from vouch.models.encoders.vectors import encoder_of, image_rows, question_rows, similarities
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables.answered import read_pin
@@ -37,7 +36,7 @@ def main(run: Run) -> None:
     (name,) = run.keys
     config = Pictures.model_validate(run.params["embed"]["pictures"])
     encoder = encoder_of(config)
-    rows, count = picture_rows(name, encoder, config.batch)
+    rows, count = image_rows(name, encoder, config.batch)
     EMBEDDINGS.write(embeddings_path(name, IMAGES), run.progress(rows, count, f"embed {name}"))
     EMBEDDINGS.write(embeddings_path(name, QUESTIONS), question_rows(name, encoder, config.batch))
     run.note("encoder", encoder.name)

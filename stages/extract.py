@@ -5,10 +5,9 @@ Inputs   data/models/MODEL.json and the model that it pins (or the answers that 
 Outputs  data/responses/DATASET/MODEL.{letters,likelihood,text}.parquet, in the order of the prompts
 """
 
-from vouch.models.released.answers import write_released
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
-from vouch.models.requests.responses import write
+from vouch.models.config import Config
+from vouch.models.requests import DatasetRequests, Session, answer
+from vouch.models.responses import write
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables.answered import pin_path, read_pin
@@ -19,6 +18,8 @@ def main(run: Run) -> None:
     model, name = run.keys
     pin = read_pin(pin_path(model))
     if pin.source.kind == "released":
+        from vouch.models.released.answers import write_released
+
         run.note("rows", write_released(pin, name))
         return
     config = Config.model_validate(run.params["extract"])

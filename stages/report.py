@@ -22,7 +22,10 @@ SETUP = ("datasets", "extract", "models", "variations", "train")
 
 def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
-    setup = {name: run.params[name] for name in SETUP} | {"locked": load_yaml(LOCK)["models"]}
+    locked = {
+        name: entry for name, entry in load_yaml(LOCK)["models"].items() if name in run.params["models"]
+    }
+    setup = {name: run.params[name] for name in SETUP} | {"locked": locked}
     score = ScoreConfig.model_validate(run.params["score"])
     told = score.model_dump(include={"calibration", "splits", "bins", "seed"})
     scoring = Scoring(alpha=score.main_alpha, **told)

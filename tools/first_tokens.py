@@ -15,16 +15,8 @@ from typing import Any
 import numpy as np
 
 from vouch.images import opening
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import (
-    Decoding,
-    Engine,
-    LetterAnswer,
-    Pack,
-    Question,
-    TextAnswer,
-    engine_file,
-)
+from vouch.models.config import Config
+from vouch.models.engine import Decoding, Engine, LetterAnswer, Pack, Question, TextAnswer, engine_kind
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LOW_MASS, pin_path, read_pin
 from vouch.tables.asked import LETTERS, ORIGINAL, PROMPTS, TEXT, ImageStore, images_path, prompts_path
@@ -48,7 +40,7 @@ def first_tokens(engine: Engine, asked: Sequence[tuple[Question, Sequence[int]]]
     correct = {one.id: answers for one, answers in asked}
     told = {one.question: one.answer for one in engine.answer(Pack(LETTERS, [one]) for one in begun)}
     read = {name: one for name, one in told.items() if isinstance(one, LetterAnswer)}
-    spoken = [replace(one, marks=(), max_tokens=1, decodings=(Decoding(),)) for one in begun]
+    spoken = [replace(one, labels=(), max_tokens=1, decodings=(Decoding(),)) for one in begun]
     texts = [one.answer for one in engine.answer(Pack(TEXT, [one]) for one in spoken)]
     return Found(
         [one.letter_mass or 0.0 for one in read.values()],
@@ -81,7 +73,7 @@ def questions(dataset: str, count: int) -> Iterator[tuple[Question, Sequence[int
     for _, row in zip(range(count), fitting, strict=False):
         shown = tuple(opening.render(recipe, images.read) for recipe in row["pictures"])
         given = {"system": row["system"], "text": row["text"], "response": row["response"]}
-        yield Question(row["id"], **given, marks=tuple(row["marks"]), pictures=shown), row["answers"]
+        yield Question(row["id"], **given, labels=tuple(row["marks"]), images=shown), row["answers"]
 
 
 def main() -> None:
@@ -94,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     pin = read_pin(pin_path(options.model))
     config = Config.model_validate(load(Path("params.yaml"))["extract"])
-    engine = engine_file(pin.engine).load(pin, config)
+    engine = engine_kind(pin.engine).load(pin, config)
     asked = list(questions(options.dataset, options.prompts))
     print(HEAD, end="")
     for prefix in dict.fromkeys(["", *([pin.answer_prefix] if pin.answer_prefix else []), *options.prefix]):

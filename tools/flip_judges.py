@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from tools.simulated import tables
 from vouch.models.decoder.self_check import known_mode
-from vouch.models.loading.loading import pinned_folder
-from vouch.models.requests.work_cache import ROOT, WorkCache
+from vouch.models.loading import pinned_folder
+from vouch.models.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import Recorded, damaged

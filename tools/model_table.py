@@ -19,7 +19,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as 
 from tests.models.chat.templates import TEMPLATES
 from tests.models.families.table import FAMILIES
 from vouch.models.chat.chat import ChatTemplate, dropped, messages
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 
 PAGE = Path("docs/models.md")
 HEAD = "| architecture | class | mode | several pictures | system text | torchvision | entries |\n"
@@ -65,7 +65,7 @@ def takes_system(template: str) -> bool:
     """Whether a chat template writes a system message before a question about a picture."""
     tokenizer: Any = SimpleNamespace(special_tokens_map=SPECIAL)
     chat = ChatTemplate(SimpleNamespace(chat_template=template, tokenizer=tokenizer), None, False)
-    asked = Question("q", "Be brief.", "Which?", pictures=[Image.new("RGB", (8, 8))])
+    asked = Question("q", "Be brief.", "Which?", images=[Image.new("RGB", (8, 8))])
     try:
         return dropped(asked, chat.render(messages(asked)[0])) is None
     except ValueError:

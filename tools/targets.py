@@ -54,6 +54,7 @@ TARGETS = {  # in this order: some use what others before them have made
     "install": Target(),
     "everything": Target(),
     "lint": Target(),
+    "check": Target(),
     "docs": Target(),
     "easy_vqa": Target(),
     "browser": Target(),

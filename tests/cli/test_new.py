@@ -177,6 +177,14 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
             ["mine", "--data", "../signs", "--model", "{}/none"],
             "/none/models: gives no list of models ('data')",
         ),
+        (
+            ["mine", "--data", "../signs", "--model", "../my-model/config.json"],
+            "config.json: neither a model",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "../signs"],
+            "items.jsonl: lm_eval and lmms_eval write such",
+        ),
         (["mine", "--data", "../signs", "--model", "."], "models.checkout: holds this project"),
     ],
 )

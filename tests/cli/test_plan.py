@@ -15,11 +15,11 @@ from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_ho
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
-from vouch.models.pins.config import LockEntry, Prices
-from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.config import Config, Sampling
+from vouch.models.lock_entry import LockEntry, Prices
+from vouch.models.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, present, write_receipt
+from vouch.pipeline.state import Digests, as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
@@ -143,7 +143,7 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
 def test_the_price_of_requests_to_a_server() -> None:
     prices = Prices(input=2, output=10, picture=85, tile=170)
     sizes = {(512, 512): 1, (1024, 768): 4, (2048, 4096): 6, (100, 4000): 4, (4096, 4096): 4}
-    assert {size: (prices.picture_tokens(*size) - 85) // 170 for size in sizes} == sizes, "OpenAI's tiles"
+    assert {size: (prices.image_tokens(*size) - 85) // 170 for size in sizes} == sizes, "OpenAI's tiles"
     entry = {"engine": "openai", "prices": prices.model_dump()}
     openai, vllm = (
         LockEntry.model_validate({**entry, "source": {"kind": "server", "url": url, "name": "m"}})
@@ -201,7 +201,7 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
         PROMPTS.write(prompts_path(name), [prompt(f"q{n}/original", "what") for n in range(5)])
     digests = Digests()
     for stage in dag.stages.values():
-        write_receipt(stage, present(stage, digests))
+        write_receipt(stage, as_read(stage, present(stage, digests), digests))
     out = vouch("plan")
     assert "0 cells (model x dataset) to extract: 0 prompts" in out
     assert "0 stages are not up to date\n" in out and "more run" not in out

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from tools.simulated import write
 from vouch.models.decoder.self_check import keep_mode
-from vouch.models.requests.work_cache import ROOT, WorkCache
+from vouch.models.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, is_folder, read_dag
-from vouch.pipeline.state import Digests, present, write_receipt
+from vouch.pipeline.state import Digests, as_read, present, write_receipt
 
 CHECKOUT = Path(__file__).parents[2]
 ROWS = 5
@@ -32,6 +32,6 @@ def make(folder: Path) -> Dag:
     keep_mode(ROOT / "modes/model-1.json", ("trie", {"in": "float32"}))
     digests = Digests()
     for stage in dag.stages.values():
-        write_receipt(stage, present(stage, digests))
+        write_receipt(stage, as_read(stage, present(stage, digests), digests))
     digests.save()
     return dag

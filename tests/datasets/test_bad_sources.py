@@ -26,6 +26,9 @@ from vouch.datasets.read.images import examine
 from vouch.images.opening import decode
 from vouch.pipeline.errors import UserError
 
+# Pillow warns of damaged TIFF and EXIF
+DAMAGED = pytest.mark.filterwarnings("ignore::UserWarning:PIL.TiffImagePlugin")
+
 SIDE = 40
 
 
@@ -337,6 +340,7 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
 }  # fmt: skip
 
 
+@DAMAGED
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_an_image_that_cannot_be_shown(name: str) -> None:
     """Refused where a dataset is read, so that no model is asked it."""
@@ -345,6 +349,7 @@ def test_an_image_that_cannot_be_shown(name: str) -> None:
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
 
 
+@DAMAGED
 @pytest.mark.parametrize("name", USABLE)
 def test_an_odd_image_is_shown(name: str) -> None:
     with bounded():

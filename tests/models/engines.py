@@ -13,24 +13,15 @@ from PIL import Image
 from pytest import approx
 
 from tests.models.tiny import sentence
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import (
-    Answered,
-    Decoding,
-    Engine,
-    LetterAnswer,
-    Pack,
-    Question,
-    Refusal,
-    TextAnswer,
-)
+from vouch.models.config import Config
+from vouch.models.engine import Answered, Decoding, Engine, LetterAnswer, Pack, Question, Refusal, TextAnswer
 
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
 
 
 @cache
 def _kept(folder: Path, dtype: str, template: str | None) -> Any:
-    from vouch.models.loading.loading import load_model
+    from vouch.models.decoder.engine import load_model
 
     return load_model(folder, dtype, template, CONFIG)
 
@@ -43,9 +34,9 @@ def shared(
     own: a model that the test may change.
     """
     from vouch.models.decoder.decoding import ends
+    from vouch.models.decoder.engine import SharedPrefix
     from vouch.models.decoder.passes import Forward
     from vouch.models.decoder.preparing import Preparer
-    from vouch.models.decoder.row_engine import SharedPrefix
 
     loaded = (_kept.__wrapped__ if own else _kept)(folder, dtype, template)
     ready = Preparer.of(loaded, template)
@@ -62,16 +53,16 @@ def apart(folder: Path, template: str, own: bool = False, **config: Any) -> Any:
 
 
 @cache
-def picture(index: int) -> Image.Image:
+def image(index: int) -> Image.Image:
     rng = random.Random(index)
     return Image.frombytes("RGB", (30 + index, 20), rng.randbytes(3 * (30 + index) * 20))
 
 
 def question(index: int, words: int, shown: Sequence[int] | None = None, **changes: Any) -> Question:
-    """A question about picture `index` or those of `shown`, of so many words."""
+    """A question about image `index` or those of `shown`, of so many words."""
     text = sentence(random.Random(index), words)
-    pictures = tuple(picture(number) for number in ([index] if shown is None else shown))
-    given = {"id": f"q{index}", "system": None, "text": text, "marks": "ABCD", "pictures": pictures}
+    images = tuple(image(number) for number in ([index] if shown is None else shown))
+    given = {"id": f"q{index}", "system": None, "text": text, "labels": "ABCD", "images": images}
     return Question(**{**given, **changes})
 
 
@@ -105,15 +96,15 @@ OPTIONS = ("red one", "blue", "dog house the", "a cat", "red dog two")
 
 
 def packs_of(output: str, most: int = 2) -> list[list[Question]]:
-    """Packs of an output: with one picture, with two (at most so many), and without any."""
+    """Packs of an output: with one image, with two (at most so many), and without any."""
     asked = []
     for pack, sizes in enumerate([(3, 5, 12), (1,), (7, 2), (4, 4, 9), (2, 8)]):
         shown = [[pack], [pack], [pack, 9][:most], [pack], []][pack]
         asked.append([question(10 * pack + number, size, shown) for number, size in enumerate(sizes)])
     if output == "likelihood":
-        return [[replace(one, marks=(), options=OPTIONS[: 2 + len(one.id)]) for one in p] for p in asked]
+        return [[replace(one, labels=(), options=OPTIONS[: 2 + len(one.id)]) for one in p] for p in asked]
     if output == "text":
-        given: dict[str, Any] = {"marks": (), "decodings": (Decoding(), Decoding(0.7, 1, 5))}
+        given: dict[str, Any] = {"labels": (), "decodings": (Decoding(), Decoding(0.7, 1, 5))}
         return [[replace(one, max_tokens=1 + len(p), **given)] for p in asked for one in p]
     return asked
 
@@ -139,20 +130,20 @@ def ids_of(folder: Path, words: Sequence[str]) -> list[int]:
 
 
 @torch.no_grad()
-def plain_logits(folder: Path, written: str, pictures: Sequence[Any]) -> torch.Tensor:
-    """[n, tokens of the tokenizer] logits at every place of a prompt, all pictures first in their order."""
+def plain_logits(folder: Path, written: str, images: Sequence[Any]) -> torch.Tensor:
+    """[n, tokens of the tokenizer] logits at every place of a prompt, all images first in their order."""
     model, processor = loaded(folder)
-    inputs = processor(text=written, images=list(pictures) or None, return_tensors="pt")
+    inputs = processor(text=written, images=list(images) or None, return_tensors="pt")
     logits: torch.Tensor = model(**inputs).logits[0, :, : len(processor.tokenizer)]
     return logits
 
 
 def written(question: Question) -> str:
-    """What tiny.CHAT makes of a question without marks of pictures."""
+    """What tiny.CHAT makes of a question without image placeholders."""
     lines = [f"SYSTEM: {question.system}"] if question.system else []
     asked = [*question.turns, (question.text, None)]
     for place, (text, answer) in enumerate(asked):
-        lines.append("USER:" + " <image>" * (len(question.pictures) if place == 0 else 0) + f" {text}")
+        lines.append("USER:" + " <image>" * (len(question.images) if place == 0 else 0) + f" {text}")
         lines += [f"ASSISTANT: {answer}"] if answer is not None else []
     response = f" {question.response}" if question.response else ""
     return "\n".join([*lines, "ASSISTANT:" + response])
@@ -165,26 +156,26 @@ class Plain:
         self._folder = folder
 
     def _asked(self, text: str, shown: Image.Image | None, turns: Sequence[tuple[str, str]]) -> Any:
-        pictures = () if shown is None else (shown,)
-        return written(Question("", None, text, turns=turns, pictures=pictures)), pictures
+        images = () if shown is None else (shown,)
+        return written(Question("", None, text, turns=turns, images=images)), images
 
-    def letters(self, text: str, shown: Image.Image | None, marks: str, turns: Any = ()) -> list[float]:
+    def letters(self, text: str, shown: Image.Image | None, labels: str, turns: Any = ()) -> list[float]:
         """Logits of the marks at the first place of the answer."""
         logits = plain_logits(self._folder, *self._asked(text, shown, turns))[-1]
-        return [float(one) for one in logits[ids_of(self._folder, marks)]]
+        return [float(one) for one in logits[ids_of(self._folder, labels)]]
 
     def nll(self, text: str, shown: Image.Image | None, option: str, turns: Any = ()) -> float:
         """Negative log-likelihood of an option as the answer."""
-        said, pictures = self._asked(text, shown, turns)
+        said, images = self._asked(text, shown, turns)
         ids = ids_of(self._folder, option.split())
-        logits = plain_logits(self._folder, f"{said} {option}", pictures)[-len(ids) - 1 : -1]
+        logits = plain_logits(self._folder, f"{said} {option}", images)[-len(ids) - 1 : -1]
         return -float(logits.log_softmax(-1)[range(len(ids)), ids].sum())
 
     def text(self, text: str, shown: Image.Image | None, most: int, turns: Any = ()) -> str:
         """The greedy answer."""
-        said, pictures = self._asked(text, shown, turns)
+        said, images = self._asked(text, shown, turns)
         model, processor = loaded(self._folder)
-        inputs = processor(text=said, images=list(pictures) or None, return_tensors="pt")
+        inputs = processor(text=said, images=list(images) or None, return_tensors="pt")
         beyond = list(range(len(processor.tokenizer), model.config.text_config.vocab_size))
         found = model.generate(**inputs, max_new_tokens=most, do_sample=False, suppress_tokens=beyond)
         return str(

@@ -46,28 +46,28 @@ class TinyModel:
         rendered: str = self.processor.apply_chat_template(conversation, add_generation_prompt=True)
         return rendered + begun
 
-    def next(self, prompt: str, pictures: list[Image.Image], said: list[int]) -> list[float]:
+    def next(self, prompt: str, images: list[Image.Image], said: list[int]) -> list[float]:
         """Log-probabilities of the whole vocabulary after a prompt and some tokens."""
         torch = self._torch
         with self._lock, torch.inference_mode():
-            inputs = self.processor(text=prompt, images=pictures or None, return_tensors="pt")
+            inputs = self.processor(text=prompt, images=images or None, return_tensors="pt")
             ids = torch.cat([inputs.pop("input_ids"), torch.tensor([said], dtype=torch.long)], 1)
             inputs.pop("attention_mask")
             logits = self.model(input_ids=ids, **inputs).logits[0, -1]
             row: list[float] = torch.log_softmax(logits.double(), -1).tolist()
             return row
 
-    def scored(self, prompt: str, pictures: list[Image.Image]) -> list[tuple[int, float]]:
+    def scored(self, prompt: str, images: list[Image.Image]) -> list[tuple[int, float]]:
         """The tokens of a prompt but the first, with their log-probabilities."""
         torch = self._torch
         with self._lock, torch.inference_mode():
-            inputs = self.processor(text=prompt, images=pictures or None, return_tensors="pt")
+            inputs = self.processor(text=prompt, images=images or None, return_tensors="pt")
             rows = torch.log_softmax(self.model(**inputs).logits[0].double(), -1)
             ids = inputs["input_ids"][0].tolist()
             return [(token, float(rows[place, token])) for place, token in enumerate(ids[1:])]
 
     def generate(
-        self, prompt: str, pictures: list[Image.Image], most: int, temperature: float, seed: int
+        self, prompt: str, images: list[Image.Image], most: int, temperature: float, seed: int
     ) -> tuple[list[int], list[list[float]]]:
         """Tokens with the distribution that each came from; the last is the end-of-sequence token or the cap."""
         torch = self._torch
@@ -75,9 +75,9 @@ class TinyModel:
         said: list[int] = []
         steps: list[list[float]] = []
         while len(said) < most and (not said or said[-1] not in self.ends):
-            steps.append(self.next(prompt, pictures, said))
+            steps.append(self.next(prompt, images, said))
             row = torch.tensor(steps[-1])
-            row[self.image] = -math.inf  # a placeholder in the text would want a picture of its own
+            row[self.image] = -math.inf  # a placeholder in the text would want an image of its own
             if temperature:
                 drawn = torch.multinomial(torch.softmax(row / temperature, -1), 1, generator=generator)
             else:
@@ -151,9 +151,9 @@ class Loopback:
             return error(
                 400, f"Requested sample logprobs of {asked}, which is greater than max allowed: {self.most}"
             )
-        prompt, pictures = self.prompt(request)
+        prompt, images = self.prompt(request)
         said, steps = self.model.generate(
-            prompt, pictures, request["max_tokens"], request.get("temperature", 1), request.get("seed", 0)
+            prompt, images, request["max_tokens"], request.get("temperature", 1), request.get("seed", 0)
         )
         ended = said[-1] in self.model.ends
         names = self.model.names
@@ -186,7 +186,7 @@ class Loopback:
         return [{"token": self.model.names[index], "logprob": row[index]} for index in best]
 
     def prompt(self, request: dict[str, Any]) -> tuple[str, list[Image.Image]]:
-        conversation, pictures, begun = [], list[Image.Image](), ""
+        conversation, images, begun = [], list[Image.Image](), ""
         messages = list(request["messages"])
         if messages[-1]["role"] == "assistant":
             assert request["continue_final_message"] and not request["add_generation_prompt"]
@@ -200,11 +200,11 @@ class Loopback:
                 if part["type"] == "image_url":
                     head, data = part["image_url"]["url"].split(",")
                     assert head == "data:image/png;base64"
-                    pictures.append(Image.open(io.BytesIO(base64.b64decode(data))))
+                    images.append(Image.open(io.BytesIO(base64.b64decode(data))))
                     part = {"type": "image"}
                 content.append(part)
             conversation.append({"role": message["role"], "content": content})
-        return self.model.render(conversation, begun), pictures
+        return self.model.render(conversation, begun), images
 
 
 def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:

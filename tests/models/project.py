@@ -122,7 +122,7 @@ class Project:
         return sorted(self.path.glob(".vouch/work/**/*.parquet"))
 
 
-def picture(seed: int, size: tuple[int, int] = (40, 24)) -> bytes:
+def image(seed: int, size: tuple[int, int] = (40, 24)) -> bytes:
     """A PNG of coloured noise."""
     rng = random.Random(seed)
     image = Image.frombytes("RGB", size, rng.randbytes(3 * size[0] * size[1]))
@@ -168,19 +168,19 @@ def prompt(
 
 def quiz(
     count: int,
-    pictures: int = 3,
+    images: int = 3,
     seed: int = 0,
     outputs: Sequence[str] = (LETTERS,),
     variations: Sequence[str] = ("original",),
 ) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Prompts of different lengths about a few pictures, `count` for each variation."""
+    """Prompts of different lengths about a few images, `count` for each variation."""
     rng = random.Random(seed)
-    images = [picture(index) for index in range(pictures)]
+    images = [image(index) for index in range(images)]
     prompts = [
         prompt(
             f"q{index}/{variation}",
             f"{sentence(rng, rng.randint(2, 30))} {index % 3}",
-            [images[index % pictures]],
+            [images[index % images]],
             outputs=outputs,
         )
         for index in range(count)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.models.engines import Plain
-from tests.models.project import Project, picture, prompt
+from tests.models.project import Project, image, prompt
 from vouch.images.opening import decode
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
-NOISE = picture(1)
+NOISE = image(1)
 
 
 def texts(project: Project) -> dict[str, Any]:

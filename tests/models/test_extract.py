@@ -3,6 +3,7 @@
 import io
 import random
 import shutil
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tests.models.project import DATASET, MODEL, Project, letters_table, picture, prompt, quiz
+from tests.models.project import DATASET, MODEL, Project, image, letters_table, prompt, quiz
 from tests.refusals import refused
 from vouch.images import opening
-from vouch.models.engines import transformers as engine
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import Session
+from vouch.models.config import Config
+from vouch.models.engine import ENGINES
+from vouch.models.requests import Session
 from vouch.pipeline.processor import TORCH, computed_on, fixed
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
@@ -56,7 +57,7 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
     assert counts(run) == (0, len(asking[LETTERS]) + len(asking[LIKELIHOOD]) + 3 * len(asking[TEXT]))
     assert run.measured["engine"].items() >= {"device": computed_on("cpu"), "mode": "trie", "rows": 4}.items()
     assert run.measured["engine"]["passes"]["trie"] > 0
-    revision = f"transformers/{engine.REVISION}.{opening.REVISION}"
+    revision = f"transformers/{ENGINES['transformers'].revision}.{opening.REVISION}"
     for output in OUTPUTS:
         assert RESPONSES[output].table.read(RESPONSES[output].path(MODEL, DATASET)).num_rows == len(
             project.rows(output)
@@ -188,7 +189,7 @@ def test_what_is_sampled_is_limited_to_cells_and_variations(project: Project) ->
 
 
 def test_a_pack_half_known_gives_the_same_bits(project: Project) -> None:
-    prompts, images = quiz(30, pictures=1, outputs=(LETTERS, LIKELIHOOD))
+    prompts, images = quiz(30, images=1, outputs=(LETTERS, LIKELIHOOD))
     for number, row in enumerate(prompts):
         row |= {"item": "q", "id": f"q/original/{number}"}
     project.ask(prompts, images)
@@ -211,12 +212,13 @@ def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pyte
     project.ask(prompts, images)
     project.extract()
     first = letters_table(project.letters())
-    monkeypatch.setattr(engine, "REVISION", engine.REVISION + 1)
+    kind = replace(ENGINES["transformers"], revision=ENGINES["transformers"].revision + 1)
+    monkeypatch.setitem(ENGINES, "transformers", kind)
     assert counts(project.extract()) == (0, 5)
     assert letters_table(project.letters()) == first
     monkeypatch.setattr(opening, "REVISION", opening.REVISION + 1)
     assert counts(project.extract()) == (0, 5)
-    assert project.letters()[0]["engine"] == f"transformers/{engine.REVISION}.{opening.REVISION}"
+    assert project.letters()[0]["engine"] == f"transformers/{kind.revision}.{opening.REVISION}"
 
 
 def test_settings_that_move_bits_are_part_of_the_key(project: Project) -> None:
@@ -258,7 +260,7 @@ def test_bad_inputs_are_one_line(project: Project) -> None:
 
 
 def test_nothing_to_ask(project: Project) -> None:
-    project.ask([prompt("p/original", "what", [picture(1)], outputs=())], [picture(1)])
+    project.ask([prompt("p/original", "what", [image(1)], outputs=())], [image(1)])
     assert counts(project.extract()) == (0, 0)
     assert [project.rows(output) for output in OUTPUTS] == [[], [], []]
 

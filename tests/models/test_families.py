@@ -12,7 +12,7 @@ from tests.refusals import refused
 from vouch.models.decoder.passes import Forward
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Mode
-from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
+from vouch.models.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation
@@ -26,11 +26,8 @@ def one(request: pytest.FixtureRequest) -> Family:
 
 
 def packs(one: Family, **more: int) -> list[list[Prepared]]:
-    """Two pictures, each with prompts of different lengths."""
-    return [
-        [one.prepared(f"{picture} {words}", words, picture, **more) for words in LENGTHS]
-        for picture in (0, 1)
-    ]
+    """Two images, each with prompts of different lengths."""
+    return [[one.prepared(f"{image} {words}", words, image, **more) for words in LENGTHS] for image in (0, 1)]
 
 
 def test_letters(one: Family) -> None:
@@ -47,9 +44,9 @@ def test_letters(one: Family) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, kind in FAMILIES.items() if kind.joined is not None])
-def test_two_pictures(name: str) -> None:
+def test_two_images(name: str) -> None:
     one = family(name)
-    prompts = [one.prepared(f"{words}", words, pictures=2) for words in LENGTHS[:2]]
+    prompts = [one.prepared(f"{words}", words, images=2) for words in LENGTHS[:2]]
     found = one.asked(LETTERS, [prompts])
     for prompt in prompts:
         right = one.logits(prompt)[-1]
@@ -58,7 +55,7 @@ def test_two_pictures(name: str) -> None:
         wanted = right[[*LETTER_IDS.read]]
         assert (torch.tensor(answer.logits) - wanted).abs().max() < CLOSE * right.std()
         single = one.logits(one.prepared(prompt.question.id, len(prompt.ids) - prompt.prefix))[-1]
-        assert not torch.allclose(single, right, atol=0.1), "the second picture is seen"
+        assert not torch.allclose(single, right, atol=0.1), "the second image is seen"
 
 
 def test_likelihood(one: Family) -> None:
@@ -142,7 +139,7 @@ def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, output
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "paligemma", "mllama"])
-def test_prompt_without_a_picture_after_others(name: str) -> None:
+def test_prompt_without_a_image_after_others(name: str) -> None:
     one = family(name)
     seen = packs(one)[0]
     bare = [one.bare(f"bare {words}", words) for words in LENGTHS]

@@ -14,8 +14,8 @@ from PIL import Image
 
 from tests.models.engines import answered, shared
 from tests.models.tiny import save_llava
-from vouch.models.engines import transformers as engine
-from vouch.models.requests.engine import (
+from vouch.models.engine import (
+    ENGINES,
     Answered,
     Decoding,
     LetterAnswer,
@@ -70,18 +70,18 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def packs(output: str) -> list[list[Question]]:
     values = np.arange(20 * 30 * 3, dtype=np.uint32).reshape(20, 30, 3)
-    picture = Image.fromarray((values * 7 % 251).astype(np.uint8))
+    image = Image.fromarray((values * 7 % 251).astype(np.uint8))
     given: dict[str, Any] = {
-        "letters": {"marks": "AB"},
+        "letters": {"labels": "AB"},
         "likelihood": {"options": ("cat", "a red dog")},
         "text": {"max_tokens": 6, "decodings": (Decoding(), Decoding(1.5, 1, 11), Decoding(1.5, 2, 12))},
     }[output]
     text = "what is shown here ?\nA cat\nB dog"
     turns = (("is it blue ?", "one"),)
     questions = [
-        Question("plain", None, text, pictures=(picture,), **given),
-        Question("turns", "be brief", text, turns, "it is", pictures=(picture,), **given),
-        Question("two", None, "<image 1> is red , <image 2> is blue ?", pictures=(picture,) * 2, **given),
+        Question("plain", None, text, images=(image,), **given),
+        Question("turns", "be brief", text, turns, "it is", images=(image,), **given),
+        Question("two", None, "<image 1> is red , <image 2> is blue ?", images=(image,) * 2, **given),
         Question("blind", None, text, **given),
     ]
     return [[one] for one in questions] if output == "text" else [questions]
@@ -98,7 +98,7 @@ def numbers(one: Answered) -> list[float]:
 
 def test_answers_of_this_revision(fixed: Path) -> None:
     loaded = shared(fixed)
-    assert engine.REVISION == REVISION
+    assert ENGINES["transformers"].revision == REVISION
     for output, golden in (("letters", LETTERS), ("likelihood", LIKELIHOOD)):
         found = {id: numbers(one) for id, one in answered(loaded, output, packs(output)).items()}
         assert found.keys() == golden.keys()

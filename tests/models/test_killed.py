@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
-from vouch.models.requests.work_cache import FLUSH_ANSWERS
+from vouch.models.work_cache import FLUSH_ANSWERS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import local_record

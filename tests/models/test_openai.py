@@ -21,12 +21,12 @@ from PIL import Image
 
 from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, answer_body, error, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
-from tests.models.project import picture as png
+from tests.models.project import image as png
 from tests.models.raw_server import http, raw
 from tests.models.tiny import sentence
 from tests.refusals import refused
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import (
+from vouch.models.config import Config
+from vouch.models.engine import (
     Answered,
     Decoding,
     LetterAnswer,
@@ -35,7 +35,7 @@ from vouch.models.requests.engine import (
     Question,
     Refusal,
     TextAnswer,
-    engine_file,
+    engine_kind,
 )
 from vouch.models.server.client import MAX_BODY, error_message, retry_after
 from vouch.models.server.completions import (
@@ -57,15 +57,15 @@ def engine(server: Loopback, **settings: Any) -> ServerEngine:
     return ServerEngine(server.url, NAME, Settings(key=KEY, backoff=0.001, **settings))
 
 
-def picture(seed: int, size: tuple[int, int] = (40, 24)) -> Image.Image:
+def image(seed: int, size: tuple[int, int] = (40, 24)) -> Image.Image:
     return Image.frombytes("RGB", size, random.Random(seed).randbytes(3 * size[0] * size[1]))
 
 
-def questions(count: int, marks: str = "ABCD", **more: Any) -> list[Question]:
+def questions(count: int, labels: str = "ABCD", **more: Any) -> list[Question]:
     rng = random.Random(1)
-    shown = [picture(seed) for seed in range(3)]
+    shown = [image(seed) for seed in range(3)]
     return [
-        Question(f"q{n}", None, sentence(rng, 2 + n % 7), marks=marks, pictures=[shown[n % 3]], **more)
+        Question(f"q{n}", None, sentence(rng, 2 + n % 7), labels=labels, images=[shown[n % 3]], **more)
         for n in range(count)
     ]
 
@@ -80,13 +80,13 @@ def told(answers: Iterator[Answered]) -> dict[str, Any]:
 
 def truth(model: TinyModel, question: Question) -> dict[str, float]:
     """Log-probability of every spelling's token, from the model itself."""
-    content = [{"type": "image"}] * len(question.pictures) + [{"type": "text", "text": question.text}]
+    content = [{"type": "image"}] * len(question.images) + [{"type": "text", "text": question.text}]
     prompt = model.render([{"role": "user", "content": content}])
-    return dict(zip(model.names, model.next(prompt, list(question.pictures), []), strict=True))
+    return dict(zip(model.names, model.next(prompt, list(question.images), []), strict=True))
 
 
-def spelled(row: dict[str, float], mark: str) -> list[float]:
-    return [row[name] for name in (mark, f" {mark}", f"{mark}.") if name in row]
+def spelled(row: dict[str, float], label: str) -> list[float]:
+    return [row[name] for name in (label, f" {label}", f"{label}.") if name in row]
 
 
 @pytest.mark.parametrize("most", [20, 6])
@@ -94,7 +94,7 @@ def test_letters_are_the_models_own_and_what_is_left_out_lies_within_its_bounds(
     server: Loopback, most: int
 ) -> None:
     server.most = most
-    asked = questions(14, marks="ABCDEFGH")
+    asked = questions(14, labels="ABCDEFGH")
     tested = engine(server)
     answers = {one.question: one for one in tested.answer(letters(asked))}
     seen, censored, several = 0, 0, 0
@@ -104,9 +104,9 @@ def test_letters_are_the_models_own_and_what_is_left_out_lies_within_its_bounds(
         assert isinstance(answer, LetterAnswer)
         returned = dict(sorted(row.items(), key=lambda item: -item[1])[:most])
         assert answer.nll == pytest.approx(-max(row.values()), abs=1e-12)
-        for place, mark in enumerate(question.marks):
-            whole = math.fsum(map(math.exp, spelled(row, mark)))
-            parts = spelled(returned, mark)
+        for place, label in enumerate(question.labels):
+            whole = math.fsum(map(math.exp, spelled(row, label)))
+            parts = spelled(returned, label)
             if parts:
                 value = math.fsum(map(math.exp, parts))
                 assert answer.logits[place] == pytest.approx(math.log(value), abs=1e-12)
@@ -130,15 +130,15 @@ def test_letters_are_the_models_own_and_what_is_left_out_lies_within_its_bounds(
 
 
 def test_system_turns_marks_and_begun_answer_reach_the_model(server: Loopback) -> None:
-    first, second = picture(1), picture(2, (24, 40))
+    first, second = image(1), image(2, (24, 40))
     question = Question(
         "q",
         "be brief",
         "and <image 1> here",
         turns=[("what is <image 2>", "a cat")],
         response="the",
-        marks="AB",
-        pictures=[first, second],
+        labels="AB",
+        images=[first, second],
     )
     (answered,) = engine(server).answer([Pack("letters", [question])])
     assert isinstance(answered.answer, LetterAnswer)
@@ -158,12 +158,12 @@ def test_system_turns_marks_and_begun_answer_reach_the_model(server: Loopback) -
     )
     row = server.model.next(prompt, [second, first], [])
     assert answered.answer.nll == pytest.approx(-max(row), abs=1e-12)
-    bad = Question("q", None, "<image 2>", marks="AB", pictures=[first])
-    assert "marks of pictures [2]" in told(engine(server).answer([Pack("letters", [bad])]))["q"].problem
+    bad = Question("q", None, "<image 2>", labels="AB", images=[first])
+    assert "image placeholders [2]" in told(engine(server).answer([Pack("letters", [bad])]))["q"].problem
 
 
-def test_a_picture_is_sent_as_its_pixels_alone() -> None:
-    plain = picture(3)
+def test_a_image_is_sent_as_its_pixels_alone() -> None:
+    plain = image(3)
     tagged = plain.copy()
     tagged.info = {"icc_profile": b"profile", "dpi": (72, 72)}
     assert data_url(tagged) == data_url(plain)
@@ -187,7 +187,7 @@ def test_text_has_the_tokens_logprobs_and_end_of_the_model(server: Loopback, eos
         prompt = server.model.render([{"role": "user", "content": content}])
         for decoding in decodings:
             said, steps = server.model.generate(
-                prompt, list(question.pictures), 8, decoding.temperature, decoding.seed >> 11
+                prompt, list(question.images), 8, decoding.temperature, decoding.seed >> 11
             )
             answer = answers[question.id, decoding].answer
             assert isinstance(answer, TextAnswer) and answer.entropies is None
@@ -507,22 +507,22 @@ def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) ->
 
 def test_a_question_that_is_turned_down_is_refused_for_good(server: Loopback) -> None:
     asked = questions(5)
-    server.instead = lambda request, number: error(400, "bad picture") if number == 1 else None
+    server.instead = lambda request, number: error(400, "bad image") if number == 1 else None
     answers = told(engine(server, concurrency=1).answer(letters(asked)))
-    assert answers["q0"] == Refusal("the server turned the request down (400: bad picture)")
+    assert answers["q0"] == Refusal("the server turned the request down (400: bad image)")
     assert all(isinstance(answers[one.id], LetterAnswer) for one in asked[1:])
 
 
 def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> None:
-    server.instead = lambda request, number: error(400, "no pictures here")
+    server.instead = lambda request, number: error(400, "no images here")
     few = told(engine(server).answer(letters(questions(3))))
     assert len(few) == 3 and all(one.transient for one in few.values())
     given: list[Answered] = []
-    with refused(r"answers no question: .*no pictures here"):
+    with refused(r"answers no question: .*no images here"):
         given.extend(engine(server).answer(letters(questions(ENOUGH + 3))))
     assert given == []
     server.edit = lambda answer: answer["choices"][0].update(finish_reason="content_filter")
-    server.instead = lambda request, number: error(400, "bad picture") if number < 9 else None
+    server.instead = lambda request, number: error(400, "bad image") if number < 9 else None
     server.requests.clear()
     withheld = told(engine(server, concurrency=1).answer(letters(questions(9))))
     assert len(withheld) == 9 and not any(one.transient for one in withheld.values())
@@ -648,7 +648,7 @@ def test_load_takes_the_key_of_the_model_before_the_common_one_and_sends_it_nowh
 ) -> None:
     source = Source(kind="server", url=server.url, name=NAME)
     pin = Pin(model="my_model", engine="openai", source=source, files={})
-    file = engine_file("openai")
+    file = engine_kind("openai")
 
     def sent() -> str:
         loaded = file.load(pin, CONFIG)
@@ -750,7 +750,7 @@ def test_what_servers_say_is_understood() -> None:
     assert error_message('{"error": {"message": "m", "code": "c", "type": "t"}}') == ("m", ["c", "t"])
     assert error_message("<b>\x1b[31m") == ("<b>[31m", [])
     assert is_about_question("This model's maximum context length is 8 tokens")
-    assert not is_about_question("no pictures here")
+    assert not is_about_question("no images here")
 
 
 @pytest.fixture
@@ -913,7 +913,7 @@ ODD_REPLIES = {
     "too large": (Reply(200, " " * (MAX_BODY + 1)), "AnswerTooLarge"),
     "500": (error(500, "poison"), "500: poison"),
     "500 for ever": (error(500, "image input is not supported"), "500: image input"),
-    "400": (error(400, "bad picture"), "400: bad picture"),
+    "400": (error(400, "bad image"), "400: bad image"),
     "400 of logprobs": (error(400, "logprobs are not available for this prompt"), "400: logprobs are not"),
     "404": (error(404, "No endpoints found that support image input"), "404: No endpoints"),
 }
@@ -962,13 +962,13 @@ def test_a_new_question_that_is_turned_down_does_not_stop_a_stage_that_has_answe
     rows = [prompt(f"i{n}/original", f"what is shown {n}", marks="ABC") for n in range(2)]
     project.ask(rows, [])
     project.extract()
-    server.instead = lambda request, number: error(400, "bad picture")
+    server.instead = lambda request, number: error(400, "bad image")
     project.ask([*rows, prompt("i2/original", ODD, marks="ABC")], [])
     project.extract()
     assert [row["problem"] for row in project.letters()] == [
         None,
         None,
-        "the server turned the request down (400: bad picture)",
+        "the server turned the request down (400: bad image)",
     ]
 
 
@@ -1009,7 +1009,7 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
     def scored(request: dict[str, Any], _: int) -> Reply:
         asked = str(request["messages"])
         if ODD in asked:
-            return error(400, "bad picture") if "grim" in asked else Reply(200, server._answer(request).body)
+            return error(400, "bad image") if "grim" in asked else Reply(200, server._answer(request).body)
         rows = server.model.scored(*server.prompt(request))
         said = [{str(token): {"logprob": None if "never" in asked else value}} for token, value in rows]
         choice = {"index": 0, "message": {"content": "x"}, "finish_reason": "length"}
@@ -1021,7 +1021,7 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
     answers = told(engine(server, concurrency=1, tries=1).answer([Pack("likelihood", asked)]))
     assert all(isinstance(answers[text], LikelihoodAnswer) for text in ("one", "two", "never"))
     assert answers["never"].nll == [math.inf, math.inf]
-    assert "400: bad picture" in answers[f"{ODD} grim"].problem
+    assert "400: bad image" in answers[f"{ODD} grim"].problem
     fails = "the server fails at this question and answers others"
     assert answers[ODD] == Refusal(f"{fails} (the answer has no log-probabilities)")
     server.instead = lambda request, _: error(422, "Unexpected fields in the request: {'prompt_logprobs'}")

@@ -14,16 +14,16 @@ from PIL import Image
 from tests.models.chat.templates import TEMPLATES
 from tests.models.families.family import CONFIG, fresh
 from tests.models.families.table import FAMILIES, QUERIES
-from vouch.models.decoder.row_engine import shared_prefix
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.engine import LetterAnswer, Pack, Question
+from vouch.models.decoder.engine import shared_prefix
+from vouch.models.decoder.preparing import LoadedModel
+from vouch.models.engine import LetterAnswer, Pack, Question
 from vouch.tables.asked import LETTERS
 
 SIDE = {"height": 56, "width": 56}
 
 
 def words(*special: str, **named: str) -> Any:
-    """A tokenizer of 300 words; the first special token is the picture's."""
+    """A tokenizer of 300 words; the first special token is the image's."""
     from tokenizers import Regex, Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Split
@@ -41,9 +41,9 @@ def words(*special: str, **named: str) -> Any:
 
 def aya() -> Any:
     marks = ("<|START_OF_IMG|>", "<|END_OF_IMG|>", "<|IMG_LINE_BREAK|>", "TILE", "TILE_GLOBAL", "<image>")
-    pictures = t.GotOcr2ImageProcessorPil(size=SIDE, crop_to_patches=True, min_patches=1, max_patches=2)
+    images = t.GotOcr2ImageProcessorPil(size=SIDE, crop_to_patches=True, min_patches=1, max_patches=2)
     tokens = words("<|IMG_PATCH|>", *marks)
-    return t.AyaVisionProcessor(pictures, tokens, patch_size=14, img_size=56, downsample_factor=2)
+    return t.AyaVisionProcessor(images, tokens, patch_size=14, img_size=56, downsample_factor=2)
 
 
 def deepseek() -> Any:
@@ -78,8 +78,8 @@ def ovis2() -> Any:
     tokens = words(
         "<IMG_ATOM>", *(f"<IMG_{name}>" for name in ("START", "GRID", "COL", "ROW", "END")), "<image>"
     )
-    pictures = t.Ovis2ImageProcessorPil(size=SIDE, crop_to_patches=True, max_patches=2)
-    return t.Ovis2Processor(pictures, tokens, image_seq_length=4)
+    images = t.Ovis2ImageProcessorPil(size=SIDE, crop_to_patches=True, max_patches=2)
+    return t.Ovis2Processor(images, tokens, image_seq_length=4)
 
 
 PROCESSORS = {
@@ -98,7 +98,7 @@ def test_real_processors_pass_the_self_check(name: str) -> None:
     engine = shared_prefix(LoadedModel(one.model, processor, "cpu"), TEMPLATES[FAMILIES[name].chat], CONFIG)
     assert engine._mode == one.mode, engine.notes["self_check"]
     shown = [Image.new("RGB", (90, 60), "red"), Image.new("RGB", (300, 200), "blue")]
-    asked = [Question(str(n), None, "Which ? A a B b", marks="AB", pictures=shown[:n]) for n in (1, 2)]
+    asked = [Question(str(n), None, "Which ? A a B b", labels="AB", images=shown[:n]) for n in (1, 2)]
     answers = list(engine.answer(Pack(LETTERS, [question]) for question in asked))
     logits = [found.answer.logits for found in answers if isinstance(found.answer, LetterAnswer)]
     assert len(logits) == 2 and torch.tensor(logits).isfinite().all() and logits[0] != logits[1]

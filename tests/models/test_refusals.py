@@ -9,13 +9,13 @@ import pytest
 
 from tests.models.project import Project, prompt, quiz
 from tests.refusals import refused
-from vouch.models.engines import transformers
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
+from vouch.models.config import Config
+from vouch.models.decoder import engine
+from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
-BROKEN = b"not a picture"
+BROKEN = b"not an image"
 
 
 class Busy:
@@ -101,13 +101,13 @@ def test_transient_trouble_keeps_the_rest_and_is_asked_again(
     shutil.rmtree(".vouch")
     shutil.rmtree("data/responses")
 
-    real = transformers.load
+    real = engine.load
 
     def load(pin: Pin, config: Config) -> Engine:
         return Busy(real(pin, config), {"letters of q2/original", "text of q5/original"})
 
     with monkeypatch.context() as patched:
-        patched.setattr(transformers, "load", load)
+        patched.setattr(engine, "load", load)
         with refused(r"^tiny quiz: 2 of 16 answers did not come \(\w+ of q\d/original: busy\)"):
             project.extract()
     assert project.extract().measured["answers"] == {"known": 14, "asked": 2}

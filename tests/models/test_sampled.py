@@ -9,7 +9,7 @@ import pytest
 from tests.models.encoders.models import pin, save_bert
 from tests.models.project import DATASET, Project, quiz
 from vouch.metrics.comparison.ranking import tasks, with_similarity
-from vouch.models.requests.config import Config
+from vouch.models.config import Config
 from vouch.tables.answered import pin_path, write_pin
 from vouch.tables.asked import ITEMS, TEXT, items_path
 from vouch.tables.names import SAMPLES, SIMILARITIES

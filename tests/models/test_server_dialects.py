@@ -13,7 +13,7 @@ import pytest
 
 from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
 from tests.models.test_openai import letters, questions, told
-from vouch.models.requests.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
+from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.completions import BadAnswer, completion, text
 from vouch.models.server.engine import ServerEngine
 from vouch.models.server.settings import Settings
@@ -158,12 +158,12 @@ def test_vllm_scores_options_as_the_model_does(server: Loopback) -> None:
     for question in begun:
         answer = answers[question.id]
         assert isinstance(answer, LikelihoodAnswer)
-        content = [{"type": "image"}] * len(question.pictures) + [{"type": "text", "text": question.text}]
+        content = [{"type": "image"}] * len(question.images) + [{"type": "text", "text": question.text}]
         prompt = server.model.render([{"role": "user", "content": content}])
         prompt += f" {question.response}" if question.response else ""
-        before = len(server.model.scored(prompt, list(question.pictures)))
+        before = len(server.model.scored(prompt, list(question.images)))
         for place, option in enumerate(question.options):
-            whole = server.model.scored(f"{prompt} {option}", list(question.pictures))[before:]
+            whole = server.model.scored(f"{prompt} {option}", list(question.images))[before:]
             assert answer.tokens[place] == len(whole) == len(option.split())
             assert answer.nll[place] == pytest.approx(-sum(value for _, value in whole), abs=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.models.engines import Plain
-from tests.models.project import Project, picture
+from tests.models.project import Project, image
 from tests.prompts.rows import item_rows
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
@@ -23,7 +23,7 @@ STYLE = Template(
     pictures="joined",
     outputs=(LETTERS, LIKELIHOOD, TEXT),
 )
-IMAGES = [picture(seed, (24, 24)) for seed in range(3)]
+IMAGES = [image(seed, (24, 24)) for seed in range(3)]
 LEFT, RIGHT, OTHER = (sha256(data).hexdigest() for data in IMAGES)
 PAIR = Item(
     "q", "g", "which dog", None, ("left", "right"), (0,), (LEFT, RIGHT), "choice", exchange=(None, OTHER)
@@ -37,7 +37,7 @@ def prompts(template: Template, *items: Item, variations: tuple[str, ...]) -> li
 
 
 def expected(variation: str) -> Image.Image | None:
-    """The picture of a variation, by arrays."""
+    """The image of a variation, by arrays."""
     left, right, other = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB")) for data in IMAGES)
     sides = {
         "original": (left, right),

@@ -100,7 +100,7 @@ def save_llava(
     side: int = SIZE,
     words: Any = None,
 ) -> Path:
-    """LLaVA-1.5's classes: every picture becomes `side` x `side` pixels, at 32 that is 4 tokens."""
+    """LLaVA-1.5's classes: every image becomes `side` x `side` pixels, at 32 that is 4 tokens."""
     from transformers import LlavaConfig, LlavaForConditionalGeneration
 
     words = words or tokenizer(letters, chat)
@@ -116,7 +116,7 @@ GRID = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
 
 
 def save_llava_next(folder: Path) -> Path:
-    """LLaVA-NeXT's classes: the number of tokens of a picture depends on its size."""
+    """LLaVA-NeXT's classes: the number of tokens of an image depends on its size."""
     from transformers import LlavaNextConfig, LlavaNextForConditionalGeneration
 
     words = tokenizer()
@@ -170,18 +170,18 @@ def byte_pairs(chat: str) -> Any:
 
 
 def llava_processor(words: Any, chat: str | None = CHAT, side: int = SIZE, next: bool = False) -> Any:
-    """LLaVA-1.5's processor for a tokenizer, or LLaVA-NeXT's, which cuts pictures into tiles."""
+    """LLaVA-1.5's processor for a tokenizer, or LLaVA-NeXT's, which cuts images into tiles."""
     import transformers as t
 
     size = {"height": side, "width": side}
     if next:
-        pictures = t.LlavaNextImageProcessorPil(
+        images = t.LlavaNextImageProcessorPil(
             size={"shortest_edge": side}, crop_size=size, image_grid_pinpoints=GRID
         )
     else:
-        pictures = t.CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False)
+        images = t.CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False)
     return (t.LlavaNextProcessor if next else t.LlavaProcessor)(
-        pictures,
+        images,
         words,
         patch_size=PATCH,
         vision_feature_select_strategy="default",
@@ -198,8 +198,8 @@ def save_blip(folder: Path, instruct: bool = False) -> Path:
 
     kind = "InstructBlip" if instruct else "Blip2"
     words, queries = pieces(), 3
-    pictures = t.BlipImageProcessorPil(size={"height": SIZE, "width": SIZE})
-    arguments = [pictures, words]
+    images = t.BlipImageProcessorPil(size={"height": SIZE, "width": SIZE})
+    arguments = [images, words]
     if instruct:
         other = tokenizer(chat=None)
         other.backend_tokenizer.post_processor = TemplateProcessing(

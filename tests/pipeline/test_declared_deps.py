@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.models.engine import ENGINES
 from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
 
 ROOT = Path(__file__).parents[2]
+KERNELS = "vouch/pipeline/processor.py"  # every stage loads it; it changes what models compute
 # can refuse and record, never change an output
 NEUTRAL = ("vouch/pipeline/", "vouch/params/", "vouch/datasets/fetch/")
 
@@ -70,9 +72,7 @@ def plugins(stage: Stage) -> list[Path]:
     """Files that a stage loads by name."""
     own = [dep for dep in stage.deps if dep.startswith(PLUGINS)]
     if stage.name.startswith("extract@"):
-        own += ["vouch/models/engines", "vouch/models/released/forms"]
-    if stage.name.startswith("pin"):
-        own.append("vouch/models/released/forms")
+        own += [kind.module.replace(".", "/") + ".py" for kind in ENGINES.values()]
     paths = [ROOT / dep for dep in own]
     found = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
     items = ROOT / "vouch/report/items"  # of browse alone
@@ -115,7 +115,7 @@ def test_every_import_is_declared_and_every_dep_is_used(dag):
             dep
             for dep in stage.deps
             if dep.startswith(CODE)
-            and dep != REMOTE  # the source of what is fetched
+            and dep not in (REMOTE, KERNELS)  # REMOTE: the source of what is fetched
             and not dep.startswith(("vouch/prompts/templates/", "vouch/models/chat/templates"))
         ]
         missing = {file for file in needed if not any(file == d or file.startswith(d + "/") for d in code)}
@@ -126,7 +126,13 @@ def test_every_import_is_declared_and_every_dep_is_used(dag):
 
 def test_neutral_code_is_not_declared(dag):
     for stage in dag.stages.values():
-        assert not [dep for dep in stage.deps if dep.startswith(NEUTRAL)]
+        assert not [dep for dep in stage.deps if dep.startswith(NEUTRAL) and dep != KERNELS]
+
+
+def test_the_kernels_are_an_input_of_what_runs_models(dag):
+    """Not of `train`: it would be trained again."""
+    groups = {stage.name.partition("@")[0] for stage in dag.stages.values() if KERNELS in stage.deps}
+    assert groups == {"rewrite", "extract", "judge", "embed", "embed_texts"}
 
 
 def test_commands_are_one_plain_line(dag):

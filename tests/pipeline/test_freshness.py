@@ -17,6 +17,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_json
 from vouch.pipeline.state import (
     Digests,
+    as_read,
     by_reason,
     present,
     read_lock,
@@ -389,3 +390,68 @@ def test_reasons_are_grouped(dag):
         Path(path).unlink()
     lines = by_reason([state for state in states(dag) if not state.fresh])
     assert lines == [("copy", "out.txt is missing"), ("next", "end.txt is missing")]
+
+
+@pytest.fixture
+def partial(tmp_path, monkeypatch):
+    """A stage that reads its entry of a file, one file of a folder and, with a judge, one key of a parameter."""
+    monkeypatch.chdir(tmp_path)
+    Path("decisions").mkdir()
+    Path("code.py").write_text("")
+    Path("models.lock").write_text("models: {a: {dtype: x}, b: {dtype: y}}\n")
+    Path("out.txt").write_text("")
+
+    def stage(judge: str | None = "a", alpha: float = 0.1) -> Stage:
+        return Stage(
+            "one",
+            "true",
+            ("code.py", "decisions", "models.lock"),
+            ("out.txt",),
+            {"params.yaml": {"score": {"judge": {"model": judge}, "alpha": alpha}, "models": {"a": 1}}},
+            reads={"decisions": ["left.csv"], "models.lock": ["models.*"], "score": ["judge"]},
+            without={"score.judge.model": ["code.py"]},
+        )
+
+    return stage
+
+
+ALL = {
+    "nothing": (lambda: None, ""),
+    "a comment": (
+        lambda: Path("models.lock").write_text("models: {a: {dtype: x}, b: {dtype: y}}  # b\n"),
+        "",
+    ),
+    "another entry": (lambda: Path("models.lock").write_text("models: {a: {dtype: x}, b: {dtype: z}}\n"), ""),
+    "its entry": (
+        lambda: Path("models.lock").write_text("models: {a: {dtype: z}}\n"),
+        "models.lock: models.a changed",
+    ),
+    "another file": (lambda: Path("decisions/right.csv").write_text("x"), ""),
+    "its file": (lambda: Path("decisions/left.csv").write_text("x"), "decisions/left.csv changed"),
+    "code": (lambda: Path("code.py").write_text("# a remark"), "code.py changed"),
+}
+
+
+@pytest.mark.parametrize("edit", ALL)
+def test_a_part_of_an_input_counts_alone(partial, edit):
+    stage, (make, reason) = partial(), ALL[edit]
+    write_receipt(stage, as_read(stage, present(stage, Digests()), Digests()))
+    make()
+    assert why(Dag([stage]), "one").endswith(reason) and fresh(Dag([stage])) == {"one": not reason}
+
+
+def test_a_part_of_a_parameter_counts_alone(partial):
+    stage = partial()
+    assert stage.read_params == {"params.yaml": {"score": {"judge": {"model": "a"}}, "models": {"a": 1}}}
+    write_receipt(stage, as_read(stage, present(stage, Digests()), Digests()))
+    assert fresh(Dag([partial(alpha=0.2)])) == {"one": True}
+    assert why(Dag([partial(judge="b")]), "one") == "params.yaml: score.judge.model changed from a to b"
+
+
+@pytest.mark.parametrize("edit", ALL)
+def test_without_a_parameter_a_stage_reads_what_is_left(partial, edit):
+    stage = partial(judge=None)
+    write_receipt(stage, as_read(stage, present(stage, Digests()), Digests()))
+    ALL[edit][0]()
+    assert fresh(Dag([partial(judge=None, alpha=0.2)])) == {"one": edit != "code"}
+    assert fresh(Dag([partial(judge="a")])) == {"one": False}

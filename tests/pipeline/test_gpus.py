@@ -82,7 +82,7 @@ def test_parts_of_a_gpu_count_one_by_one(start: Start) -> None:
 
 def test_a_model_is_loaded_on_the_leased_one(start: Start) -> None:
     code = (
-        "import os, torch; torch.version.cuda = '13.0'; from vouch.models.loading.loading import choose_device\n"
+        "import os, torch; torch.version.cuda = '13.0'; from vouch.models.loading import choose_device\n"
         "print(choose_device('cpu'), os.environ.get('CUDA_VISIBLE_DEVICES'), end=' ')\n"
         "choose_device('auto'); print(os.environ['CUDA_VISIBLE_DEVICES'])"
     )

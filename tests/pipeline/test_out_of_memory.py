@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.models.engines import question, shared
-from vouch.models.requests.engine import Answered, Pack, Refusal
+from vouch.models.engine import Answered, Pack, Refusal
 from vouch.pipeline.errors import reason
 from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
 from vouch.tables.asked import LETTERS

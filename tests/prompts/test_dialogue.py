@@ -7,7 +7,7 @@ import pytest
 
 from tests.prompts.rows import item_rows
 from tests.refusals import refused
-from vouch.models.requests.packs import fill
+from vouch.models.packs import fill
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item

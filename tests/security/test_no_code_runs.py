@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from vouch.models.decoder.row_engine import shared_prefix
-from vouch.models.loading.loading import load_model
-from vouch.models.pins.model_folder import check_model_folder
-from vouch.models.requests.config import Config
+from vouch.models.config import Config
+from vouch.models.decoder.engine import load_model, shared_prefix
+from vouch.models.pins import check_model_folder
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[2]

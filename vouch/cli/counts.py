@@ -19,9 +19,9 @@ from vouch.datasets.fetch.hub import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import Source
-from vouch.models.pins.config import LockEntry
-from vouch.models.requests.config import Config
-from vouch.models.requests.packs import PACK_PROMPTS
+from vouch.models.config import Config
+from vouch.models.lock_entry import LockEntry
+from vouch.models.packs import PACK_PROMPTS
 from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
@@ -330,7 +330,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.picture_tokens(*IMAGE))
+    read = requests * (TEXT_TOKENS + prices.image_tokens(*IMAGE))
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 

@@ -10,8 +10,8 @@ from vouch.cli.printing import check_name, plain
 from vouch.datasets.fetch.download import Fetched
 from vouch.datasets.fetch.hub import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
-from vouch.models.pins.config import HubSource
-from vouch.models.pins.pinning import fetch as fetch_weights
+from vouch.models.lock_entry import HubSource
+from vouch.models.pins import fetch as fetch_weights
 from vouch.params.check import check_project
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError

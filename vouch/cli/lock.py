@@ -12,9 +12,8 @@ from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of, fetch
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
-from vouch.models.pins.config import FolderSource, HubSource
-from vouch.models.pins.model_folder import check_model_folder, count_parameters
-from vouch.models.pins.pinning import check_model_type, dtype_of, resolve
+from vouch.models.lock_entry import FolderSource, HubSource
+from vouch.models.pins import check_model_folder, check_model_type, count_parameters, dtype_of, resolve
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, did_you_mean

@@ -92,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
         if lock != before:
             write_text(MODELS, lock)
         check_params(loads(as_params(text, str(path)), str(path)), str(path))
+        _check_folders(models)
     except UserError:
         write_text(MODELS, before)
         raise
@@ -147,6 +148,16 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
     if not Path(given).exists() and Path(source).parent != TRAINED:
         raise UserError(f"{given}: no such folder; give a folder, {HUB}OWNER/NAME or the address of a server")
     return lock, _slug(Path(given).name, "model"), source
+
+
+def _check_folders(models: dict[str, str]) -> None:
+    """Raises UserError for a folder that holds neither weights nor answers."""
+    from vouch.models.released.files import answer_files
+
+    for name, source in models.items():
+        here = Path(source)
+        if here != MODELS and here.parent != TRAINED and not (here / "config.json").is_file():
+            answer_files(here, name)
 
 
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.cli.command import command
 from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.models.engine import ENGINES
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
 from vouch.pipeline.files import write_text
@@ -139,5 +140,5 @@ def _profile() -> dict[str, Any]:
 
 def _models() -> dict[str, Any]:
     whole = Models.model_json_schema()
-    whole["$defs"]["LockEntry"]["properties"]["engine"]["enum"] = plugins("vouch/models/engines")
+    whole["$defs"]["LockEntry"]["properties"]["engine"]["enum"] = sorted(ENGINES)
     return whole

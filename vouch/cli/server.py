@@ -7,8 +7,8 @@ from typing import IO
 
 from vouch.cli.command import argument, command, path_argument
 from vouch.cli.printing import check_name, plain
-from vouch.models.pins.config import SERVER_ENGINE
-from vouch.models.requests.dataset_requests import DatasetRequests, Session
+from vouch.models.lock_entry import SERVER_ENGINE
+from vouch.models.requests import DatasetRequests, Session
 from vouch.models.server.batch import Batch, Replies, exchanged
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError

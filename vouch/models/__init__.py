@@ -1,1 +1,7 @@
-"""extract: asks a model every prompt of a dataset, and never the same prompt twice."""
+"""Models: how a question becomes an answer that can be scored.
+
+A pin says which weights a model is (`pins`, by its entry in models.lock, `lock_entry`). `requests` asks for
+what the work cache lacks (`packs`, `work_cache`), an engine answers (`engine`; `decoder` for transformers,
+with `chat` and `families`; `server` for an address; `thinking` around one), and `responses` writes the
+tables. `released` reads answers of others, `encoders` turns images and texts into vectors.
+"""

@@ -218,7 +218,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
 
 
 def _is_model(source: Path) -> bool:
-    from vouch.models.pins.pinning import (
+    from vouch.models.pins import (
         is_model,  # imported only here, as it takes as long to load as all the rest
     )
 

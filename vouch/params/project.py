@@ -19,9 +19,9 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.demo.config import Config as TrainConfig
 from vouch.metrics.comparison.config import Config as CompareConfig
 from vouch.metrics.config import Config as ScoreConfig
+from vouch.models.config import Config as ExtractConfig
 from vouch.models.encoders.config import Config as EmbedConfig
-from vouch.models.pins.config import LockEntry
-from vouch.models.requests.config import Config as ExtractConfig
+from vouch.models.lock_entry import LockEntry
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.config import Config as RewriteConfig
 from vouch.report.config import Config as ReportConfig

@@ -32,8 +32,12 @@ _REFERENCE = re.compile(r"\$\{\s*([^}\s]+)\s*\}")
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage as DVC sees it. params: file -> dotted key -> value. reports: out -> what Snakemake's reports
-    show of it, `meta.report` of the out."""
+    """One stage as DVC sees it. params: file -> dotted key -> value.
+
+    reports: out -> what Snakemake's reports show of it (`meta.report` of the out). reads: dep or parameter ->
+    the parts of it that the stage reads, where that is not the whole. without: parameter -> the deps that the
+    stage still reads where it is empty.
+    """
 
     name: str
     cmd: str
@@ -41,6 +45,16 @@ class Stage:
     outs: tuple[str, ...]
     params: Mapping[str, Mapping[str, Any]]
     reports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reads: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def read_params(self) -> dict[str, dict[str, Any]]:
+        """The parameters, of some only the keys that the stage reads."""
+        return {
+            file: {key: _part(value, self.reads.get(key)) for key, value in values.items()}
+            for file, values in self.params.items()
+        }
 
     @property
     def slug(self) -> str:
@@ -49,6 +63,11 @@ class Stage:
         No two stages share one: the names that stages are made of hold `_` but never `-` or `@`.
         """
         return self.name.replace("@", "-")
+
+
+def _part(value: Any, keys: Sequence[str] | None) -> Any:
+    """A mapping with some of its keys, or the whole value."""
+    return value if keys is None else {key: value[key] for key in keys if key in value}
 
 
 def read_stages(root: Path, params: Any = None) -> list[Stage]:
@@ -103,6 +122,7 @@ def _stage(
                 params.setdefault(file, {})[key] = _lookup(key, files[file], f"{file}, for {name}")
     entries = [entry for kind in ("outs", "metrics") for entry in body.get(kind) or ()]
     outs = list(_paths(entries, context, where))
+    meta = body.get("meta") or {}
     return Stage(
         name=name,
         cmd=_fill(body["cmd"], context, where),
@@ -114,6 +134,11 @@ def _stage(
             for out, entry in zip(outs, entries, strict=True)
             if not isinstance(entry, str) and "report" in entry[next(iter(entry))].get("meta", {})
         },
+        reads={
+            dep: [_fill(part, context, where) for part in parts]
+            for dep, parts in meta.get("reads", {}).items()
+        },
+        without=meta.get("without", {}),
     )
 
 

@@ -1,8 +1,7 @@
-"""How far each running stage is, for `vouch watch`: .vouch/running/STAGE.json.
+"""How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt.
 
-It is there while a stage runs, and after an error or a kill until the next run of it. Nothing depends on it.
-
-How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt.
+While a stage runs, .vouch/running/STAGE.json says how far it is, for `vouch watch`. The file stays after an
+error or a kill until the next run of the stage; nothing depends on it.
 """
 
 import gc
@@ -27,7 +26,15 @@ from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import versions, write_records
 from vouch.pipeline.runners import mend
-from vouch.pipeline.state import Digests, Record, fingerprint, present, read_receipt, write_receipt
+from vouch.pipeline.state import (
+    Digests,
+    Record,
+    as_read,
+    fingerprint,
+    present,
+    read_receipt,
+    write_receipt,
+)
 from vouch.pipeline.terminal import open_streams, progress, warnings_aside
 
 T = TypeVar("T")
@@ -101,7 +108,7 @@ class Run:
         self.inputs = [Path(path) for path in dag.inputs(stage)]
         self.notes: dict[str, Any] = {}
         self.measured: dict[str, Any] = {}
-        self._params = stage.params
+        self._params = stage.read_params
         self._code = [dep for dep in stage.deps if dep.startswith(CODE)]
         self._digests = digests or Digests()
 
@@ -188,7 +195,8 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Ca
     stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
     _set_strays_aside(dag, stage)
     with stage_lock(stage) as waited:
-        if waited and read_receipt(stage) == present(stage, Digests()):
+        digests = Digests()
+        if waited and read_receipt(stage) == as_read(stage, present(stage, digests), digests):
             _refuse_new_values(stage, settings)
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
@@ -213,7 +221,10 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     if said:
         run.measure("warnings", said)
     times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
-    write_records(stage, {dep: digests.of(dep) for dep in stage.deps}, run.notes, run.measured, times)
+    known = as_read(
+        stage, Record(stage.cmd, stage.params, {dep: digests.of(dep) for dep in stage.deps}, {}), digests
+    )
+    write_records(stage, known.params, known.deps, run.notes, run.measured, times)
     after = present(stage, digests)
     digests.save()
     changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]
@@ -221,7 +232,7 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     changed += read_otherwise(digests.known())
     if changed:
         raise UserError(f"{changed[0]}: changed while {stage.name} was reading it; run the stage again")
-    return after
+    return as_read(stage, after, digests)
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:

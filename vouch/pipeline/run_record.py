@@ -19,6 +19,7 @@ from typing import Any
 from vouch.pipeline.dag import CODE, Stage
 from vouch.pipeline.files import write_json
 
+Params = Mapping[str, Mapping[str, Any]]
 _OUTPUTS, _LOCAL = "data/runs/", Path(".vouch/runs")
 _LIBRARIES = (  # whose versions can change an output
     "numpy",
@@ -46,24 +47,29 @@ def local_record(stage: Stage) -> Path:
     return _LOCAL / f"{stage.slug}.json"
 
 
-def made_from(stage: Stage, deps: Mapping[str, str | None]) -> dict[str, Any]:
+def made_from(params: Params, deps: Mapping[str, str | None]) -> dict[str, Any]:
     """What a stage reads, as its record holds it. deps: digests of its inputs; those of code stay out."""
     inputs = {dep: digest for dep, digest in deps.items() if not dep.startswith(CODE)}
-    found: dict[str, Any] = json.loads(json.dumps({"params": stage.params, "inputs": inputs}))
-    return found
+    values: dict[str, Any] = json.loads(json.dumps({"params": params, "inputs": inputs}))
+    return values
 
 
 def write_records(
     stage: Stage,
+    params: Params,
     deps: Mapping[str, str | None],
     notes: Mapping[str, Any],
     measured: Mapping[str, Any],
     times: Mapping[str, Any],
 ) -> None:
-    """Writes both records. deps: digests of what was read. notes, measured: of `Run.note`, `Run.measure`."""
+    """Writes both records.
+
+    params: those that were read. deps: digests of what was read. notes: of `Run.note`. measured: of
+    `Run.measure`.
+    """
     made = {"stage": stage.name, "python": platform.python_version(), "versions": versions(), "notes": notes}
     if path := run_record(stage):
-        write_json(path, made | made_from(stage, deps))
+        write_json(path, made | made_from(params, deps))
     machine = {"system": f"{platform.system()} {platform.machine()}", "byte_order": sys.byteorder}
     write_json(local_record(stage), {"stage": stage.name, **times, **machine, "measured": measured})
 

@@ -1,15 +1,12 @@
-"""Digests of files and folders as DVC computes them, remembered by size and times.
+"""Which stages are up to date, judged by content alone, and how Snakemake is told.
 
-Which stages are up to date, judged by content alone.
+A stage is fresh if a record has exactly its present command, parameters, inputs and outputs. There are two
+records: dvc.lock, and the receipt that every stage writes when it has finished, whichever runner started it.
+Modification times never decide. dvc.lock passes through git, where two branches can merge into an entry that
+no run has made, so the record of the run among the stage's outputs (run_record.py) must not contradict it.
 
-Two records can vouch for a stage: dvc.lock, and the receipt that every stage writes when it has
-finished, whichever runner started it. A stage is fresh if one of them has exactly the present
-command, parameters, inputs and outputs. Modification times never decide.
-
-dvc.lock passes through git, where two branches can merge into an entry that no run has made. The record of
-the run among the stage's outputs (run_record.py) must not contradict it.
-
-Makes Snakemake see what the contents say.
+DVC knows files and folders as wholes. Of an input that a stage reads in part (`meta.reads` of dvc.yaml: its
+entry of models.lock, its dataset's file of decisions) the receipt and the record of the run hold the part.
 
 Snakemake decides by modification times, and for small inputs by their contents. Every rule has a stamp
 among its inputs: of a fresh stage it is older than everything, of any other it is new in content and a
@@ -23,14 +20,14 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from vouch.pipeline.dag import Dag, Stage, source_files
+from vouch.pipeline.dag import PARAMS, Dag, Stage, is_folder, source_files
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import forget, replacing, sealed, streamed_digest, unsealed, write_json
 from vouch.pipeline.run_record import made_from, run_record
@@ -207,6 +204,64 @@ def present(stage: Stage, digests: Digests | Moment) -> Record:
     )
 
 
+def as_read(stage: Stage, record: Record, digests: Digests | Moment) -> Record:
+    """The record with what the stage reads in place of what it depends on: of some inputs a part, or none."""
+    for key, kept in stage.without.items():
+        if not _value(stage.params.get(PARAMS, {}), key):
+            return replace(record, params={}, deps={dep: record.deps[dep] for dep in kept})
+    deps: dict[str, str | None] = {}
+    for dep, digest in record.deps.items():
+        parts = stage.reads.get(dep)
+        if parts is None:
+            deps[dep] = digest
+        elif is_folder(dep):
+            deps |= {f"{dep}/{name}": digests.of(f"{dep}/{name}") for name in parts}
+        else:
+            entries = _entries(dep, digest)
+            deps |= {f"{dep}: {key}": _value_digest(_value(entries, key)) for key in _named(stage, parts)}
+    return replace(record, params=stage.read_params, deps=deps)
+
+
+def _named(stage: Stage, keys: Sequence[str]) -> Iterator[str]:
+    """Keys of a YAML file, with the names that params.yaml has in place of `*`."""
+    for key in keys:
+        parent, last = key.rpartition(".")[::2]
+        names = sorted(stage.params[PARAMS][parent]) if last == "*" else [last]
+        yield from (f"{parent}.{name}" for name in names)
+
+
+@functools.lru_cache(maxsize=4)
+def _entries(path: str, _digest: str | None) -> Any:
+    """The content of a YAML file as it was when it had this digest."""
+    return load(Path(path)) if _digest else {}
+
+
+def _value(values: Any, key: str) -> Any:
+    """What lies at a dotted key, or None."""
+    for name in key.split("."):
+        values = values.get(name) if isinstance(values, Mapping) else None
+    return values
+
+
+def _value_digest(value: Any) -> str | None:
+    text = json.dumps(value, sort_keys=True)
+    return None if value is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _whole(stage: Stage, record: Record) -> Record:
+    """What is left of a record of DVC without the inputs that the stage reads in part."""
+    for key, kept in stage.without.items():
+        if not _value(stage.params.get(PARAMS, {}), key):
+            return replace(record, params={}, deps={dep: record.deps.get(dep) for dep in kept})
+    params = {
+        file: {key: value for key, value in values.items() if key not in stage.reads}
+        for file, values in record.params.items()
+    }
+    return replace(
+        record, params=params, deps={dep: d for dep, d in record.deps.items() if dep not in stage.reads}
+    )
+
+
 def receipt_path(stage: Stage) -> Path:
     """Where the receipt of a stage lies."""
     return RECEIPTS / f"{stage.slug}.json"
@@ -222,7 +277,7 @@ def read_receipt(stage: Stage) -> Record | None:
 
 
 def write_receipt(stage: Stage, record: Record) -> None:
-    """Keeps the stage's own record."""
+    """Keeps the stage's own record, as `as_read` gives it."""
     write_json(receipt_path(stage), sealed(asdict(record)))
 
 
@@ -301,31 +356,40 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
 
     def judged(stage: Stage) -> State:
         now = present(stage, moment)
-        receipt = read_receipt(stage)
+        read, receipt = as_read(stage, now, moment), read_receipt(stage)
         whole = None not in now.outs.values()
-        if whole and (receipt == now or lock().get(stage.name) == now):
-            why = "" if receipt == now else _never_ran(stage, now)
+        if whole and receipt == read:
+            return State(stage, now, fresh=True)
+        then = lock().get(stage.name)
+        if whole and then and _whole(stage, then) == _whole(stage, now):
+            why = _never_ran(stage, read, certain=then == now)
             return State(stage, now, fresh=not why, why=why)
-        return State(stage, now, fresh=False, why=_difference(now, receipt or lock().get(stage.name)))
+        why = _difference(read, receipt) if receipt else _difference(now, then)
+        return State(stage, now, fresh=False, why=why)
 
     result = list(map(judged, dag.ordered()))
     digests.save()
     return result
 
 
-def _never_ran(stage: Stage, now: Record) -> str:
-    """What the run's record says otherwise than dvc.lock; nothing where they agree, or it is an old one."""
+def _never_ran(stage: Stage, read: Record, certain: bool) -> str:
+    """What the run's record says otherwise than dvc.lock; nothing where they agree.
+
+    read: what the stage reads now. certain: dvc.lock has the whole of it, so an old record need not say so.
+    """
     path = run_record(stage)
     try:
         record = json.loads(path.read_bytes()) if path else {}
         then = {side: record[side] for side in ("params", "inputs")}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return ""
-    old, new = _flat(then), _flat(made_from(stage, now.deps))
+        return "" if certain else "no record of how its outputs were made"
+    old, new = _flat(then), _flat(made_from(read.params, read.deps))
     for key in sorted({*old, *new}):
         if old.get(key) != new.get(key):
             what = key.partition(": ")[2]
             was, now_is = old.get(key, "nothing"), new.get(key, "nothing")
+            if not certain:
+                return f"{what} changed"
             return (
                 f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
                 f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"

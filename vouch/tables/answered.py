@@ -77,7 +77,7 @@ class Pin(BaseModel):
     """The contents of a pin, one JSON file a model.
 
     model       slug
-    engine      file in vouch/models/engines, or `released` for answers that others released
+    engine      one of ENGINES in vouch/models/engine.py, or `released` for answers that others released
     source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
                 "revision", or "url" and "name"}
     template    text of the chat template that stands in for the model's own, null for its own

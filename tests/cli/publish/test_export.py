@@ -9,7 +9,7 @@ import pytest
 from scipy.special import log_softmax
 
 from vouch.cli.main import main
-from vouch.models.pins.pinning import pinned
+from vouch.models.pins import pinned
 from vouch.models.released.answers import write_released
 from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path

@@ -11,7 +11,7 @@ import pytest
 
 from tests.models.loopback_server import NAME, Loopback, TinyModel, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
-from tests.models.project import picture as png
+from tests.models.project import image as png
 from vouch.cli.main import main
 from vouch.cli.server import Parts
 from vouch.models.server.batch import Batch, Reply

@@ -10,9 +10,9 @@ from tests.cli.store.test_warm import DATASETS, extract, loads, prepared, projec
 from tests.models.project import MODEL, Project, quiz
 from tests.models.requests.test_thinking import ending
 from vouch.cli.main import main
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.requests.responses import Recomputed, draw, recompute
+from vouch.models.config import Config
+from vouch.models.requests import DatasetRequests, Session
+from vouch.models.responses import Recomputed, draw, recompute
 from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import LETTERS, TEXT
 

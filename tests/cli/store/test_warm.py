@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import yaml
 from tests.models.project import MODEL, Project
 from tests.models.tiny import save_llava
 from vouch.cli.main import main
-from vouch.models.engines import transformers
+from vouch.models.decoder import engine
+from vouch.models.engine import ENGINES
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import read_receipt, receipt_path
@@ -39,13 +41,13 @@ def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by one with every load of a model."""
-    real, counted = transformers.load, list[str]()
+    real, counted = engine.load, list[str]()
 
     def load(pin: Any, config: Any) -> Any:
         counted.append(pin.model)
         return real(pin, config)
 
-    monkeypatch.setattr(transformers, "load", load)
+    monkeypatch.setattr(engine, "load", load)
     return counted
 
 
@@ -216,7 +218,8 @@ def test_responses_of_another_revision_are_left_alone(
     prepared: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extract("quiz")
-    monkeypatch.setattr(transformers, "REVISION", transformers.REVISION + 1)
+    kind = ENGINES["transformers"]
+    monkeypatch.setitem(ENGINES, "transformers", replace(kind, revision=kind.revision + 1))
     assert "left alone (data/responses/quiz/tiny.letters.parquet: not the answers" in warm(capsys)[1]
 
 

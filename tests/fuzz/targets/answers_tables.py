@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.models.released.forms.table import samples
+from vouch.models.released.tables import table_samples
 
 ROWS = [{"id": f"q{n}", "text": text, "sample": n % 2} for n, text in enumerate(('a "b", c', "x\ny", "是"))]
 WORDS = b'"" | ,, | _x0000_ | t="s" | t="inlineStr" | r="ZZ9" | &lt; | <!ENTITY | NaN | -1'.split(b" | ")
@@ -36,4 +36,4 @@ def CORPUS() -> list[bytes]:
 def read(data: bytes, folder: Path) -> None:
     found = {b"PK": ".xlsx", b"PA": ".parquet", b'{"': ".jsonl"}.get(data[:2])
     suffix = found or (".tsv" if b"\t" in data[:20] else ".csv")
-    samples(data, f"answers{suffix}", "m", None, None)
+    table_samples(data, f"answers{suffix}", "m", None, None)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.models.released.forms.parquet import parse
+from vouch.models.released.logits import parse_parquet
 
 
 def CORPUS() -> list[bytes]:
@@ -23,4 +23,4 @@ def CORPUS() -> list[bytes]:
 
 
 def read(data: bytes, folder: Path) -> None:
-    parse(data, "logits.parquet")
+    parse_parquet(data, "logits.parquet")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vouch.models.released.forms.pickle import parse
+from vouch.models.released.logits import parse_pickle
 
 WORDS = (
     b"cos\nsystem\n | R. | \x93 | \x81 | 2 | b | ( | u | e | \x94 | h\x00 | \x8c\x02id | "
@@ -24,4 +24,4 @@ def CORPUS() -> list[bytes]:
 
 
 def read(data: bytes, folder: Path) -> None:
-    assert np.isfinite(parse(data, "logits.pkl").logits).all()
+    assert np.isfinite(parse_pickle(data, "logits.pkl").logits).all()

@@ -4,8 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-from vouch.models.released.forms import Record, lm_eval, lmms_eval
-from vouch.models.released.samples import read_samples
+from vouch.models.released.samples import HARNESSES, Record, read_samples
 from vouch.pipeline.errors import UserError
 
 WORDS = b'"resps": | "filtered_resps": | "doc_id": | "-inf" | NaN | Infinity | [[[[ | \x1f\x8b'.split(b" | ")
@@ -19,7 +18,7 @@ def CORPUS() -> list[bytes]:
     said = [Record(n, {"id": f"q{n}"}, "a", "Q: What?", (), ("a cat",), {"score": 0.5}) for n in range(3)]
     logs = [
         "".join(json.dumps(form.sample(record)) + "\n" for record in records).encode()
-        for form in (lm_eval, lmms_eval)
+        for form in HARNESSES.values()
         for records in (chosen, said)
     ]
     return [*logs, *(log.splitlines()[0] for log in logs), *(gzip.compress(log, mtime=0) for log in logs)]
@@ -27,7 +26,7 @@ def CORPUS() -> list[bytes]:
 
 def read(data: bytes, folder: Path) -> None:
     problems = []
-    for form in (lm_eval, lmms_eval):
+    for form in HARNESSES.values():
         for key in (None, "doc.id"):
             try:
                 read_samples(data, "log.jsonl", form, key, None)

@@ -8,7 +8,7 @@ IMAGE = "<image>"
 
 
 def parts(image: str = IMAGE, name: str = "m") -> str:
-    """A list of parts, pictures and texts in their order."""
+    """A list of parts, images and texts in their order."""
     return (
         f"{{% for p in {name}.content %}}{{{{ '{image}' if p.type == 'image' else p.text }}}}{{% endfor %}}"
     )
@@ -93,7 +93,7 @@ FAMILIES = {
         "",
         "rest",
     ),
-    # a system message is refused where there are pictures
+    # a system message is refused where there are images
     "mllama": "{{ bos_token }}{% if messages[0].role == 'system' and messages[1].content is not string %}"
     + "{{ raise_exception('Prompting with images is incompatible with system messages.') }}{% endif %}"
     + loop(
@@ -108,7 +108,7 @@ FAMILIES = {
         "<|turn>{{ 'model' if m.role == 'assistant' else m.role }}\n" + either("<|image|>") + "<turn|>\n",
         "<|turn>model\n",
     ),
-    # pictures come before all turns; roles must alternate, so there is no system message
+    # images come before all turns; roles must alternate, so there is no system message
     "molmo2": "{% for m in messages %}{% if m.content is not string %}{% for p in m.content if p.type == 'image' %}"
     + "<|image|>{% endfor %}{% endif %}{% endfor %}"
     + loop(ALTERNATE + CHATML + either("") + "<|im_end|>\n", ASK_CHATML),

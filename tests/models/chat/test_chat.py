@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from vouch.models.chat.chat import dropped, messages
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 
 
-def asked(text: str, pictures: int = 0, **changes: Any) -> Question:
-    """A question with placeholders for pictures, which are only counted here."""
-    shown: Any = range(pictures)
-    return Question("q", changes.pop("system", None), text, pictures=shown, **changes)
+def asked(text: str, images: int = 0, **changes: Any) -> Question:
+    """A question with placeholders for images, which are only counted here."""
+    shown: Any = range(images)
+    return Question("q", changes.pop("system", None), text, images=shown, **changes)
 
 
 def kinds(content: list[dict[str, str]]) -> list[str]:
@@ -19,17 +19,15 @@ def kinds(content: list[dict[str, str]]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "pictures", "content", "order"),
+    ("text", "images", "content", "order"),
     [
         ("Which?", 2, ["image", "image", "Which?"], [0, 1]),
         ("<image 2>\nIs it like <image 1>?", 2, ["image", "\nIs it like ", "image", "?"], [1, 0]),
         ("\nWhich?\nA. <b> \n", 0, ["\nWhich?\nA. <b> \n"], []),  # kept to the letter
     ],
 )
-def test_pictures_at_their_marks_or_first(
-    text: str, pictures: int, content: list[str], order: list[int]
-) -> None:
-    (said,), found = messages(asked(text, pictures))
+def test_images_at_their_marks_or_first(text: str, images: int, content: list[str], order: list[int]) -> None:
+    (said,), found = messages(asked(text, images))
     assert kinds(said["content"]) == content and found == order
 
 
@@ -38,7 +36,7 @@ def test_system_message_comes_first() -> None:
     assert (system["role"], user["role"]) == ("system", "user") and kinds(system["content"]) == ["Be brief."]
 
 
-def test_earlier_turns_alternate_and_take_the_pictures() -> None:
+def test_earlier_turns_alternate_and_take_the_images() -> None:
     said, order = messages(asked("Why?", 1, turns=[("Which?", "A."), ("Sure?", "Yes.")]))
     assert [one["role"] for one in said] == ["user", "assistant"] * 2 + ["user"] and order == [0]
     assert [kinds(one["content"]) for one in said] == [
@@ -53,8 +51,8 @@ def test_earlier_turns_alternate_and_take_the_pictures() -> None:
 
 
 @pytest.mark.parametrize("text", ["<image 1> <image 1>", "<image 2>", "<image 0>", "<image 1>"])
-def test_marks_must_name_each_picture_once(text: str) -> None:
-    with pytest.raises(ValueError, match="marks of pictures"):
+def test_marks_must_name_each_image_once(text: str) -> None:
+    with pytest.raises(ValueError, match="image placeholders"):
         messages(asked(text, 2))
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.models.chat.templates import FAMILIES, IMAGE, OURS, TOKENS
 from tests.prompts.rows import item_rows, template_of
 from vouch.models.chat.chat import ChatTemplate, dropped, messages
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
@@ -23,7 +23,7 @@ STRINGS = {
     "glm4v": {"system", "assistant"},
 }
 SYSTEMLESS = ("mllama", "molmo2")
-# the first reads no pictures; the processors of the others put them in front
+# the first reads no images; the processors of the others put them in front
 TOKENLESS = ("llama3", "question_answer", "plain")
 
 
@@ -41,9 +41,7 @@ def published() -> dict[str, Question]:
             for row in item_rows(item, [load_variation("original")], template_of(name), "own", 7, before={}):
                 turns = [(turn["question"], turn["answer"]) for turn in row["turns"]]
                 shown: Any = row["pictures"]
-                found[name] = Question(
-                    name, row["system"], row["text"], turns, row["response"], pictures=shown
-                )
+                found[name] = Question(name, row["system"], row["text"], turns, row["response"], images=shown)
     return found
 
 
@@ -65,14 +63,14 @@ def test_every_prompt_of_the_papers_is_written_whole(family: str, monkeypatch: p
             question = Question(name, question.system, question.text, question.turns)
         written = template.render(messages(question)[0])
         assert dropped(question, written) is None and "'type'" not in written, name
-        pictures = 0 if family in TOKENLESS else len(question.pictures)
-        assert written.count(TOKENS.get(family, IMAGE)) == pictures, name
+        images = 0 if family in TOKENLESS else len(question.images)
+        assert written.count(TOKENS.get(family, IMAGE)) == images, name
     assert template._strings == STRINGS.get(family, set())
 
 
 def test_pixtral_with_a_system_message() -> None:
     """As Azad et al. ask it: the template adds the system message to a string, which fails on a list of parts."""
-    asked: Any = Question("q", "Be brief.", "Which?", [("Where?", "Here.")], pictures=[None])
+    asked: Any = Question("q", "Be brief.", "Which?", [("Where?", "Here.")], images=[None])
     assert chat(FAMILIES["pixtral"]).render(messages(asked)[0]) == (
         "<s>[INST][IMG]Where?[/INST]Here.</s>[INST]Be brief.\n\nWhich?[/INST]"
     )

@@ -15,11 +15,11 @@ def encoder() -> Tokenizer:
     return byte_pairs(CHAT).backend_tokenizer
 
 
-def letters(encoder: Tokenizer, prompt: str, natural: str, marks: Sequence[str]) -> LetterIds:
+def letters(encoder: Tokenizer, prompt: str, natural: str, labels: Sequence[str]) -> LetterIds:
     def encode(texts: Sequence[str]) -> list[list[int]]:
         return [list(one.ids) for one in encoder.encode_batch(list(texts))]
 
-    return letter_ids(encode, prompt, natural, marks, None)
+    return letter_ids(encode, prompt, natural, labels, None)
 
 
 def names(encoder: Tokenizer, ids: tuple[int, ...]) -> list[str]:
@@ -34,7 +34,7 @@ def test_both_spellings_are_found_and_the_natural_one_is_read(encoder: Tokenizer
 
 
 @pytest.mark.parametrize(
-    ("prompt", "natural", "marks", "dropped", "added", "read"),
+    ("prompt", "natural", "labels", "dropped", "added", "read"),
     [
         ("is:", " ", "12", 0, [" "], ["1", "2"]),  # a space is written before a digit, as a token of its own
         ("is: ", "", "12", 0, [], ["1", "2"]),
@@ -46,15 +46,21 @@ def test_both_spellings_are_found_and_the_natural_one_is_read(encoder: Tokenizer
     ],
 )
 def test_letters_stand_where_running_text_has_them(
-    encoder: Tokenizer, prompt: str, natural: str, marks: str, dropped: int, added: list[str], read: list[str]
+    encoder: Tokenizer,
+    prompt: str,
+    natural: str,
+    labels: str,
+    dropped: int,
+    added: list[str],
+    read: list[str],
 ) -> None:
-    found = letters(encoder, prompt, natural, marks)
+    found = letters(encoder, prompt, natural, labels)
     assert (found.dropped, names(encoder, found.added)) == (dropped, added)
     assert names(encoder, found.read) == read
     known = encoder.encode(prompt).ids
-    for mark, token in zip(marks, found.read, strict=True):
+    for label, token in zip(labels, found.read, strict=True):
         whole = [*known[: len(known) - dropped], *found.added, token]
-        assert encoder.encode(prompt + natural + mark).ids == whole
+        assert encoder.encode(prompt + natural + label).ids == whole
 
 
 def test_a_letter_that_merges_with_the_prompt_where_others_do_not(encoder: Tokenizer) -> None:
@@ -87,10 +93,10 @@ def test_pieces_that_hold_the_space_before_a_word() -> None:
     assert spaced.read == later.read and len(encode(["the house is "])[0]) - spaced.dropped == 3
 
 
-@pytest.mark.parametrize("marks", [["A", "IV"], ["A", "A"], ["A", ""]])
-def test_no_place_serves_every_mark(encoder: Tokenizer, marks: list[str]) -> None:
+@pytest.mark.parametrize("labels", [["A", "IV"], ["A", "A"], ["A", ""]])
+def test_no_place_serves_every_mark(encoder: Tokenizer, labels: list[str]) -> None:
     with refused("no distinct single token for each of"):
-        letters(encoder, "x\n", "", marks)
+        letters(encoder, "x\n", "", labels)
 
 
 def test_unknown_token_is_no_letter() -> None:
@@ -104,9 +110,9 @@ def test_unknown_token_is_no_letter() -> None:
         letter_ids(encode, "x", "", "AB", 0)
 
 
-@pytest.mark.parametrize("marks", ["ABCD", "abcd", "1234"])
-def test_the_marks_that_are_shown_are_read(encoder: Tokenizer, marks: str) -> None:
-    assert names(encoder, letters(encoder, "answer\n", "", marks).read) == list(marks)
+@pytest.mark.parametrize("labels", ["ABCD", "abcd", "1234"])
+def test_the_marks_that_are_shown_are_read(encoder: Tokenizer, labels: str) -> None:
+    assert names(encoder, letters(encoder, "answer\n", "", labels).read) == list(labels)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tests.models.engines import (
     written,
 )
 from vouch.models.decoder.decoding import sampled, texts
-from vouch.models.requests.engine import Decoding, Question, TextAnswer
+from vouch.models.engine import Decoding, Question, TextAnswer
 
 GREEDY = Decoding()
 SAMPLES = tuple(Decoding(t, n, 100 + 10 * n + round(10 * t)) for t in (0.7, 2.0) for n in (1, 2))
@@ -33,9 +33,9 @@ END = 2
 def asked(
     numbers: Sequence[int], decodings: Sequence[Decoding], most: int = 12, shown: int | None = 1
 ) -> list[Question]:
-    pictures = [] if shown is None else [shown]
+    images = [] if shown is None else [shown]
     return [
-        question(n, 3 + n, pictures, marks=(), max_tokens=most, decodings=tuple(decodings)) for n in numbers
+        question(n, 3 + n, images, labels=(), max_tokens=most, decodings=tuple(decodings)) for n in numbers
     ]
 
 
@@ -43,7 +43,7 @@ def asked(
 def test_greedy_text_equals_generate(tiny: Path, shown: int | None) -> None:
     found = alone(shared(tiny), "text", asked(range(5), [GREEDY], shown=shown))
     for one in asked(range(5), [GREEDY], shown=shown):
-        images = list(one.pictures) or None
+        images = list(one.images) or None
         inputs = loaded(tiny)[1](text=written(one), images=images, return_tensors="pt")
         check_generated(tiny, one, inputs, text_of(found[one.id, 0.0, 0]), END)
 
@@ -58,7 +58,7 @@ def test_samples_are_scored_at_temperature_one(tiny: Path) -> None:
             ids = tokenizer(answer.text, add_special_tokens=False)["input_ids"]
             if len(ids) != len(answer.logprobs) - (answer.eos is not None) or not ids:
                 continue  # a special token, of which the text tells nothing
-            logits = plain_logits(tiny, f"{written(one)} {answer.text}", one.pictures)[-len(ids) - 1 :]
+            logits = plain_logits(tiny, f"{written(one)} {answer.text}", one.images)[-len(ids) - 1 :]
             log_probs = logits.log_softmax(-1)
             targets = [*ids, *([END] if answer.eos is not None else [])]
             expected = log_probs[range(len(targets)), targets]

@@ -22,7 +22,7 @@ from tests.models.engines import (
     text_of,
 )
 from tests.models.tiny import pieces, save_blip
-from vouch.models.requests.engine import Decoding, LikelihoodAnswer, Question
+from vouch.models.engine import Decoding, LikelihoodAnswer, Question
 from vouch.tables.answered import Pin, Source
 
 TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
@@ -38,7 +38,7 @@ def inputs_of(folder: Path, asked: Question) -> dict[str, torch.Tensor]:
     """What the real processor makes of a question."""
     said = "".join(f"Question: {text} Answer: {answer}\n" for text, answer in asked.turns)
     written = f"{said}Question: {asked.text} Answer:"
-    (shown,) = asked.pictures
+    (shown,) = asked.images
     return dict(loaded(folder)[1](images=shown, text=written, return_tensors="pt"))
 
 
@@ -63,7 +63,7 @@ def test_letters_equal_the_whole_forward(blip: Path, response: str | None) -> No
     found = answered(apart(blip, TEMPLATE), "letters", [asked[:4], asked[4:]])
     for one in asked:
         log_probs = plain_log_probs(blip, one, ids(response or ""))[-1]
-        answer, expected = letters_of(found[one.id]), log_probs[[ids(mark)[0] for mark in "ABCD"]]
+        answer, expected = letters_of(found[one.id]), log_probs[[ids(label)[0] for label in "ABCD"]]
         assert torch.tensor(answer.logits).log_softmax(-1) == pytest.approx(
             expected.log_softmax(-1), abs=1e-4
         )
@@ -76,7 +76,7 @@ def test_letters_equal_the_whole_forward(blip: Path, response: str | None) -> No
 
 
 def test_likelihood_counts_the_token_that_ends_an_option(blip: Path) -> None:
-    asked = [question(n, 2 + n, [n], marks=(), options=OPTIONS[: 2 + n % 3]) for n in range(6)]
+    asked = [question(n, 2 + n, [n], labels=(), options=OPTIONS[: 2 + n % 3]) for n in range(6)]
     engine = apart(blip, TEMPLATE)
     found = answered(engine, "likelihood", [asked])
     for one in asked:
@@ -91,7 +91,7 @@ def test_likelihood_counts_the_token_that_ends_an_option(blip: Path) -> None:
 
 
 def test_greedy_text_equals_generate(blip: Path) -> None:
-    asked = [question(n, 2 + n, [n], marks=(), max_tokens=9, decodings=(Decoding(),)) for n in range(5)]
+    asked = [question(n, 2 + n, [n], labels=(), max_tokens=9, decodings=(Decoding(),)) for n in range(5)]
     found = alone(apart(blip, TEMPLATE), "text", asked)
     for one in asked:
         check_generated(blip, one, inputs_of(blip, one), text_of(found[one.id, 0.0, 0]), END)
@@ -101,7 +101,7 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(blip: Path) -> No
     two = question(1, 5, [1, 2])
     asked = [replace(two, id="two"), question(2, 5, text="the </s> cat"), question(3, 60), question(4, 4)]
     found = answered(apart(blip, TEMPLATE), "letters", [asked])
-    assert "2 pictures, of which this model sees one" in refusal(found["two"])
+    assert "2 images, of which this model sees one" in refusal(found["two"])
     assert "control_tokens" in found["q2"].flags
     if len(loaded(blip)[1].get_attributes()) == 3:  # InstructBLIP: the Q-Former reads the text as well
         assert "exceed the 39 that the model's Q-Former reads" in refusal(found["q3"])
@@ -111,21 +111,21 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(blip: Path) -> No
 
 
 def test_the_qformer_of_instructblip_reads_the_text(tmp_path: Path) -> None:
-    """With nothing of the picture left in the prompt's own tokens, other words change what it brings."""
+    """With nothing of the image left in the prompt's own tokens, other words change what it brings."""
     engine = apart(save_blip(tmp_path / "model", instruct=True), TEMPLATE, own=True)
     white = (Image.new("RGB", (32, 32), "white"),)
     seen: list[torch.Tensor] = []
     engine._model.language_projection.register_forward_hook(lambda _m, _i, result: seen.append(result))
-    alone(engine, "letters", [question(1, 5, pictures=white), question(2, 5, pictures=white)])
+    alone(engine, "letters", [question(1, 5, images=white), question(2, 5, images=white)])
     assert not torch.equal(seen[0][0], seen[0][1])
 
 
 def test_the_engine_suits_the_model(
     blip: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from vouch.models.decoder import engine
     from vouch.models.decoder.encoder_decoder import EncoderDecoder
-    from vouch.models.decoder.row_engine import SharedPrefix
-    from vouch.models.engines import transformers as engine
+    from vouch.models.decoder.engine import SharedPrefix
 
     monkeypatch.chdir(tmp_path)  # a mode that was found is kept there
     for folder, template, kind in ((blip, TEMPLATE, EncoderDecoder), (tiny, None, SharedPrefix)):

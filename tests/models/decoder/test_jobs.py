@@ -9,7 +9,7 @@ from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder import rows as jobs_file
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Job, Mode, jobs
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 BUCKET = 8
@@ -19,15 +19,15 @@ def prompt(
     name: str,
     after: Sequence[int],
     options: Sequence[Sequence[int]] = (),
-    picture: int = 0,
+    image: int = 0,
     max_tokens: int = 0,
 ) -> Prepared:
-    """Three tokens with a picture, then others."""
+    """Three tokens with an image, then others."""
     return Prepared(
         question=Question(name, None, name, max_tokens=max_tokens),
         ids=(1, 9, 9, *after),
-        prefix=3 if picture is not None else 0,
-        shown={"pixel_values": torch.full((1, 1), float(picture))},
+        prefix=3 if image is not None else 0,
+        shown={"pixel_values": torch.full((1, 1), float(image))},
         by_token={},
         letters=LetterIds("", (1, 2), (), ()),
         options=tuple(map(tuple, options)),
@@ -38,7 +38,7 @@ def made(output: str, prompts: Sequence[Prepared], mode: Mode, may_pad: bool = T
     return list(jobs(output, prompts, mode, BUCKET, lambda tokens: may_pad))
 
 
-def test_letters_of_one_picture_are_one_trie() -> None:
+def test_letters_of_one_image_are_one_trie() -> None:
     (job,) = made(LETTERS, [prompt("a", [4, 5]), prompt("b", [4, 6, 7]), prompt("c", [4, 5])], "trie")
     assert job.trie is not None
     assert job.trie.tokens.tolist() == [4, 5, 6, 7]
@@ -46,8 +46,8 @@ def test_letters_of_one_picture_are_one_trie() -> None:
     assert (job.length, job.wanted) == (8, (1, 3))
 
 
-def test_another_picture_is_another_trie() -> None:
-    found = made(LETTERS, [prompt("a", [4]), prompt("b", [5], picture=1), prompt("c", [6])], "trie")
+def test_another_image_is_another_trie() -> None:
+    found = made(LETTERS, [prompt("a", [4]), prompt("b", [5], image=1), prompt("c", [6])], "trie")
     assert [[one.prepared.question.id for one in job.targets] for job in found] == [["a", "c"], ["b"]]
 
 

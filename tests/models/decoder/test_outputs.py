@@ -7,7 +7,7 @@ import torch
 
 from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder.decoding import letter_answers, likelihood_answer, token_nlls
-from vouch.models.requests.engine import LetterAnswer, LikelihoodAnswer, Refusal
+from vouch.models.engine import LetterAnswer, LikelihoodAnswer, Refusal
 
 PROBS = torch.tensor([[0.4, 0.1, 0.05, 0.2, 0.15, 0.1], [0.02, 0.01, 0.5, 0.01, 0.06, 0.4]])
 LETTERS = LetterIds(" ", read=(0, 1), other=(2, 3), bracket=(5,))

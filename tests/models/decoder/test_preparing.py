@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.models.engines import picture, question
+from tests.models.engines import image, question
 from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
 from tests.refusals import refused
 from vouch.models.decoder.preparing import Needs, Preparer
-from vouch.models.requests.engine import Decoding, Question
+from vouch.models.engine import Decoding, Question
 from vouch.pipeline.errors import UserError
 
 # Templates as they come: an answer behind the colon, or behind a colon and a space.
@@ -68,7 +68,7 @@ def test_options_continue_a_prompt(
 def test_letters_and_options_follow_a_given_beginning(response: str, rendered: str, spelling: str) -> None:
     ready = preparer(byte_pairs(PLAIN), PLAIN)
     asked = Question("q", None, "x", response=response)
-    prepared = ready.prepare(replace(asked, marks="BC"))
+    prepared = ready.prepare(replace(asked, labels="BC"))
     assert "".join(said(ready, prepared.ids)) == "user:x" + rendered
     assert prepared.letters is not None and prepared.letters.spelling == spelling
     assert said(ready, prepared.letters.read) == [spelling + "B", spelling + "C"]
@@ -78,9 +78,9 @@ def test_letters_and_options_follow_a_given_beginning(response: str, rendered: s
 
 def test_the_template_says_what_stands_before_an_answer() -> None:
     ready = preparer(byte_pairs(PLAIN), SPACED)
-    prepared = ready.prepare(Question("q", None, "x", marks="AB", response="it is"))
+    prepared = ready.prepare(Question("q", None, "x", labels="AB", response="it is"))
     assert "".join(said(ready, prepared.ids)).endswith("assistant: it is")
-    prepared = ready.prepare(Question("q", None, "x", marks="AB"))
+    prepared = ready.prepare(Question("q", None, "x", labels="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == [" A", " B"]
     assert prepared.letters.other == ()  # `:A` swallows the colon
 
@@ -98,7 +98,7 @@ def test_pieces_with_a_space_of_their_own() -> None:
     assert said(ready, prepared.ids) == ["▁Question", ":", "▁what", "▁Answer", ":", "</s>"]
 
 
-def test_a_prefix_ends_with_the_last_picture() -> None:
+def test_a_prefix_ends_with_the_last_image() -> None:
     ready = preparer()
     prepared = ready.prepare(question(1, 3, [1, 2], text="is <image 2> like <image 1> ?"))
     places = (SIZE // PATCH) ** 2
@@ -109,11 +109,11 @@ def test_a_prefix_ends_with_the_last_picture() -> None:
     assert prepared.shown["pixel_values"].shape == (2, 3, SIZE, SIZE)
 
 
-def test_prefix_digests_tell_pictures_and_texts_apart() -> None:
+def test_prefix_digests_tell_images_and_texts_apart() -> None:
     ready = preparer()
     first = ready.prepare(question(1, 3, [1]))
-    same = ready.for_thread().prepare(question(1, 9, pictures=(copy.deepcopy(picture(1)),)))
-    assert first.prefix_digest == same.prefix_digest  # other words, after the picture
+    same = ready.for_thread().prepare(question(1, 9, images=(copy.deepcopy(image(1)),)))
+    assert first.prefix_digest == same.prefix_digest  # other words, after the image
     others = [
         ready.prepare(question(1, 3, [2])),
         ready.prepare(question(1, 3, [1], system="be brief")),
@@ -124,7 +124,7 @@ def test_prefix_digests_tell_pictures_and_texts_apart() -> None:
     assert len({one.prefix_digest for one in [first, *others]}) == 1 + len(others)
 
 
-def test_a_picture_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_image_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import CLIPImageProcessorPil
 
     counted, real = list[int](), CLIPImageProcessorPil.preprocess
@@ -142,25 +142,25 @@ def test_a_picture_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyP
     assert len(counted) == 3
     for number in range(20):
         shown = Image.new("RGB", (20, 20), (number, 0, 0))  # freed at once: the next may get its identity
-        value = float(ready.prepare(question(1, 3, pictures=(shown,))).shown["pixel_values"][0, 0, 0, 0])
+        value = float(ready.prepare(question(1, 3, images=(shown,))).shown["pixel_values"][0, 0, 0, 0])
         assert value == pytest.approx((number / 255 - 0.48145466) / 0.26862954, abs=1e-4)
 
 
-def test_pictures_of_one_shape() -> None:
+def test_images_of_one_shape() -> None:
     assert preparer().one_shape()
     words = tokenizer()
     tiles = llava_processor(words, next=True)
     assert not Preparer(tiles, None, Needs(image_token=words.convert_tokens_to_ids("<image>"))).one_shape()
 
 
-def test_a_picture_that_the_processor_refuses() -> None:
+def test_a_image_that_the_processor_refuses() -> None:
     from transformers import Qwen2VLImageProcessorPil
 
     processor = llava_processor(tokenizer())
     processor.image_processor = Qwen2VLImageProcessorPil()
     ready = Preparer(processor, None, Needs())
     with refused(r"processor refuses it \(absolute aspect ratio .*; correct it or use"):
-        ready.prepare(question(1, 3, pictures=(Image.new("RGB", (2000, 4)),)))
+        ready.prepare(question(1, 3, images=(Image.new("RGB", (2000, 4)),)))
 
 
 def added(words: Any, form: str) -> Any:
@@ -176,11 +176,11 @@ def added(words: Any, form: str) -> Any:
     "before", ["", "\n", "  \n", "<pad>", "<pad><s>", "SYSTEM : hint ", "{# no text #}\n"]
 )
 @pytest.mark.parametrize("form", ["<s> $A", "<s> $A </s>", "$A </s>", "<pad> <s> $A"])
-@pytest.mark.parametrize("pictures", [0, 1])
-def test_a_prompt_begins_once_and_does_not_end(before: str, form: str, pictures: int) -> None:
+@pytest.mark.parametrize("images", [0, 1])
+def test_a_prompt_begins_once_and_does_not_end(before: str, form: str, images: int) -> None:
     """Token for token what the template says, and what the tokenizer begins a text with where it does not."""
     begin = form.removesuffix("$A </s>").removesuffix("$A").replace(" ", "")
-    asked = question(1, 5, [*range(pictures)], text="what is here")
+    asked = question(1, 5, [*range(images)], text="what is here")
     bare = preparer(template=CHAT).prepare(asked)
     for template, start in ((before + CHAT, before), (before + begin + CHAT, before + begin)):
         words = added(tokenizer(chat=None), form)
@@ -189,7 +189,7 @@ def test_a_prompt_begins_once_and_does_not_end(before: str, form: str, pictures:
         first = [] if begin in start else words(begin, add_special_tokens=False)["input_ids"]
         assert prepared.ids == (*first, *own, *bare.ids)
         assert prepared.letters == bare.letters and prepared.prefix == (
-            pictures and len(first + own) + bare.prefix
+            images and len(first + own) + bare.prefix
         )
 
 
@@ -248,21 +248,21 @@ def test_trouble_of_the_machine_is_no_refusal(
 
     monkeypatch.setattr(CLIPImageProcessorPil, "preprocess", preprocess)
     with pytest.raises(raised):
-        preparer().prepare(question(1, 3, pictures=(Image.new("RGB", (21, 20)),)))
+        preparer().prepare(question(1, 3, images=(Image.new("RGB", (21, 20)),)))
 
 
 def test_a_letter_that_merges_with_the_users_last_words() -> None:
     ready = preparer(byte_pairs(BARE), BARE)
-    prepared = ready.prepare(Question("q", None, "is it", marks="AB"))
+    prepared = ready.prepare(Question("q", None, "is it", labels="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
     with refused(r"for each of A, B in one place after 'is it:' \(B takes 2 there\)"):
-        ready.prepare(Question("q", None, "is it:", marks="AB"))
-    assert ready.prepare(Question("q", None, "is it:", marks="BC")).letters is not None
-    assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", marks="AB")).letters
+        ready.prepare(Question("q", None, "is it:", labels="AB"))
+    assert ready.prepare(Question("q", None, "is it:", labels="BC")).letters is not None
+    assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", labels="AB")).letters
 
 
-@pytest.mark.parametrize("pictures", [1, 2])
-def test_a_prompt_whose_line_the_processor_ends(pictures: int) -> None:
+@pytest.mark.parametrize("images", [1, 2])
+def test_a_prompt_whose_line_the_processor_ends(images: int) -> None:
     from transformers import PaliGemmaProcessor, SiglipImageProcessorPil
 
     words = byte_pairs("unused")
@@ -272,16 +272,16 @@ def test_a_prompt_whose_line_the_processor_ends(pictures: int) -> None:
     processor = PaliGemmaProcessor(shown, words)
     template = Path("vouch/models/chat/templates/paligemma.jinja").read_text()
     ready = Preparer(processor, template, Needs(image_token=processor.image_token_id))
-    prepared = ready.prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
+    prepared = ready.prepare(question(1, 3, [*range(images)], text="is it:", labels="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
-    assert said(ready, prepared.ids) == ["<image>"] * 4 * pictures + ["<bos>", *"is it:", "Ċ"]
-    added(words, "<bos> $A")  # which the processor writes behind the pictures
+    assert said(ready, prepared.ids) == ["<image>"] * 4 * images + ["<bos>", *"is it:", "Ċ"]
+    added(words, "<bos> $A")  # which the processor writes behind the images
     with refused("would read '<bos>' before a text that begins with it"):
-        ready.for_thread().prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
+        ready.for_thread().prepare(question(1, 3, [*range(images)], text="is it:", labels="AB"))
 
 
-@pytest.mark.parametrize(("marks", "change"), [("12", 1), ("AB", 0)])
-def test_what_stands_beside_each_token_follows_the_letters_place(marks: str, change: int) -> None:
+@pytest.mark.parametrize(("labels", "change"), [("12", 1), ("AB", 0)])
+def test_what_stands_beside_each_token_follows_the_letters_place(labels: str, change: int) -> None:
     from transformers import Gemma3ImageProcessorPil, Gemma3Processor, PreTrainedTokenizerFast
 
     named = {"image_token": "<soft>", "boi_token": "<image>", "eoi_token": "<end_of_image>"}
@@ -291,8 +291,8 @@ def test_what_stands_beside_each_token_follows_the_letters_place(marks: str, cha
     image = words.convert_tokens_to_ids("<soft>")
     shown = Gemma3ImageProcessorPil(size={"height": SIZE, "width": SIZE})
     ready = Preparer(Gemma3Processor(shown, words, image_seq_length=4), PLAIN, Needs(image_token=image))
-    asked = question(1, 3, marks=marks, response="it is")
-    bare, prepared = ready.prepare(replace(asked, marks=())), ready.prepare(asked)
+    asked = question(1, 3, labels=labels, response="it is")
+    bare, prepared = ready.prepare(replace(asked, labels=())), ready.prepare(asked)
     assert prepared.ids == bare.ids + prepared.ids[len(bare.ids) :]
     assert len(prepared.ids) == len(bare.ids) + change and prepared.prefix == bare.prefix
     kinds = prepared.by_token["token_type_ids"][0].tolist()
@@ -311,7 +311,7 @@ def test_what_stands_beside_each_token_follows_the_letters_place(marks: str, cha
     ],
 )
 def test_control_tokens_are_flagged(changes: dict[str, Any], flagged: bool) -> None:
-    asked = replace(question(1, 5, marks=()), **changes)
+    asked = replace(question(1, 5, labels=()), **changes)
     assert (preparer().prepare(asked).flags == ("control_tokens",)) == flagged
 
 
@@ -326,11 +326,11 @@ def test_the_answer_counts_towards_the_context() -> None:
 
 def test_an_option_without_tokens() -> None:
     with refused("option '' has no tokens"):
-        preparer().prepare(question(1, 5, marks=(), options=("red", "")))
+        preparer().prepare(question(1, 5, labels=(), options=("red", "")))
 
 
 def test_a_template_that_fails_says_so() -> None:
     ready = preparer(template="{{ raise_exception('only one role') }}")
-    for asked in (question(1, 5), question(2, 5, marks=(), response="it is")):
+    for asked in (question(1, 5), question(2, 5, labels=(), response="it is")):
         with refused(r"only one role"):
             ready.prepare(asked)

@@ -14,7 +14,7 @@ import pytest
 from tests.models.chat.templates import FAMILIES, OURS
 from tests.models.tiny import llava_processor
 from vouch.models.decoder.preparing import Needs, Preparer
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[3]
@@ -109,12 +109,12 @@ def test_letters_are_the_tokens_of_running_text(name: str, form: str) -> None:
     ready, natural = preparer(name, form), FORMATS[form][1]
     begin, count = ready._added[0], 0
     for response, space in BEGUN.items():
-        for label, marks in LABELS.items():
+        for label, labels in LABELS.items():
             given = natural + response + space if response else natural
-            whole = running(name, form, [given + mark for mark in marks])
+            whole = running(name, form, [given + label for label in labels])
             before, last = {tuple(one[:-1]) for one in whole}, {one[-1] for one in whole}
-            asked = Question("q", None, TEXT, response=response, marks=marks)
-            if len(before) > 1 or len(last) < len(marks):
+            asked = Question("q", None, TEXT, response=response, labels=labels)
+            if len(before) > 1 or len(last) < len(labels):
                 with pytest.raises(UserError, match="no distinct single token for each of"):
                     ready.prepare(asked)
                 assert label not in ("A-D", "1-4", "1-9") or response in ('"', "<answer>"), (response, label)
@@ -147,7 +147,7 @@ def test_a_digit_after_a_space_is_read_after_the_space(name: str) -> None:
     """None of these byte-pair encoders has ` 1` as one token."""
     ready = preparer(name, "vicuna_v1")
     bare = ready.prepare(Question("q", None, "Which?", response="The answer is")).ids
-    digits = ready.prepare(Question("q", None, "Which?", response="The answer is", marks="1234")).ids
+    digits = ready.prepare(Question("q", None, "Which?", response="The answer is", labels="1234")).ids
     assert digits[:-1] == bare and not ready.decode(digits[-1:]).strip()
-    letters = ready.prepare(Question("q", None, "Which?", response="The answer is ", marks="ABCD"))
+    letters = ready.prepare(Question("q", None, "Which?", response="The answer is ", labels="ABCD"))
     assert letters.ids == bare

@@ -17,7 +17,7 @@ from tests.models.tiny import save_blip
 from tests.refusals import refused
 from vouch.models.decoder.row_engine import in_batches
 from vouch.models.decoder.rows import padded_length
-from vouch.models.requests.engine import Refusal
+from vouch.models.engine import Refusal
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
 
 @dataclass(frozen=True)
 class Kind:
-    """make: an engine, by config. pictures: most that it shows in a question."""
+    """make: an engine, by config. images: most that it shows in a question."""
 
     make: Callable[..., Any]
-    pictures: int
+    images: int
 
     def packs(self, output: str) -> Any:
-        return packs_of(output, self.pictures)
+        return packs_of(output, self.images)
 
 
 @pytest.fixture(scope="module", params=["llava", "blip_2", "instructblip"])

@@ -15,9 +15,10 @@ from tests.models.engines import CONFIG
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import FAMILIES, WORDS
 from tests.refusals import refused
+from vouch.models.decoder import self_check
+from vouch.models.decoder.engine import load_model, shared_prefix
 from vouch.models.decoder.passes import Forward, PassResult, State
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.row_engine import shared_prefix
 from vouch.models.decoder.rows import Job, Mode, Trie
 from vouch.models.decoder.self_check import (
     FLOAT32,
@@ -25,18 +26,17 @@ from vouch.models.decoder.self_check import (
     Differences,
     Tolerances,
     choose_mode,
+    in_float32,
     keep_mode,
     known_mode,
     mode_path,
 )
-from vouch.models.loading import loading
-from vouch.models.loading.loading import in_float32, load_model
 
 BUCKET = 8
 
 
 def probes(one: Family) -> list[Prepared]:
-    return [one.prepared("short", 5), one.prepared("long", 19), one.prepared("other", 9, picture=1)]
+    return [one.prepared("short", 5), one.prepared("long", 19), one.prepared("other", 9, image=1)]
 
 
 def checked(one: Family, kind: type[Forward] = Forward) -> tuple[Mode, dict[str, Any]]:
@@ -115,8 +115,8 @@ class SiblingsSeen(Forward):
         return super().tries([replace(row, trie=blind(row.trie)) for row in rows], states)
 
 
-class AnotherPicture(Forward):
-    """All rows of a pass get the first one's picture."""
+class AnotherImage(Forward):
+    """All rows of a pass get the first one's image."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -135,7 +135,7 @@ FAULTS: list[tuple[type[Forward], str, str, str | None]] = [
     (SiblingsSeen, "llava qwen2_vl gemma3 gemma3_narrow mllama blip_2", LOGITS, "batch"),
     (PaddedWhateverFollows, "gemma3_narrow qwen3_5", r"padding the model's prompts .* \(logits differ", None),
     (StepWrongByOne, "llava", "this model cannot be asked", None),
-    (AnotherPicture, "llava", "this model cannot be asked", None),
+    (AnotherImage, "llava", "this model cannot be asked", None),
 ]
 
 
@@ -165,7 +165,7 @@ def test_input_that_both_arms_would_lack(name: str, lost: str) -> None:
         choose_mode(one.forward, without, BUCKET)
 
 
-def test_no_place_of_a_picture() -> None:
+def test_no_place_of_a_image() -> None:
     one = family("llava")
     unknown = [replace(prepared, prefix=0) for prepared in probes(one)]
     assert choose_mode(one.forward, unknown, BUCKET)[0] == "plain"
@@ -209,7 +209,7 @@ def test_weights_are_restored_after_an_error() -> None:
     ("kind", "mode"), [(Forward, "trie"), (PositionsWrongByOne, "plain"), (SiblingsSeen, "batch")]
 )
 def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "SPARE", 2**60)
+    monkeypatch.setattr(self_check, "_SPARE", 2**60)
     one = fresh("llava")
     one.model.to(torch.bfloat16)
     chosen, report = checked(one, kind)

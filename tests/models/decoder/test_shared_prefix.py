@@ -15,9 +15,9 @@ from tests.models.engines import (
     alone,
     answered,
     ids_of,
+    image,
     letters_of,
     packs_of,
-    picture,
     plain_logits,
     question,
     refusal,
@@ -25,8 +25,8 @@ from tests.models.engines import (
     written,
 )
 from tests.models.tiny import CHAT, save_llava, save_llava_next
-from vouch.models.decoder import row_engine as shared_prefix_file
-from vouch.models.requests.engine import Answered, Decoding, LikelihoodAnswer, Pack, Question, Refusal
+from vouch.models.decoder import engine as shared_prefix_file
+from vouch.models.engine import Answered, Decoding, LikelihoodAnswer, Pack, Question, Refusal
 
 # Every remainder of length and bucket, so that some prompts would fill their row to the last place.
 LENGTHS = range(1, 22)
@@ -34,13 +34,13 @@ OUTPUTS = ("letters", "likelihood", "text")
 
 
 def check(folder: Path, asked: Question, found: Answered) -> None:
-    """A question without marks of pictures."""
-    logits = plain_logits(folder, written(asked), asked.pictures)[-1]
+    """A question without image placeholders."""
+    logits = plain_logits(folder, written(asked), asked.images)[-1]
     log_probs, answer = logits.log_softmax(-1), letters_of(found)
-    assert torch.tensor(answer.logits) == pytest.approx(logits[ids_of(folder, asked.marks)], abs=1e-5)
+    assert torch.tensor(answer.logits) == pytest.approx(logits[ids_of(folder, asked.labels)], abs=1e-5)
     assert answer.entropy == pytest.approx(float(-(log_probs.exp() * log_probs).sum()), abs=1e-4)
     assert answer.nll == pytest.approx(-float(log_probs.max()), abs=1e-5)
-    mass = float(log_probs[ids_of(folder, asked.marks)].exp().sum())
+    mass = float(log_probs[ids_of(folder, asked.labels)].exp().sum())
     assert answer.letter_mass == pytest.approx(mass, abs=1e-5)
     assert ("low_mass" in found.flags) == (mass < 0.5)
 
@@ -62,7 +62,7 @@ def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
     """Capital letters, small ones and digits, in one model."""
     folder = save_llava(tmp_path / "marks", letters="BCDbcd123")
     asked = [
-        replace(question(n, 4, [0]), marks=tuple(marks)) for n, marks in enumerate(("BCD", "bcd", "123"))
+        replace(question(n, 4, [0]), labels=tuple(labels)) for n, labels in enumerate(("BCD", "bcd", "123"))
     ]
     found = answered(shared(folder), "letters", [asked])
     for one in asked:
@@ -70,38 +70,38 @@ def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
     assert len({tuple(letters_of(found[one.id]).logits) for one in asked}) == 3
 
 
-@pytest.mark.parametrize("pictures", [[], [1], [1, 2]])
-def test_turns_and_a_given_beginning(tiny: Path, pictures: list[int]) -> None:
+@pytest.mark.parametrize("images", [[], [1], [1, 2]])
+def test_turns_and_a_given_beginning(tiny: Path, images: list[int]) -> None:
     turns = (("what is here", "a dog"), ("is the cat red", "blue"))
-    asked = question(1, 6, pictures, turns=turns, response="the house is", system="be brief")
+    asked = question(1, 6, images, turns=turns, response="the house is", system="be brief")
     check(tiny, asked, alone(shared(tiny), "letters", [asked])["q1"])
 
 
-def test_pictures_stand_at_their_marks(tiny: Path) -> None:
-    pictures = (picture(3), picture(4))
-    marked = Question("m", None, "<image 2> what is <image 1> here", marks="AB", pictures=pictures)
+def test_images_stand_at_their_marks(tiny: Path) -> None:
+    images = (image(3), image(4))
+    marked = Question("m", None, "<image 2> what is <image 1> here", labels="AB", images=images)
     found = letters_of(alone(shared(tiny), "letters", [marked])["m"])
     text = "USER: <image> what is  <image> here\nASSISTANT:"
-    logits = plain_logits(tiny, text, [pictures[1], pictures[0]])[-1]
+    logits = plain_logits(tiny, text, [images[1], images[0]])[-1]
     assert torch.tensor(found.logits) == pytest.approx(logits[ids_of(tiny, "AB")], abs=1e-5)
 
 
-@pytest.mark.parametrize("pictures", [[], [1]])
-def test_likelihood_equals_the_whole_forward(tiny: Path, pictures: list[int]) -> None:
-    asked = [question(index, 3 + index, pictures, marks=(), options=OPTIONS) for index in range(3)]
+@pytest.mark.parametrize("images", [[], [1]])
+def test_likelihood_equals_the_whole_forward(tiny: Path, images: list[int]) -> None:
+    asked = [question(index, 3 + index, images, labels=(), options=OPTIONS) for index in range(3)]
     found = answered(shared(tiny), "likelihood", [asked])
     for one in asked:
         answer = found[one.id].answer
         assert isinstance(answer, LikelihoodAnswer)
         for option, nll, tokens in zip(OPTIONS, answer.nll, answer.tokens, strict=True):
-            expected = Plain(tiny).nll(one.text, next(iter(one.pictures), None), option)
+            expected = Plain(tiny).nll(one.text, next(iter(one.images), None), option)
             assert nll == pytest.approx(expected, abs=1e-4) and tokens == len(option.split())
 
 
 def test_letters_and_likelihood_share_a_pass(tiny: Path) -> None:
     """Whole prompts, whose rows have one shape whatever is wanted of them."""
     letters = [question(n, 4, []) for n in range(3)]
-    scored = [replace(one, id=f"of {one.id}", marks=(), options=("red", "blue")) for one in letters]
+    scored = [replace(one, id=f"of {one.id}", labels=(), options=("red", "blue")) for one in letters]
     engine = shared(tiny)
     packs = [Pack("letters", letters[:1]), Pack("likelihood", scored), Pack("letters", letters[1:])]
     found = {one.question: one for one in engine.answer(packs)}
@@ -124,13 +124,13 @@ def test_settings_of_the_pass_move_bits_only(tiny: Path, output: str) -> None:
 
 @pytest.mark.parametrize("options", [2, 3, 6, 26])
 def test_two_to_twenty_six_options(tiny: Path, options: int) -> None:
-    asked = question(1, 8, marks=ascii_uppercase[:options])
+    asked = question(1, 8, labels=ascii_uppercase[:options])
     found = alone(shared(tiny), "letters", [asked])["q1"]
     check(tiny, asked, found)
     assert len(letters_of(found).logits) == options
 
 
-def test_pictures_of_many_shapes_are_asked_one_by_one(tmp_path: Path) -> None:
+def test_images_of_many_shapes_are_asked_one_by_one(tmp_path: Path) -> None:
     folder = save_llava_next(tmp_path / "next")
     engine = shared(folder)
     questions = [question(index, 5 + index) for index in range(0, 60, 12)]
@@ -173,8 +173,8 @@ def test_a_row_of_numbers_that_are_not_finite(tmp_path: Path, output: str) -> No
     edited(folder, ids_of(folder, ["<unk>"]), float("nan"))
     given: dict[str, Any] = {
         "letters": {},
-        "likelihood": {"marks": (), "options": ("a", "red one")},
-        "text": {"marks": (), "max_tokens": 4, "decodings": (Decoding(), Decoding(1.0, 1, 3))},
+        "likelihood": {"labels": (), "options": ("a", "red one")},
+        "text": {"labels": (), "max_tokens": 4, "decodings": (Decoding(), Decoding(1.0, 1, 3))},
     }[output]
     # The last projection is tied, so its row of <unk> is put right again; what remains is the embedding.
     engine = shared(folder, own=True)
@@ -192,7 +192,7 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -
     asked = {
         "long": question(1, 80),
         "marks": question(2, 5, text="what is <image 2> here"),
-        "letters": question(3, 5, marks="ABCDEF"),
+        "letters": question(3, 5, labels="ABCDEF"),
         "stands": question(4, 5, text="what is <image> here"),
         "sound": question(5, 5),
     }
@@ -201,14 +201,14 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -
     check(folder, asked["sound"], found.pop("sound"))
     problems = {name: refusal(one) for name, one in found.items()}
     assert "exceed the 40 that the model reads" in problems["long"]
-    assert "marks of pictures [2], but 1 pictures" in problems["marks"]
+    assert "image placeholders [2], but 1 images" in problems["marks"]
     assert "no distinct single token for each of A, B, C, D, E, F" in problems["letters"]
-    assert "it holds <image>, where this model expects a picture" in problems["stands"]
+    assert "it holds <image>, where this model expects an image" in problems["stands"]
 
 
 def test_a_prompt_may_fill_the_context(tmp_path: Path) -> None:
     folder = save_llava(tmp_path / "short", context=40)
-    engine, answer = shared(folder), {"marks": (), "options": ("red", "a cat")}
+    engine, answer = shared(folder), {"labels": (), "options": ("red", "a cat")}
     found = alone(engine, "likelihood", [question(n, n, text="red " * n, **answer) for n in range(20, 40)])
     sizes = {
         name: engine._preparer.prepare(question(1, 1, text="red " * int(name[1:]))).ids
@@ -234,10 +234,8 @@ def test_template_that_drops_or_refuses_a_part(tmp_path: Path) -> None:
 
 def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
     engine = shared(tiny, own=True, batch=4)
-    plain = [
-        question(n, 3, [], id=f"bare {n}") for n in range(4)
-    ]  # hold no picture, so one shape of their own
-    engine._forward.model.register_forward_pre_hook(refuse_pictures_of_many, with_kwargs=True)
+    plain = [question(n, 3, [], id=f"bare {n}") for n in range(4)]  # hold no image, so one shape of their own
+    engine._forward.model.register_forward_pre_hook(refuse_images_of_many, with_kwargs=True)
     found = alone(engine, "letters", [*(question(n, 3) for n in range(4)), *plain])
     assert {name: one.rows for name, one in found.items()} == {
         **{f"q{n}": 4 for n in range(4)},
@@ -246,7 +244,7 @@ def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
     assert engine.notes["halved"] == 1  # of the pass over prefixes alone
 
 
-def refuse_pictures_of_many(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
+def refuse_images_of_many(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
     if given.get("pixel_values") is not None and len(given["pixel_values"]) > 2:
         raise torch.OutOfMemoryError("simulated")
 
@@ -276,7 +274,7 @@ def test_a_prefix_is_read_once_for_its_pack_and_kept_for_the_next(
 ) -> None:
     engine = shared(tiny, batch=2)
     for output in ("letters", "likelihood"):
-        given: dict[str, Any] = {} if output == "letters" else {"marks": (), "options": OPTIONS}
+        given: dict[str, Any] = {} if output == "letters" else {"labels": (), "options": OPTIONS}
         answered(engine, output, [[question(n, 4 + n, [1], **given) for n in range(6)]])
     assert engine.notes["passes"] == {"prefix": 1, "trie": 2, "batch": 0, "plain": 0}
     (state,) = engine._states.values()

@@ -27,7 +27,7 @@ def save_tokenizer(folder: Path, limit: int) -> None:
 
 
 def save_clip(folder: Path) -> Path:
-    """Pictures of 32 x 32, texts of up to 8 tokens, 6 numbers for either."""
+    """Images of 32 x 32, texts of up to 8 tokens, 6 numbers for either."""
     import torch
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 

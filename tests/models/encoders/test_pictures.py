@@ -1,4 +1,4 @@
-"""Pictures and questions become rows of numbers: by a file of the stage, by a pinned model, or by nobody."""
+"""Images and questions become rows of numbers: by a file of the stage, by a pinned model, or by nobody."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ from tests.refusals import refused
 from vouch.models.encoders.config import Pictures
 from vouch.pipeline.run import Run
 from vouch.tables.answered import pin_path, write_pin
-from vouch.tables.asked import IMAGES as PICTURES
+from vouch.tables.asked import IMAGES as SHOWN
 from vouch.tables.asked import ITEMS, images_path, items_path
 from vouch.tables.results import EMBEDDED, EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
 
@@ -37,13 +37,13 @@ DATA = {hashlib.sha256(png(number)).hexdigest(): png(number) for number in range
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Three items; the first two show one picture, the third shows it twice beside another."""
+    """Three items; the first two show one image, the third shows it twice beside another."""
     found = project_run(tmp_path, monkeypatch, "embed", "left")
     first, second, _ = DATA
     shown = [[first], [first], [second, first, first]]
     rows = zip("abc", ASKED, shown, strict=True)
     ITEMS.write(items_path("left"), [{"id": i, "question": q, "images": images} for i, q, images in rows])
-    PICTURES.write(images_path("left"), [{"digest": name, "bytes": data} for name, data in DATA.items()])
+    SHOWN.write(images_path("left"), [{"digest": name, "bytes": data} for name, data in DATA.items()])
     return found
 
 
@@ -124,8 +124,8 @@ def test_a_text_encoder_encodes_questions_alone(run: Run, tmp_path: Path) -> Non
         main(run)
 
 
-def test_a_damaged_picture_is_named(run: Run) -> None:
-    PICTURES.write(images_path("left"), [{"digest": name, "bytes": b"nothing"} for name in DATA])
+def test_a_damaged_image_is_named(run: Run) -> None:
+    SHOWN.write(images_path("left"), [{"digest": name, "bytes": b"nothing"} for name in DATA])
     with refused(f"image {next(iter(DATA))[:12]} cannot be decoded"):
         main(run)
 

@@ -14,7 +14,7 @@ from tests.models.encoders.models import pin, save_bert, save_clip, save_tokeniz
 from tests.refusals import refused
 from vouch.models.encoders.config import Texts as Config
 from vouch.models.encoders.pinned import TextEncoder
-from vouch.models.encoders.similarity import encoded, f1
+from vouch.models.encoders.vectors import encoded, f1
 from vouch.pipeline.run import Run
 from vouch.tables.answered import TEXT, Pin, pin_path, text_path, write_pin
 from vouch.tables.asked import PROMPTS, prompts_path

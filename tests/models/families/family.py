@@ -12,12 +12,12 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 
 from tests.models.families.table import EOS, FAMILIES, IMAGE, ROWS, TEXT, TOWER, WORDS, Kind, Tensors
 from vouch.models.chat.chat import LetterIds
+from vouch.models.config import Config
+from vouch.models.decoder.engine import SharedPrefix
 from vouch.models.decoder.passes import TOKEN_KINDS, Forward
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.row_engine import SharedPrefix
 from vouch.models.decoder.rows import Mode
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Decoding, Pack, Question
+from vouch.models.engine import Answered, Decoding, Pack, Question
 
 CONFIG = Config(batch=3, bucket=8, threads=1, device="cpu", workers=1)
 LETTERS = LetterIds("", (41, 42, 43, 44), (51, 52, 53, 54), (61,))
@@ -40,8 +40,8 @@ class Family:
     def forward(self) -> Forward:
         return Forward(self.model, "cpu", WORDS, 0)
 
-    def picture(self, number: int, count: int = 1) -> Tensors:
-        """Tensors of one of several pictures, or of so many from that one on."""
+    def image(self, number: int, count: int = 1) -> Tensors:
+        """Tensors of one of several images, or of so many from that one on."""
         noise = torch.Generator().manual_seed(number)
         shown = [
             {
@@ -51,7 +51,7 @@ class Family:
             for _ in range(count)
         ]
         if count > 1 and self.kind.joined == 0:
-            return self.forward.inputs.shown(shown)  # rows of one picture each
+            return self.forward.inputs.shown(shown)  # rows of one image each
         return {name: torch.cat([one[name] for one in shown], self.kind.joined or 0) for name in shown[0]}
 
     def beside(self, ids: Sequence[int], prompt: int) -> Tensors:
@@ -62,21 +62,21 @@ class Family:
         self,
         name: str,
         words: int,
-        picture: int = 0,
+        image: int = 0,
         options: Sequence[Sequence[int]] = (),
         max_tokens: int = 0,
-        pictures: int = 1,
+        images: int = 1,
     ) -> Prepared:
-        """A prompt of random words after pictures; the words before these belong to the first one."""
-        before = random.Random(f"before {picture}").choices(range(70, WORDS), k=5)
+        """A prompt of random words after images; the words before these belong to the first one."""
+        before = random.Random(f"before {image}").choices(range(70, WORDS), k=5)
         after = random.Random(name).choices(range(70, WORDS), k=words)
         shown = [*[IMAGE] * self.kind.places, *self.kind.closing]
-        ids = (1, *before, *[*shown, 70] * (pictures - 1), *shown, *after)  # a word between two pictures
+        ids = (1, *before, *[*shown, 70] * (images - 1), *shown, *after)  # a word between two images
         question = Question(
             name,
             None,
             name,
-            marks="" if options or max_tokens else "ABCD",
+            labels="" if options or max_tokens else "ABCD",
             options=["" for _ in options],
             max_tokens=max_tokens,
             decodings=(Decoding(),) if max_tokens else (),
@@ -85,14 +85,14 @@ class Family:
             question=question,
             ids=ids,
             prefix=len(ids) - words,
-            shown=self.picture(picture, pictures),
+            shown=self.image(image, images),
             by_token=self.beside(ids, len(ids)),
             letters=None if options or max_tokens else LETTERS,
             options=tuple(map(tuple, options)),
         )
 
     def bare(self, name: str, words: int) -> Prepared:
-        """A prompt of random words without a picture."""
+        """A prompt of random words without an image."""
         whole = self.prepared(name, words)
         ids = (1, *whole.ids[whole.prefix :])
         beside = {name: value for name, value in self.beside(ids, len(ids)).items() if name in TOKEN_KINDS}
@@ -172,7 +172,7 @@ def strong(model: Any) -> Any:
     with torch.no_grad():
         for name, value in model.named_parameters():
             if value.ndim == 1 and value.numel() == 1:
-                value.fill_(0.5)  # a gate that starts closed would hide the picture
+                value.fill_(0.5)  # a gate that starts closed would hide the image
             elif value.ndim == 1:
                 if "bias" in name:
                     value.normal_(0, 0.02, generator=generator)

@@ -1,6 +1,6 @@
 """Every family of models that the engine for decoders must serve, as a tiny configuration of its own.
 
-A family is a row of FAMILIES: what differs from TEXT and TOWER, and what its processor makes of a picture. The table
+A family is a row of FAMILIES: what differs from TEXT and TOWER, and what its processor makes of an image. The table
 of docs/models.md is made from it (tools/model_table.py).
 """
 
@@ -42,8 +42,8 @@ TOWER: Settings = {
 }
 
 
-def of_pictures(ids: torch.Tensor, prompt: int) -> torch.Tensor:
-    """1 where a token stands for a picture."""
+def of_images(ids: torch.Tensor, prompt: int) -> torch.Tensor:
+    """1 where a token stands for an image."""
     return (ids == IMAGE).long()
 
 
@@ -53,18 +53,18 @@ def of_answer(ids: torch.Tensor, prompt: int) -> torch.Tensor:
 
 
 def two_tiles(ids: torch.Tensor, prompt: int) -> torch.Tensor:
-    """From a picture's place on, up to the next one's, its two real tiles of four."""
+    """From an image's place on, up to the next one's, its two real tiles of four."""
     last = (ids == IMAGE).cumsum(dim=1)[:, :, None] == torch.arange(1, 2 + int((ids == IMAGE).sum() > 1))
     return last[..., None] * torch.tensor([1, 1, 0, 0])
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A family. places: tokens that a picture takes. vision, text: beside TOWER and TEXT; more: of the whole.
+    """A family. places: tokens that an image takes. vision, text: beside TOWER and TEXT; more: of the whole.
 
-    shown: tensors of a picture, or shapes of noise. mode: the fastest sound one. beside: makes tensors beside
+    shown: tensors of an image, or shapes of noise. mode: the fastest sound one. beside: makes tensors beside
     tokens [1, n], of which the first so many are the prompt's. entries: those of models.lock, as patterns.
-    chat: its template in tests/models/chat/templates.py. closing: tokens that end a picture. joined: axis along which a prompt's pictures lie, None where
+    chat: its template in tests/models/chat/templates.py. closing: tokens that end an image. joined: axis along which a prompt's images lie, None where
     it shows one alone.
     """
 
@@ -86,25 +86,25 @@ CLIP: Settings = {"model_type": "clip_vision_model", "projection_dim": 32}
 SIGLIP: Settings = {"model_type": "siglip_vision_model", "vision_use_head": False}
 LLAMA: Settings = {"model_type": "llama"}
 QWEN2: Settings = {"model_type": "qwen2"}
-PICTURE: Settings = {"pixel_values": (1, 3, 56, 56)}
-# A whole view and four tiles; the picture's size decides how many of their places are kept.
+PIXELS: Settings = {"pixel_values": (1, 3, 56, 56)}
+# A whole view and four tiles; the image's size decides how many of their places are kept.
 TILED = {"pixel_values": (1, 5, 3, 56, 56), "image_sizes": torch.tensor([[100, 112]])}
 TILES = {"image_grid_pinpoints": [[56, 112], [112, 56], [112, 112]]}
-# A few queries read the picture.
+# A few queries read the image.
 QUERIES = 6
 QUERY: Settings = {
     "num_query_tokens": QUERIES,
     "qformer_config": TOWER | {"vocab_size": 100, "encoder_hidden_size": 32},
 }
 QFORMER = {"qformer_input_ids": torch.arange(7)[None], "qformer_attention_mask": torch.ones((1, 7)).long()}
-# Most layers see a window only; the tokens of a picture see each other.
+# Most layers see a window only; the tokens of an image see each other.
 GEMMA3: Settings = {
     "num_hidden_layers": 3,
     "head_dim": 16,
     "query_pre_attn_scalar": 16,
     "layer_types": ["sliding_attention", "sliding_attention", "full_attention"],
 }
-PICTURE_KINDS, MULTIMODAL_KINDS = {"token_type_ids": of_pictures}, {"mm_token_type_ids": of_pictures}
+IMAGE_KINDS, MULTIMODAL_KINDS = {"token_type_ids": of_images}, {"mm_token_type_ids": of_images}
 # 6 x 10 patches, of which 2 x 2 make one token; positions of time, height and width.
 QWEN = {"depth": 2, "num_heads": 2, "out_hidden_size": WIDTH, "num_position_embeddings": 64}
 GRID: Settings = {"image_grid_thw": torch.tensor([[1, 6, 10]])}
@@ -122,7 +122,7 @@ RECURRENT: Settings = {
     "linear_key_head_dim": 16,
     "linear_value_head_dim": 16,
 }
-# The picture enters through layers of cross-attention, one token marks its place.
+# The image enters through layers of cross-attention, one token marks its place.
 CROSS: Settings = {
     "num_global_layers": 1,
     "attention_heads": 2,
@@ -146,10 +146,10 @@ POOLED = {
     "image_num_crops": torch.tensor([1]),
 }
 ADAPTER = TOWER | HEADS | {"vision_feature_layer": [-1, -2], "text_hidden_size": WIDTH}
-# Pixtral's tower takes pictures of every size.
+# Pixtral's tower takes images of every size.
 PIXTRAL: Settings = {"model_type": "pixtral"}
 MISTRAL: Settings = {"model_type": "mistral", "sliding_window": None}
-SIZED = PICTURE | {"image_sizes": torch.tensor([[56, 56]])}
+SIZED = PIXELS | {"image_sizes": torch.tensor([[56, 56]])}
 # Few of four experts read a token.
 EXPERTS: Settings = {"moe_intermediate_size": WIDTH, "num_experts_per_tok": 2}
 GEMMA4: Settings = GEMMA3 | {
@@ -195,21 +195,21 @@ FAMILIES = {
         "aya_vision", 12, SIGLIP, COHERE2, {"pixel_values": (3, 3, 56, 56)}, entries="aya_vision_*", chat="aya"
     ),
     "blip_2": Kind(
-        "blip-2", QUERIES, {}, {"model_type": "opt", "ffn_dim": 128, "word_embed_proj_dim": 64}, PICTURE, more=QUERY,
+        "blip-2", QUERIES, {}, {"model_type": "opt", "ffn_dim": 128, "word_embed_proj_dim": 64}, PIXELS, more=QUERY,
         chat="question_answer", joined=None,
     ),
     "cohere2_vision": Kind(
         "cohere2_vision", 12, SIGLIP, COHERE2, {"pixel_values": (3, 3, 56, 56)},
         more={"alignment_intermediate_size": 64}, chat="aya",
     ),
-    "deepseek_vl": Kind("deepseek_vl", 16, SIGLIP, LLAMA | {"num_key_value_heads": 4}, PICTURE, chat="deepseek"),
+    "deepseek_vl": Kind("deepseek_vl", 16, SIGLIP, LLAMA | {"num_key_value_heads": 4}, PIXELS, chat="deepseek"),
     "gemma3": Kind(
         "gemma3", 16, SIGLIP, GEMMA3 | {"sliding_window": 256}, {"pixel_values": (4, 3, 56, 56)},
-        beside=PICTURE_KINDS, more={"mm_tokens_per_image": 4}, entries="gemma_3_*", chat="gemma3",
+        beside=IMAGE_KINDS, more={"mm_tokens_per_image": 4}, entries="gemma_3_*", chat="gemma3",
     ),
-    "gemma3_narrow": Kind(  # a window shorter than the beginning with its picture
+    "gemma3_narrow": Kind(  # a window shorter than the beginning with its image
         "gemma3", 16, SIGLIP, GEMMA3 | {"sliding_window": 12}, {"pixel_values": (4, 3, 56, 56)},
-        beside=PICTURE_KINDS, more={"mm_tokens_per_image": 4},
+        beside=IMAGE_KINDS, more={"mm_tokens_per_image": 4},
     ),
     "gemma4": Kind(
         "gemma4", 4, HEADS | {"pooling_kernel_size": 2, "position_embedding_size": 16},
@@ -232,7 +232,7 @@ FAMILIES = {
         joined=1,
     ),
     "instructblip": Kind(
-        "instructblip", QUERIES, {}, LLAMA, PICTURE | QFORMER, more=QUERY, entries="instructblip_vicuna_*",
+        "instructblip", QUERIES, {}, LLAMA, PIXELS | QFORMER, more=QUERY, entries="instructblip_vicuna_*",
         chat="question_answer", joined=None,
     ),
     "internvl": Kind(
@@ -257,7 +257,7 @@ FAMILIES = {
         {"pixel_values": (3, 3, 56, 56)}, "batch", entries="llama_4_*", chat="llama4",
     ),
     "llava": Kind(
-        "llava", 16, CLIP, LLAMA | {"num_key_value_heads": 4}, PICTURE, more={"vision_feature_layer": -2},
+        "llava", 16, CLIP, LLAMA | {"num_key_value_heads": 4}, PIXELS, more={"vision_feature_layer": -2},
         entries="llava_v1_5_* llava_interleave_* mantis_8b_*_llama3", chat="vicuna_v1",
     ),
     "llava_pixtral": Kind(
@@ -272,7 +272,7 @@ FAMILIES = {
         "llava_onevision", 88, SIGLIP, QWEN2, TILED, more=TILES | {"vision_feature_layer": -1},
         entries="llava_onevision_*", chat="onevision",
     ),
-    "minicpmv4_6": Kind(  # patches of all pictures lie in one row
+    "minicpmv4_6": Kind(  # patches of all images lie in one row
         "minicpmv4_6", 4, {}, RECURRENT | {"model_type": "qwen3_5_text"},
         {"pixel_values": (1, 3, 14, 14 * 64), "target_sizes": torch.tensor([[8, 8]])}, "batch",
         more={"insert_layer_id": 0, "image_size": 112}, chat="qwen3_5",
@@ -291,18 +291,18 @@ FAMILIES = {
         beside=MULTIMODAL_KINDS, more={"adapter_config": ADAPTER}, entries="molmo2_*", chat="molmo2",
     ),
     "ovis2": Kind(
-        "ovis2", 4, {"vocab_size": 40, "hidden_stride": 2}, QWEN2, PICTURE,
+        "ovis2", 4, {"vocab_size": 40, "hidden_stride": 2}, QWEN2, PIXELS,
         more={"vocab_size": ROWS, "hidden_size": WIDTH, "visual_indicator_token_ids": [301, 302, 303, 304, 305]},
         entries="ovis2_*", chat="ovis2", closing=(305,),
     ),
-    "paligemma": Kind(  # the tokens of a picture see the question as well, so nothing can be shared
-        "paligemma", 16, SIGLIP, {"model_type": "gemma", "head_dim": 16}, PICTURE, "plain",
+    "paligemma": Kind(  # the tokens of an image see the question as well, so nothing can be shared
+        "paligemma", 16, SIGLIP, {"model_type": "gemma", "head_dim": 16}, PIXELS, "plain",
         beside={"token_type_ids": of_answer}, more={"projection_dim": WIDTH, "hidden_size": WIDTH},
         entries="paligemma_*", chat="paligemma",
     ),
     "paligemma2": Kind(
         "paligemma", 16, SIGLIP,
-        {"model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 256}, PICTURE, "plain",
+        {"model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 256}, PIXELS, "plain",
         beside={"token_type_ids": of_answer}, more={"projection_dim": WIDTH, "hidden_size": WIDTH},
         entries="paligemma2_*", chat="paligemma",
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.models.encoders.models import save_bert, save_clip
-from tests.models.engines import CONFIG, picture, question
+from tests.models.engines import CONFIG, image, question
 from tests.models.loading.bad_folders import (
     GONE,
     HUGE,
@@ -13,7 +13,7 @@ from tests.models.loading.bad_folders import (
     all_of,
     config,
     every,
-    pictures,
+    images,
     processor,
     replacing,
     template,
@@ -24,14 +24,14 @@ from tests.models.loading.bad_folders import (
 )
 from tests.models.tiny import save_blip, save_llava_next
 from tests.prompts.rewrites.test_transformers import save as save_writer
-from vouch.models.engines import transformers
-from vouch.models.requests.engine import Decoding, Pack
+from vouch.models.decoder import engine
+from vouch.models.engine import Decoding, Pack
 from vouch.prompts.asking import transformers as rewriting
 from vouch.prompts.rewrites.config import Config as Rewriting
 from vouch.prompts.rewrites.table import Task
 from vouch.tables.answered import Pin
 
-TEXT = {"max_tokens": 3, "marks": (), "decodings": (Decoding(),)}
+TEXT = {"max_tokens": 3, "labels": (), "decodings": (Decoding(),)}
 ASKED = [
     Pack("letters", [question(1, 4), question(2, 9, (1, 2))]),
     Pack("text", [question(3, 3, **TEXT)]),
@@ -53,7 +53,7 @@ def save_idefics3(folder: Path) -> Path:
 
 
 def answers(pin: Pin) -> int:
-    return len(list(transformers.load(pin, CONFIG).answer(ASKED)))
+    return len(list(engine.load(pin, CONFIG).answer(ASKED)))
 
 
 def vectors(pin: Pin) -> int:
@@ -62,9 +62,7 @@ def vectors(pin: Pin) -> int:
 
     encoder = load(pin, Pictures(encoder="data/models/one.json", device="cpu", batch=2))
     texts = ["What colour is the circle", "how many are there, and what"]
-    return len(encoder.questions(texts)) + len(
-        encoder.images([picture(1), picture(2)]) if encoder.images else ()
-    )
+    return len(encoder.questions(texts)) + len(encoder.images([image(1), image(2)]) if encoder.images else ())
 
 
 def compared(pin: Pin) -> int:
@@ -113,12 +111,12 @@ GROWING = {"type": "Replace", "pattern": {"String": "what"}, "content": "q" * 10
 # family -> what is done to its folder; all but ANSWERING are refused in one line
 SPOILT: dict[str, dict[str, Edit]] = {
  "next": {
-    "grid huge": all_of(config("image_grid_pinpoints", [[10**5, 10**5]]), pictures("image_grid_pinpoints", [[10**5, 10**5]])),
-    "grid zero": all_of(config("image_grid_pinpoints", [[0, 0]]), pictures("image_grid_pinpoints", [[0, 0]])),
-    "grid empty": all_of(config("image_grid_pinpoints", []), pictures("image_grid_pinpoints", [])),
-    "grid of many": all_of(config("image_grid_pinpoints", [[32, 64]] * 50_000), pictures("image_grid_pinpoints", [[32, 64]] * 50_000)),
+    "grid huge": all_of(config("image_grid_pinpoints", [[10**5, 10**5]]), images("image_grid_pinpoints", [[10**5, 10**5]])),
+    "grid zero": all_of(config("image_grid_pinpoints", [[0, 0]]), images("image_grid_pinpoints", [[0, 0]])),
+    "grid empty": all_of(config("image_grid_pinpoints", []), images("image_grid_pinpoints", [])),
+    "grid of many": all_of(config("image_grid_pinpoints", [[32, 64]] * 50_000), images("image_grid_pinpoints", [[32, 64]] * 50_000)),
     "newline gone": without("image_newline", "model.image_newline"),
-    "pictures as they are": all_of(pictures("do_resize", False), pictures("do_center_crop", False)),
+    "images as they are": all_of(images("do_resize", False), images("do_center_crop", False)),
     "grows at a word of a question": tokens("normalizer", {"type": "Sequence", "normalizers": [GROWING, *replacing("q", "q" * 100_000, 2)["normalizers"]]}),
     "decoder grows": tokens("decoder", {"type": "Sequence", "decoders": replacing(".", "x" * 100_000, 4)["normalizers"]}),
     "decoder pattern broken": tokens("decoder", {"type": "Replace", "pattern": {"Regex": "((("}, "content": ""}),
@@ -134,9 +132,9 @@ SPOILT: dict[str, dict[str, Edit]] = {
     "scale huge": config("scale_factor", HUGE),
     "sequence huge": processor("image_seq_len", HUGE),
     "sequence other": processor("image_seq_len", 7),
-    "splitting": pictures("do_image_splitting", True),
-    "splitting to one pixel": all_of(pictures("do_image_splitting", True), pictures("max_image_size", {"longest_edge": 1})),
-    "tile huge": pictures("max_image_size", {"longest_edge": 10**5}),
+    "splitting": images("do_image_splitting", True),
+    "splitting to one pixel": all_of(images("do_image_splitting", True), images("max_image_size", {"longest_edge": 1})),
+    "tile huge": images("max_image_size", {"longest_edge": 10**5}),
     "fake token gone": values("tokenizer_config.json", "fake_image_token"),
  },
  "blip": {
@@ -161,8 +159,8 @@ SPOILT: dict[str, dict[str, Edit]] = {
  "clip": {
     "projection other": config("projection_dim", 9),
     "places none": config("text_config.max_position_embeddings", 0),
-    "picture size huge": preprocessor("size", {"height": 60_000, "width": 60_000}),
-    "picture class gone": lambda folder: (folder / "preprocessor_config.json").unlink(),
+    "image size huge": preprocessor("size", {"height": 60_000, "width": 60_000}),
+    "image class gone": lambda folder: (folder / "preprocessor_config.json").unlink(),
     "mean a number": preprocessor("image_mean", 0.5),
     "longest text zero": values("tokenizer_config.json", "model_max_length", 0),
     "longest text nan": values("tokenizer_config.json", "model_max_length", float("nan")),
@@ -183,14 +181,14 @@ SPOILT: dict[str, dict[str, Edit]] = {
     "end tokens none": values("generation_config.json", "eos_token_id", []),
     "end token negative": values("generation_config.json", "eos_token_id", [-1]),
     "context one": config("max_position_embeddings", 1),
-    "model of pictures": config("model_type", "clip"),
+    "model of images": config("model_type", "clip"),
     "decoder grows": tokens("decoder", {"type": "Sequence", "decoders": replacing(".", "x" * 100_000, 4)["normalizers"]}),
     "weights infinite": every(lambda one: one + float("inf")),
  },
 }  # fmt: skip
 # Odd, and yet the model answers.
 READ: dict[str, set[str]] = {
-    "next": {"pictures as they are", "pad token gone", "stops of text", "auto map", "index of nothing", "rope of yarn"},
+    "next": {"images as they are", "pad token gone", "stops of text", "auto map", "index of nothing", "rope of yarn"},
     "idefics3": {"splitting", "fake token gone"},
     "blip": {"queries null", "decoder alone", "pieces infinite"},
     "instruct": {"q-former ids beyond"},

@@ -46,7 +46,7 @@ def processor(key: str, value: Any = GONE) -> Edit:
     return values("processor_config.json", key, value)
 
 
-def pictures(key: str, value: Any = GONE) -> Edit:
+def images(key: str, value: Any = GONE) -> Edit:
     return processor(f"image_processor.{key}", value)
 
 
@@ -200,17 +200,17 @@ LATER: dict[str, Edit] = {
     "config deep": config("deep", json.loads("[" * 900 + "]" * 900)),
     "layer types many": config(TEXT + "layer_types", ["full_attention"] * 10_000),
     "processor class of a tokenizer": processor("processor_class", "PreTrainedTokenizerFast"),
-    "processor without pictures": all_of(processor("image_processor"), processor("processor_class", "LlamaTokenizer"), values("tokenizer_config.json", "processor_class", "LlamaTokenizer")),
+    "processor without images": all_of(processor("image_processor"), processor("processor_class", "LlamaTokenizer"), values("tokenizer_config.json", "processor_class", "LlamaTokenizer")),
     "no processor at all": lambda folder: (folder / "processor_config.json").unlink(),
     "processor a list": text("processor_config.json", "[]"),
     "processor patch zero": processor("patch_size", 0),
-    "pictures huge": all_of(pictures("size", {"height": 60_000, "width": 60_000}), pictures("crop_size", {"height": 60_000, "width": 60_000})),
-    "pictures of many places": all_of(pictures("size", {"height": 2048, "width": 2048}), pictures("crop_size", {"height": 2048, "width": 2048}), processor("patch_size", 1)),
-    "pictures zero": pictures("size", {"height": 0, "width": 0}),
-    "pictures crop huge": all_of(pictures("do_center_crop", True), pictures("crop_size", {"height": 10**6, "width": 10**6})),
-    "pictures mean short": pictures("image_mean", [0.5]),
-    "pictures class unknown": pictures("image_processor_type", "EndlessImageProcessor"),
-    "pictures class of videos": pictures("image_processor_type", "Qwen2VLImageProcessor"),
+    "images huge": all_of(images("size", {"height": 60_000, "width": 60_000}), images("crop_size", {"height": 60_000, "width": 60_000})),
+    "images of many places": all_of(images("size", {"height": 2048, "width": 2048}), images("crop_size", {"height": 2048, "width": 2048}), processor("patch_size", 1)),
+    "images zero": images("size", {"height": 0, "width": 0}),
+    "images crop huge": all_of(images("do_center_crop", True), images("crop_size", {"height": 10**6, "width": 10**6})),
+    "images mean short": images("image_mean", [0.5]),
+    "images class unknown": images("image_processor_type", "EndlessImageProcessor"),
+    "images class of videos": images("image_processor_type", "Qwen2VLImageProcessor"),
     "tokenizer gone": lambda folder: (folder / "tokenizer.json").unlink(),
     "tokenizer a list": text("tokenizer.json", "[]"),
     "tokenizer cut": lambda folder: (folder / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes()[:900]),
@@ -228,7 +228,7 @@ LATER: dict[str, Edit] = {
     "tokenizer pattern without end": tokens("pre_tokenizer.pattern", {"Regex": "(?:(.|.)+)+$(?!.|)"}),
     "tokenizer special a number": values("tokenizer_config.json", "bos_token", 1),
     "sentencepiece empty": all_of(lambda folder: (folder / "tokenizer.json").unlink(), text("tokenizer.model", "")),
-    "template without pictures": template("{{ messages[0]['content'] }}"),
+    "template without images": template("{{ messages[0]['content'] }}"),
     "template long": template("{{ 'x' * 99999999999 }}"),
     "template include": template("{% include 'config.json' %}"),
     "template not UTF-8": lambda folder: (folder / "chat_template.jinja").write_bytes(b"\xff\xfe"),
@@ -247,7 +247,7 @@ ANSWERING: dict[str, Edit] = {
     "positions huge": config(TEXT + "max_position_embeddings", 10**15),
     "positions zero": config(TEXT + "max_position_embeddings", 0),
     "processor patch null": processor("patch_size", None),
-    "pictures deviation zero": pictures("image_std", [0, 0, 0]),
+    "images deviation zero": images("image_std", [0, 0, 0]),
     "tokenizer splits the image token": all_of(tokens("added_tokens", added(*SPECIAL[:4])), tokens("pre_tokenizer", SPLIT)),
     "tokenizer pads huge": tokens("padding", {"strategy": {"Fixed": 10**12}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"}),
     "tokenizer class unknown": values("tokenizer_config.json", "tokenizer_class", "EndlessTokenizer"),

@@ -11,9 +11,9 @@ from tests.bounds import bounded
 from tests.models.engines import CONFIG, question
 from tests.models.loading.bad_families import READ, SPOILT, USES
 from tests.models.loading.bad_folders import ANSWERING, AT_THE_PIN, BAD
-from vouch.models.engines.transformers import load
-from vouch.models.pins.pinning import pinned
-from vouch.models.requests.engine import Pack
+from vouch.models.decoder.engine import load
+from vouch.models.engine import Pack
+from vouch.models.pins import pinned
 from vouch.pipeline.run import _told
 from vouch.pipeline.terminal import warnings_aside
 from vouch.tables.answered import Pin
@@ -21,7 +21,7 @@ from vouch.tables.answered import Pin
 TEMPLATE = (Path(__file__).parents[3] / "vouch/models/chat/templates/question_answer.jinja").read_text()
 ASKED = [
     Pack("letters", [question(1, 4), question(2, 9)]),
-    Pack("likelihood", [question(3, 3, marks=(), options=("a cat", "blue"))]),
+    Pack("likelihood", [question(3, 3, labels=(), options=("a cat", "blue"))]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Settings of the image processor, against the formulas of the models' authors on real pictures."""
+"""Settings of the image processor, against the formulas of the models' authors on real images."""
 
 import json
 import math
@@ -14,8 +14,9 @@ from PIL import Image
 
 from tests.models.engines import CONFIG
 from tests.refusals import refused
-from vouch.models.loading.loading import image_processor, load_model, with_settings
-from vouch.models.pins.config import LockEntry
+from vouch.models.decoder.engine import load_model, with_settings
+from vouch.models.loading import image_processor
+from vouch.models.lock_entry import LockEntry
 from vouch.params.project import Models
 from vouch.pipeline.yaml12 import load
 
@@ -42,22 +43,22 @@ def folder_of(folder: Path, config: Mapping[str, Any]) -> Path:
     return folder
 
 
-def pixels(folder: Path, picture: Image.Image, settings: Mapping[str, Any]) -> Values:
-    made = image_processor(folder, settings)(images=[picture], return_tensors="np")
+def pixels(folder: Path, image: Image.Image, settings: Mapping[str, Any]) -> Values:
+    made = image_processor(folder, settings)(images=[image], return_tensors="np")
     return np.asarray(made["pixel_values"][0])
 
 
-def llava_1_5(picture: Image.Image) -> Values:
-    """llava/mm_utils.py: a square of the mean colour, the picture in its middle, then CLIP at 336 pixels."""
-    width, height = picture.size
+def llava_1_5(image: Image.Image) -> Values:
+    """llava/mm_utils.py: a square of the mean colour, the image in its middle, then CLIP at 336 pixels."""
+    width, height = image.size
     side = max(width, height)
     square = Image.new("RGB", (side, side), tuple(int(one * 255) for one in MEAN))
-    square.paste(picture, ((side - width) // 2, (side - height) // 2))
+    square.paste(image, ((side - width) // 2, (side - height) // 2))
     small = np.asarray(square.resize((336, 336), Image.Resampling.BICUBIC), dtype=np.float64) / 255
     return ((small - MEAN) / STD).transpose(2, 0, 1)
 
 
-def real_pictures() -> Iterator[Path]:
+def real_images() -> Iterator[Path]:
     """Four of every real set, wide and high."""
     for folder in sorted(REAL.glob("*")):
         found = sorted(folder.glob("images/**/*.*"))
@@ -77,7 +78,7 @@ def surviving(values: Values) -> tuple[float, float]:
 
 
 def test_a_wide_canvas_keeps_all_of_its_columns(tmp_path: Path) -> None:
-    """Two pictures of 640 x 480 side by side, as PARC shows a pair: cropping leaves 37 % of the columns."""
+    """Two images of 640 x 480 side by side, as PARC shows a pair: cropping leaves 37 % of the columns."""
     folder, canvas = folder_of(tmp_path, CLIP_336), ramp(1280, 480)
     first, last = surviving(pixels(folder, canvas, {}))
     assert (first, last) == (pytest.approx(0.31, abs=0.01), pytest.approx(0.69, abs=0.01))
@@ -88,18 +89,18 @@ def test_a_wide_canvas_keeps_all_of_its_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(1280, 480), (480, 1280), (333, 500), (336, 336), (31, 90)])
 def test_llava_1_5_pads_as_its_authors_do(tmp_path: Path, size: tuple[int, int]) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
-    picture, folder = Image.fromarray(noise), folder_of(tmp_path, CLIP_336)
-    assert np.allclose(pixels(folder, picture, PAD), llava_1_5(picture), atol=1e-5)
+    image, folder = Image.fromarray(noise), folder_of(tmp_path, CLIP_336)
+    assert np.allclose(pixels(folder, image, PAD), llava_1_5(image), atol=1e-5)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="needs the real pictures in ../shared")
-def test_llava_1_5_pads_real_pictures_as_its_authors_do(tmp_path: Path) -> None:
+@pytest.mark.skipif(not REAL.is_dir(), reason="needs the real images in ../shared")
+def test_llava_1_5_pads_real_images_as_its_authors_do(tmp_path: Path) -> None:
     folder, differ, count = folder_of(tmp_path, CLIP_336), 0, 0
-    for path in real_pictures():
-        picture = Image.open(path).convert("RGB")
-        right = llava_1_5(picture)
-        assert np.allclose(pixels(folder, picture, PAD), right, atol=1e-5), path
-        differ += not np.allclose(pixels(folder, picture, {}), right, atol=1e-5)
+    for path in real_images():
+        image = Image.open(path).convert("RGB")
+        right = llava_1_5(image)
+        assert np.allclose(pixels(folder, image, PAD), right, atol=1e-5), path
+        differ += not np.allclose(pixels(folder, image, {}), right, atol=1e-5)
         count += 1
     assert count >= 16 and differ > count // 2  # without the settings the model saw other pixels
 
@@ -107,42 +108,42 @@ def test_llava_1_5_pads_real_pictures_as_its_authors_do(tmp_path: Path) -> None:
 GRID = [[336, 672], [672, 336], [672, 672], [1008, 336], [336, 1008]]
 
 
-def llava_1_6(picture: Image.Image) -> Values:
-    """llava/mm_utils.py: the whole picture squeezed into a square; then tiles of the canvas, width first in GRID,
-    that shows most of it and wastes least, black where the picture ends."""
+def llava_1_6(image: Image.Image) -> Values:
+    """llava/mm_utils.py: the whole image squeezed into a square; then tiles of the canvas, width first in GRID,
+    that shows most of it and wastes least, black where the image ends."""
 
     def fit(canvas: list[int]) -> tuple[int, int]:
-        scale = min(canvas[0] / picture.width, canvas[1] / picture.height)
-        shown = int(picture.width * scale) * int(picture.height * scale)
-        shown = min(shown, picture.width * picture.height)
+        scale = min(canvas[0] / image.width, canvas[1] / image.height)
+        shown = int(image.width * scale) * int(image.height * scale)
+        shown = min(shown, image.width * image.height)
         return shown, shown - canvas[0] * canvas[1]
 
     width, height = max(GRID, key=fit)
-    if width / picture.width < height / picture.height:
-        size = (width, min(math.ceil(picture.height * (width / picture.width)), height))
+    if width / image.width < height / image.height:
+        size = (width, min(math.ceil(image.height * (width / image.width)), height))
     else:
-        size = (min(math.ceil(picture.width * (height / picture.height)), width), height)
+        size = (min(math.ceil(image.width * (height / image.height)), width), height)
     canvas = Image.new("RGB", (width, height))
-    canvas.paste(picture.resize(size), ((width - size[0]) // 2, (height - size[1]) // 2))
+    canvas.paste(image.resize(size), ((width - size[0]) // 2, (height - size[1]) // 2))
     boxes = [(x, y, x + 336, y + 336) for y in range(0, height, 336) for x in range(0, width, 336)]
-    tiles = [picture.resize((336, 336)), *(canvas.crop(box) for box in boxes)]
+    tiles = [image.resize((336, 336)), *(canvas.crop(box) for box in boxes)]
     return np.stack([((np.asarray(tile) / 255 - MEAN) / STD).transpose(2, 0, 1) for tile in tiles])
 
 
 @pytest.mark.parametrize(("size", "same"), [((1280, 480), True), ((375, 500), True), ((300, 90), False)])
 def test_llava_1_6_cuts_the_tiles_of_its_authors(tmp_path: Path, size: tuple[int, int], same: bool) -> None:
-    """But for pictures of at most 336 pixels: of two canvases that show all, each takes its own first one."""
+    """But for images of at most 336 pixels: of two canvases that show all, each takes its own first one."""
     folder = folder_of(
         tmp_path,
         {**CLIP_336, "image_processor_type": "LlavaNextImageProcessor", "image_grid_pinpoints": GRID},
     )
-    picture, right = ramp(*size), llava_1_6(ramp(*size))
-    found = pixels(folder, picture, ENTRIES["llava_v1_6_34b"].processor)
+    image, right = ramp(*size), llava_1_6(ramp(*size))
+    found = pixels(folder, image, ENTRIES["llava_v1_6_34b"].processor)
     assert found.shape == right.shape and np.allclose(found[0], right[0], atol=1e-5)
     assert np.allclose(found, right, atol=1e-5) is same
 
 
-def bilinear(picture: Image.Image, side: int) -> Values:
+def bilinear(image: Image.Image, side: int) -> Values:
     """tf.image.resize(..., "bilinear", antialias=True) of big_vision, then value_range(-1, 1)."""
 
     def weights(size: int) -> Values:
@@ -152,26 +153,26 @@ def bilinear(picture: Image.Image, side: int) -> Values:
         found = np.maximum(0, 1 - distance / max(scale, 1))
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
-    values = np.asarray(picture, dtype=np.float64).transpose(2, 0, 1)
-    return np.asarray(weights(picture.height) @ values @ weights(picture.width).T / 127.5 - 1)
+    values = np.asarray(image, dtype=np.float64).transpose(2, 0, 1)
+    return np.asarray(weights(image.height) @ values @ weights(image.width).T / 127.5 - 1)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="needs the real pictures in ../shared")
-def test_paligemma_resizes_real_pictures_as_its_authors_do(tmp_path: Path) -> None:
+@pytest.mark.skipif(not REAL.is_dir(), reason="needs the real images in ../shared")
+def test_paligemma_resizes_real_images_as_its_authors_do(tmp_path: Path) -> None:
     """Pillow rounds on the way, so a value may be a level of 255 off; bicubic is off by 17 to 44."""
     config = {"image_processor_type": "SiglipImageProcessor", "size": {"height": 224, "width": 224}}
     folder, level, worst = folder_of(tmp_path, {**config, "resample": 3}), 1 / 127.5, 0.0
-    for path in real_pictures():
-        picture = Image.open(path).convert("RGB")
-        right = bilinear(picture, 224)
-        found = pixels(folder, picture, ENTRIES["paligemma_3b_mix_224"].processor)
+    for path in real_images():
+        image = Image.open(path).convert("RGB")
+        right = bilinear(image, 224)
+        found = pixels(folder, image, ENTRIES["paligemma_3b_mix_224"].processor)
         assert np.abs(found - right).max() < 2 * level, path
-        worst = max(worst, float(np.abs(pixels(folder, picture, {}) - right).max()))
+        worst = max(worst, float(np.abs(pixels(folder, image, {}) - right).max()))
     assert worst > 20 * level
 
 
 def test_a_processor_without_its_sizes_gets_those_of_the_model(tiny: Path, tmp_path: Path) -> None:
-    """As Mantis' class saves it: the tokens of a picture are counted all the same."""
+    """As Mantis' class saves it: the tokens of an image are counted all the same."""
     folder = Path(shutil.copytree(tiny, tmp_path / "copy"))
     file = folder / "processor_config.json"
     kept = json.loads(file.read_text("utf-8"))

@@ -15,9 +15,9 @@ from tests.models.families.family import family, fresh
 from tests.models.families.table import FAMILIES
 from tests.models.tiny import save_llava, tokenizer
 from tests.refusals import refused
-from vouch.models.decoder.row_engine import shared_prefix
-from vouch.models.loading.loading import choose_device, head_in_float32, load_model, pinned_folder
-from vouch.models.requests.engine import engine_file
+from vouch.models.decoder.engine import head_in_float32, load_model, shared_prefix
+from vouch.models.engine import engine_kind
+from vouch.models.loading import choose_device, pinned_folder
 from vouch.tables.answered import Pin, Source
 
 
@@ -153,7 +153,7 @@ def test_cuda_where_there_is_none() -> None:
 
 def test_unknown_engine_lists_the_known_ones() -> None:
     with refused("engine transfomers is unknown; did you mean transformers\\? valid: openai, transformers"):
-        engine_file("transfomers")
+        engine_kind("transfomers")
 
 
 # -- parts that a model may need ----------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_processor_that_needs_torchvision(tmp_path: Path) -> None:
         load_model(tmp_path, "float32", None, CONFIG)
 
 
-def test_pictures_are_read_with_pillow(tiny: Path) -> None:
+def test_images_are_read_with_pillow(tiny: Path) -> None:
     from transformers import CLIPImageProcessorPil
 
     assert type(load_model(tiny, "float32", None, CONFIG).processor.image_processor) is CLIPImageProcessorPil

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from vouch.models.pins.config import FolderSource, HubSource, LockEntry, ServerSource
+from vouch.models.lock_entry import FolderSource, HubSource, LockEntry, ServerSource
 from vouch.pipeline.yaml12 import loads
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from tests.refusals import refused
-from vouch.models.pins.pinning import fetch
+from vouch.models.pins import fetch
 from vouch.tables.answered import folder_digests
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

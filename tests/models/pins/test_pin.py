@@ -13,8 +13,8 @@ from stages.pin import main as pin_main
 from tests.models.pins.loopback_hub import Repo, serving
 from tests.models.project import MODEL, ROOT, Project
 from tests.refusals import refused
-from vouch.models.loading.loading import pinned_folder
-from vouch.models.pins.model_folder import count_parameters, weight_files
+from vouch.models.loading import pinned_folder
+from vouch.models.pins import count_parameters, weight_files
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.run import Run
 from vouch.tables.answered import Reasoning, file_digest, pin_path, read_pin

@@ -62,7 +62,7 @@ def test_what_the_family_was_trained_on(name: str, messages: list[dict[str, Any]
 
 
 @pytest.mark.parametrize("name", LLAVA)
-def test_pictures_stand_where_they_are_marked(name: str) -> None:
+def test_images_stand_where_they_are_marked(name: str) -> None:
     assert "Left <image>\n right <image>\n which?" in render(name, MIDDLE)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vouch.models.pins.pinning import pinned
+from vouch.models.pins import pinned
 from vouch.models.released.answers import write_released
 from vouch.tables.answered import LETTERS, letters_path
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path

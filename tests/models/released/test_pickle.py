@@ -12,7 +12,7 @@ import pytest
 
 from tests.refusals import refused
 from vouch.models.released import restricted_pickle
-from vouch.models.released.forms.pickle import parse
+from vouch.models.released.logits import parse_pickle
 
 ARRAY = np.arange(4, dtype="f4")
 
@@ -21,7 +21,7 @@ ARRAY = np.arange(4, dtype="f4")
 @pytest.mark.parametrize("dtype", ["<f4", "<f8", ">f4", ">f8"])
 def test_rows_come_out_bit_for_bit(rows, protocol, dtype):
     wanted = rows(dtype)
-    found = parse(pickle.dumps(wanted, protocol), "x.pkl")
+    found = parse_pickle(pickle.dumps(wanted, protocol), "x.pkl")
     assert found.ids == ("9", "5", "3")
     assert found.logits.dtype == np.dtype(dtype).newbyteorder("=")
     assert (
@@ -36,12 +36,12 @@ def test_names_of_older_and_newer_numpy(rows):
         named = data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray").replace(
             b"numpy.core.multiarray", module
         )
-        assert parse(named, "x.pkl").ids == ("9", "5", "3")
+        assert parse_pickle(named, "x.pkl").ids == ("9", "5", "3")
 
 
 def test_many_rows_span_frames_and_batches(rows):
     many = [{**rows()[0], "id": number} for number in range(2500)]
-    assert parse(pickle.dumps(many, 4), "x.pkl").ids == tuple(str(number) for number in range(2500))
+    assert parse_pickle(pickle.dumps(many, 4), "x.pkl").ids == tuple(str(number) for number in range(2500))
 
 
 def test_the_stage_reads_pickles(project, rows):
@@ -152,7 +152,7 @@ def test_calls_of_every_protocol(tmp_path, monkeypatch, protocol, call):
     argument = {os.system: "mkdir ran", os.mkdir: "ran"}.get(call, "__import__('os').mkdir('ran')")
     for value in (Runs(call, argument), [Runs(call, argument)], [{"id": 5, "logits": Runs(call, argument)}]):
         with refused("nothing of it was run"):
-            parse(pickle.dumps(value, protocol), "x.pkl")
+            parse_pickle(pickle.dumps(value, protocol), "x.pkl")
     assert list(tmp_path.iterdir()) == []
     pickle.loads(pickle.dumps(Runs(os.mkdir, "ran")))
     assert [path.name for path in tmp_path.iterdir()] == ["ran"], "the same file would have run"
@@ -161,13 +161,13 @@ def test_calls_of_every_protocol(tmp_path, monkeypatch, protocol, call):
 @pytest.mark.parametrize("protocol", [0, 1, 2, 5])
 def test_a_protocol_that_is_not_read_is_named(rows, protocol):
     with refused(f"protocol {protocol if protocol > 1 else '0 or 1'}; 3 and 4 are read"):
-        parse(pickle.dumps(rows(), protocol), "x.pkl")
+        parse_pickle(pickle.dumps(rows(), protocol), "x.pkl")
 
 
 @pytest.mark.parametrize("large", [2**31, -(2**31) - 1, 2**63, 2**4000])
 def test_an_id_that_is_too_large_is_said_to_be(large):
     with refused("an integer, an id perhaps, beyond 2,147,483,647"):
-        parse(pickle.dumps([{"id": large, "logits": ARRAY}], 4), "x.pkl")
+        parse_pickle(pickle.dumps([{"id": large, "logits": ARRAY}], 4), "x.pkl")
 
 
 def test_a_step_for_every_byte_is_too_many(monkeypatch):
@@ -175,7 +175,7 @@ def test_a_step_for_every_byte_is_too_many(monkeypatch):
     monkeypatch.setattr(restricted_pickle, "MAX_STEPS", 100_000)
     tracemalloc.start()
     with refused("byte 100000: more than 100,000 steps"):
-        parse(b"\x80\x04]" + b"}a" * 300_000 + b".", "x.pkl")
+        parse_pickle(b"\x80\x04]" + b"}a" * 300_000 + b".", "x.pkl")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20_000_000
@@ -183,10 +183,10 @@ def test_a_step_for_every_byte_is_too_many(monkeypatch):
 
 def test_truncated_anywhere(rows):
     data = pickle.dumps(rows(), 4)
-    parse(data, "x.pkl")
+    parse_pickle(data, "x.pkl")
     for end in range(len(data)):
         with refused(r"x\.pkl"):
-            parse(data[:end], "x.pkl")
+            parse_pickle(data[:end], "x.pkl")
 
 
 @pytest.mark.parametrize(
@@ -224,5 +224,5 @@ def test_truncated_anywhere(rows):
 )
 def test_not_rows_of_logits(value, reason):
     with refused(reason) as caught:
-        parse(pickle.dumps(value, 4), "x.pkl")
+        parse_pickle(pickle.dumps(value, 4), "x.pkl")
     assert str(caught.value).startswith("x.pkl")

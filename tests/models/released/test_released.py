@@ -11,10 +11,10 @@ import pytest
 from stages.prepare import main as prepare
 from stages.vary import main as vary
 from tests.refusals import refused
-from vouch.models.pins.pinning import pinned
+from vouch.models.pins import pinned
+from vouch.models.released import logits
 from vouch.models.released.answers import write_released
 from vouch.models.released.files import answer_files
-from vouch.models.released.forms import parquet, pickle
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import Run
 from vouch.tables.answered import Source
@@ -32,8 +32,8 @@ def run(body, keys, params):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_pickle_and_parquet_are_the_same_bits(released, name):
-    first = pickle.parse((released / f"pickles/{name}.mmbench.pkl").read_bytes(), "x.pkl")
-    second = parquet.parse((released / f"logits-mmbench/{name}.parquet").read_bytes(), "x.parquet")
+    first = logits.parse_pickle((released / f"pickles/{name}.mmbench.pkl").read_bytes(), "x.pkl")
+    second = logits.parse_pickle((released / f"logits-mmbench/{name}.parquet").read_bytes(), "x.parquet")
     assert first.ids == second.ids and len(first.ids) == 4377
     assert first.logits.dtype == second.logits.dtype == MODELS[name]
     assert first.logits.tobytes() == second.logits.tobytes()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.refusals import refused
+from vouch.models.released import samples
 from vouch.models.released import samples as reader
-from vouch.models.released.forms import lm_eval, lmms_eval
 from vouch.models.released.samples import read_samples
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LIKELIHOOD, TEXT, likelihood_path, text_path
@@ -375,7 +375,7 @@ JSON = st.recursive(
 
 
 @settings(max_examples=30)  # tests/fuzz goes on for longer
-@given(JSON, JSON, st.sampled_from([lm_eval, lmms_eval]))
+@given(JSON, JSON, st.sampled_from([samples, samples]))
 def test_anything_is_read_or_refused(responses, name, form):
     line = json.dumps({"doc_id": 0, "resps": responses, "name": name}).encode()
     try:

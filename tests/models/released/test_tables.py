@@ -14,8 +14,7 @@ import pytest
 
 from tests.models.released.conftest import SHARED
 from tests.refusals import refused
-from vouch.models.released import xlsx
-from vouch.models.released.forms import table
+from vouch.models.released import tables
 from vouch.tables.answered import TEXT, text_path
 from vouch.tables.results import model_slug
 
@@ -103,7 +102,7 @@ def test_every_kind_gives_the_same_texts(project, name):
 
 def test_a_spreadsheet_needs_no_index(project):
     written(project.root / "toy.csv", ANSWERS)
-    assert table.SUFFIXES == (".csv", ".tsv", ".xlsx")
+    assert tables.TABLE_SUFFIXES == (".csv", ".tsv", ".xlsx")
     project.ingest("toy.csv")
     assert texts()["3"] == "NA"
 
@@ -197,29 +196,32 @@ def test_cells_of_every_kind():
         '<row r="1"><c r="A1" t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c><c r="C1"><v>0.10</v></c></row>'
         '<row r="2"/><row r="4"><c><v>7</v></c><c t="b"><v>1</v></c><c t="str"><f>X</f><v>c_x000A_d</v></c>'
         '<c t="s"><v>0</v></c></row>'
+        '<row r="5"><c><v>4.0999999999999996</v></c><c><v>1.2345678901234567E-5</v></c>'
+        "<c><v>12345678901234567</v></c><c><v>3.0</v></c></row>"
     )
     shared = ["<si><r><t>one</t></r><r><t> two</t></r><rPh><t>no</t></rPh></si>"]
-    assert list(xlsx.rows(workbook(sheet, shared), "x")) == [
+    assert list(tables.rows(workbook(sheet, shared), "x")) == [
         ["ab", "", "0.10"],
         ["7", "TRUE", "c\nd", "one two"],
+        ["4.1", "1.23456789012346e-05", "12345678901234567", "3.0"],
     ]
 
 
 def test_a_hostile_workbook_is_refused_in_little_memory(monkeypatch):
-    monkeypatch.setattr(xlsx, "MAX_UNPACKED", 2**20)
+    monkeypatch.setattr(tables, "MAX_UNPACKED", 2**20)
     with refused(r"bytes unpacked, more than 1,048,576"):
-        list(xlsx.rows(workbook("<row/>", zeros=bytes(2**20)), "x"))
+        list(tables.rows(workbook("<row/>", zeros=bytes(2**20)), "x"))
     bomb = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(9))
     shared = f'<!DOCTYPE sst [<!ENTITY e0 "{"a" * 10}">{bomb}]><sst {SPACE}><si><t>&e9;</t></si></sst>'
     tracemalloc.start()
     with refused("not readable as XLSX"):
-        list(xlsx.rows(workbook("<row/>", **{"xl/sharedStrings.xml": shared.encode()}), "x"))
+        list(tables.rows(workbook("<row/>", **{"xl/sharedStrings.xml": shared.encode()}), "x"))
     assert tracemalloc.get_traced_memory()[1] < 2**27  # of 10 GB
     tracemalloc.stop()
     whole = bytearray(workbook("<row/>"))
     whole[60] ^= 255
     with refused("not readable as XLSX"):
-        list(xlsx.rows(bytes(whole), "x"))
+        list(tables.rows(bytes(whole), "x"))
 
 
 @pytest.mark.skipif(not BLINK.exists(), reason="needs the answers to BLINK in ../shared")
@@ -233,7 +235,7 @@ def test_real_answers_of_19_models_in_one_file(project):
         if name != "blink.parquet":
             written(path, own[["id", "text"]].to_dict("records"))
         data = path.read_bytes()
-        answers = table.samples(data, str(path), model_slug(own["model"].iloc[0]), None, None)
+        answers = tables.table_samples(data, str(path), model_slug(own["model"].iloc[0]), None, None)
         found[name] = {sample.name: sample.text for sample in answers}
     assert found["blink.parquet"] == dict(zip(own["id"], own["text"], strict=True))
     assert found["own.csv"] == found["own.xlsx"] == found["blink.parquet"]

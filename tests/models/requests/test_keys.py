@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.models.project import prompt
-from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.packs import PACK_PROMPTS, KeyedPack, Keys, groups
+from vouch.models.config import Config, Sampling
+from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, groups
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1)
@@ -77,7 +77,7 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
         key(output, response=" ("),
         key(output, turns=[{"question": "a", "answer": "b"}]),
         key(output, turns=[{"question": "b", "answer": "a"}]),
-        *(key(output, pictures=pictures) for pictures in shown),
+        *(key(output, images=images) for images in shown),
         *(key(output, {**BASE, name: "other"}) for name in BASE),
         *(key(other) for other in ALL if other != output),
     ]

@@ -1,15 +1,15 @@
-"""Placeholders of dialogues, and recipes of pictures that no stage of this project wrote."""
+"""Placeholders of dialogues, and recipes of images that no stage of this project wrote."""
 
 from typing import Any
 
 import pytest
 
-from tests.models.project import picture, prompt, recipe
+from tests.models.project import image, prompt, recipe
 from tests.refusals import refused
 from vouch.images.opening import render
-from vouch.models.requests.packs import Pending, fill
+from vouch.models.packs import Pending, fill
 
-NOISE = picture(0)
+NOISE = image(0)
 
 
 @pytest.mark.parametrize("count", [0, 2])

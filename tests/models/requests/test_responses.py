@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
 from tests.refusals import refused
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
-from vouch.models.requests.responses import restore
+from vouch.models.config import Config
+from vouch.models.requests import DatasetRequests, Session, answer
+from vouch.models.responses import restore
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
@@ -23,13 +23,13 @@ def test_what_was_written_can_be_taken_over_and_written_again(project: Project) 
     repeats = {"outputs": OUTPUTS, "turns": [("what", "{answer 1}")]}
     prompts += [
         prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
-        prompt("damaged/original", "what", [b"no picture"], outputs=OUTPUTS),
+        prompt("damaged/original", "what", [b"no image"], outputs=OUTPUTS),
         prompt("unmarked/original", "what", [images[0]], marks="", outputs=[LETTERS]),
         prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
         prompt("mute/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
         prompt("silent/original", "why", outputs=()),
     ]
-    project.ask(prompts, [*images, b"no picture"])
+    project.ask(prompts, [*images, b"no image"])
     asked_first = project.extract().measured["answers"]["asked"]
     before = project.bytes()
     assert restore(asked(project)) == 0, "all is known"

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.models.project import picture, prompt, recipe
+from tests.models.project import image, prompt, recipe
 from tests.refusals import refused
-from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.dataset_requests import Questions
-from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
-from vouch.models.requests.packs import KeyedPack, Keys, groups
-from vouch.models.requests.work_cache import WorkCache, remembered, to_remember
+from vouch.models.config import Config, Sampling
+from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.packs import KeyedPack, Keys, groups
+from vouch.models.requests import Questions
+from vouch.models.work_cache import WorkCache, remembered, to_remember
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
-NOISE, BROKEN = picture(1), b"not a picture"
+NOISE, BROKEN = image(1), b"not an image"
 IMAGES = {recipe(data)["images"][0]: data for data in (NOISE, BROKEN)}
 TRANSIENT = Refusal("no memory", transient=True)
 Answers = Callable[[Question], Iterable[Answered]]
@@ -49,7 +49,7 @@ class Told:
 
 
 def normal(question: Question) -> Iterator[Answered]:
-    if question.marks:
+    if question.labels:
         yield Answered(question.id, LetterAnswer([float(len(question.text))]))
     for decoding in question.decodings:
         text = f"{question.text} at {decoding.temperature}, {decoding.sample}"
@@ -124,7 +124,7 @@ def test_only_unknown_samples_are_drawn(caches: dict[str, WorkCache]) -> None:
     assert question.decodings == (Decoding(), member.decodings[2])
 
 
-def test_pictures_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, WorkCache]) -> None:
+def test_images_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, WorkCache]) -> None:
     rows = [prompt("q/a/1", "one", [NOISE]), prompt("q/a/2", "two", [BROKEN]), prompt("r/a", "six", [BROKEN])]
     packs = wanted(*rows)
     engine, came = ask(caches, packs)
@@ -133,7 +133,7 @@ def test_pictures_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, 
     problems = [caches[LETTERS].fetch(member.keys)[0]["problem"] for pack in packs for member in pack.members]
     assert [bool(problem) for problem in problems] == [False, True, True]
     assert "cannot be decoded" in problems[1]
-    assert ask(caches, packs)[1] == [], "a damaged picture is an answer too"
+    assert ask(caches, packs)[1] == [], "a damaged image is an answer too"
 
 
 def test_a_recipe_that_is_not_understood_ends_the_run(caches: dict[str, WorkCache]) -> None:
@@ -172,15 +172,15 @@ def test_what_did_not_come_is_transient_and_asked_again(caches: dict[str, WorkCa
     assert engine.packs[3].questions[0].decodings == (Decoding(),)
 
 
-def test_a_picture_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache]) -> None:
-    other = picture(2)
+def test_a_image_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache]) -> None:
+    other = image(2)
     IMAGES[recipe(other)["images"][0]] = other
     rows = [
         prompt(f"q{n}/a", "x" * n, [other if n == 3 else NOISE], outputs=(LETTERS, TEXT)) for n in range(1, 5)
     ]
     packs = wanted(*rows)
     engine, _ = ask(caches, packs)
-    shown = [id(one) for pack in engine.packs for question in pack.questions for one in question.pictures]
+    shown = [id(one) for pack in engine.packs for question in pack.questions for one in question.images]
     assert len(shown) == 8 and len(set(shown)) == 2
     pixels = [
         caches[pack.output].fetch(member.keys)[0]["pixels"] for pack in packs for member in pack.members

@@ -25,11 +25,11 @@ from tests.models.engines import (
 from tests.models.project import MODEL, Project, quiz
 from tests.refusals import refused
 from vouch.models.chat.chat import with_variables
-from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, Session
-from vouch.models.requests.engine import Decoding, Question, TextAnswer
-from vouch.models.requests.responses import restore
-from vouch.models.requests.thinking import Thinking
+from vouch.models.config import Config
+from vouch.models.engine import Decoding, Question, TextAnswer
+from vouch.models.requests import DatasetRequests, Session
+from vouch.models.responses import restore
+from vouch.models.thinking import Thinking
 from vouch.tables.answered import Reasoning, pin_path, read_pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
@@ -39,7 +39,7 @@ BUDGET = 24
 @cache
 def said(folder: Path) -> dict[str, TextAnswer]:
     """What the model says of its own accord to some questions."""
-    asked = [replace(one, marks=(), max_tokens=BUDGET, decodings=(Decoding(),)) for one in questions()]
+    asked = [replace(one, labels=(), max_tokens=BUDGET, decodings=(Decoding(),)) for one in questions()]
     return {one: text_of(answer) for (one, *_), answer in alone(shared(folder), TEXT, asked).items()}
 
 
@@ -84,9 +84,9 @@ def test_letters_are_those_after_the_thought(tiny: Path) -> None:
         if closes in words:
             thought_of = letters_of(found[one.id]).reasoning
             assert plainly(thought_of) == words[: words.index(closes)]
-            logits = plain_logits(tiny, f"{written(one)} {thought_of} {closes}", one.pictures)[-1]
+            logits = plain_logits(tiny, f"{written(one)} {thought_of} {closes}", one.images)[-1]
             assert letters_of(found[one.id]).logits == pytest.approx(
-                logits[ids_of(tiny, one.marks)], abs=1e-4
+                logits[ids_of(tiny, one.labels)], abs=1e-4
             )
             checked += 1
         elif said(tiny)[one.id].eos is None:
@@ -102,7 +102,7 @@ def test_letters_are_those_after_the_thought(tiny: Path) -> None:
 def test_a_text_is_what_follows_the_thought_and_so_are_its_numbers(tiny: Path) -> None:
     closes = closing(tiny)
     decodings = (Decoding(), Decoding(1.5, 1, 7), Decoding(1.5, 2, 8))
-    asked = [replace(one, marks=(), max_tokens=3, decodings=decodings) for one in questions()]
+    asked = [replace(one, labels=(), max_tokens=3, decodings=decodings) for one in questions()]
     found = alone(thinking(tiny), TEXT, asked)
     assert len(found) == len(asked) * len(decodings)
     whole = [
@@ -125,7 +125,7 @@ def test_likelihoods_come_after_the_thought_and_thoughts_are_shared(tiny: Path) 
     engine = thinking(tiny)
     (first, *_) = [pack for pack in packs_of(LIKELIHOOD) if len(pack) > 1]
     found = answered(engine, LIKELIHOOD, [first])
-    letters = [replace(one, options=(), marks="AB") for one in first]
+    letters = [replace(one, options=(), labels="AB") for one in first]
     again = answered(engine, LETTERS, [letters])
     assert {name: one.answer.reasoning for name, one in found.items()} == {
         name: one.answer.reasoning for name, one in again.items()
@@ -144,8 +144,8 @@ def test_what_closes_a_thought_may_be_of_several_tokens(tiny: Path) -> None:
     at = next(n for n, pair in enumerate(pairs) if n and "<" not in pair and pair not in pairs[:n])
     found = letters_of(alone(thinking(tiny, closes=pairs[at]), LETTERS, [one])[one.id])
     assert (found.reasoning or "").split() == words[:at]
-    logits = plain_logits(tiny, f"{written(one)} {found.reasoning} {pairs[at]}", one.pictures)[-1]
-    assert found.logits == pytest.approx(logits[ids_of(tiny, one.marks)], abs=1e-4)
+    logits = plain_logits(tiny, f"{written(one)} {found.reasoning} {pairs[at]}", one.images)[-1]
+    assert found.logits == pytest.approx(logits[ids_of(tiny, one.labels)], abs=1e-4)
 
 
 def test_extract_keeps_thoughts_and_takes_them_back(project: Project) -> None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tests.refusals import refused
-from vouch.models.requests import work_cache
-from vouch.models.requests.work_cache import WorkCache
+from vouch.models import work_cache
+from vouch.models.work_cache import WorkCache
 
 FIELDS = pa.schema([("logits", pa.list_(pa.float32())), ("device", pa.string())])
 
@@ -154,7 +154,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 import pyarrow as pa
-from vouch.models.requests.work_cache import WorkCache
+from vouch.models.work_cache import WorkCache
 with WorkCache(Path(sys.argv[1]), pa.schema([])).claim():
     print("held", flush=True)
     time.sleep(60)

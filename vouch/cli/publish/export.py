@@ -6,15 +6,13 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from scipy.special import log_softmax
 
 from vouch.cli.command import argument, command, path_argument
 from vouch.cli.printing import check_name, plain
-from vouch.models.released.files import file_forms
-from vouch.models.released.forms import Record
+from vouch.models.released.samples import HARNESSES, Record
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
@@ -26,17 +24,12 @@ Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
 """The scored continuations and the log-likelihood of each, in nats; or no continuation and a text."""
 
 
-def logs() -> dict[str, ModuleType]:
-    """The forms of logs that can be written."""
-    return {name: form for name, form in file_forms().items() if hasattr(form, "sample")}
-
-
 @command(
     "publish export",
     "a model's answers as a log of lm-evaluation-harness or lmms-eval",
     argument("model", names="models", help="a model of params.yaml"),
     argument("dataset", names="datasets", help="a dataset of params.yaml"),
-    argument("--form", choices=list(logs()), required=True, help="whose log of samples to write"),
+    argument("--form", choices=list(HARNESSES), required=True, help="whose log of samples to write"),
     path_argument("--out", required=True, metavar="FILE", help="the file to write"),
     argument("--output", choices=OUTPUTS, help="which request type, if the model has answers of several"),
     argument("--variation", names="variations", default=ORIGINAL, help="default: original"),
@@ -59,9 +52,9 @@ def run_export(options: argparse.Namespace) -> int:
     output, answers_by_prompt = _answers(options, prompts)
     answers = {prompt: answer for prompt, answer in answers_by_prompt.items() if answer}
     items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
-    form = logs()[options.form]
+    harness = HARNESSES[options.form]
     records = _records(prompts, items, answers)
-    _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
+    _write(options.out, (json.dumps(harness.sample(record), ensure_ascii=False) for record in records))
     print(f"export: {len(answers)} samples of {output} in {plain(options.out)}")
     if len(answers_by_prompt) > len(answers):
         print(f"export: left out {len(answers_by_prompt) - len(answers)} prompts without an answer")

@@ -11,8 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 from vouch.cli.command import argument, command
 from vouch.cli.printing import check_name
-from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
-from vouch.models.requests.responses import draw, recompute, restore
+from vouch.models.requests import DatasetRequests, Session, answer
+from vouch.models.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.errors import UserError

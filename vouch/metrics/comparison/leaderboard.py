@@ -145,7 +145,7 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
     frame = metrics.to_pandas()
     frame = frame[frame["metric"].isin(METRICS) & (frame["score"] == "")].sort_values(["metric", "dataset"])
     whole = frame["category"] == "all"
-    frame["dimension"] = frame["category"].mask(whole, frame["dataset"].map(only).fillna(""))
+    frame["dimension"] = frame["category"].mask(whole, frame["dataset"].map(lambda name: only.get(name, "")))
     cells = [*DIMENSION_KEYS, "dimension", "model", "dataset"]
     frame = frame[frame["dimension"] != ""].drop_duplicates(cells)  # accuracy stands first
     found = _complete_means(frame, "dataset", [*DIMENSION_KEYS, "dimension"], ["value"])

@@ -1,4 +1,5 @@
 """Forward passes of transformers' models, from a question to an answer.
 
-preparing -> jobs -> row_engine -> shared_prefix (or encoder_decoder) -> forward -> outputs or decoding.
+preparing -> rows -> row_engine -> engine (or encoder_decoder) -> passes -> decoding. self_check chooses the
+mode.
 """

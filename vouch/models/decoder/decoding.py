@@ -1,6 +1,7 @@
-"""From logits to answers. Numbers leave the device once for each row of a pass.
+"""From logits to answers: letters, likelihoods and generated texts.
 
-Generated texts: greedy, and samples whose random numbers depend on the question alone.
+Texts are greedy, or samples whose random numbers depend on the question alone. Numbers leave the device once
+for each row of a pass.
 """
 
 import math
@@ -14,7 +15,7 @@ import torch
 from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder.passes import Forward, PassResult, fresh
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.requests.engine import (
+from vouch.models.engine import (
     Decoding,
     LetterAnswer,
     LikelihoodAnswer,
@@ -32,23 +33,23 @@ NOT_FINITE = Refusal(
 def letter_answers(
     logits: torch.Tensor, wanted: Sequence[tuple[int, LetterIds]]
 ) -> list[tuple[LetterAnswer | Refusal, list[str]]]:
-    """An answer and its flags for each (place, letters), from float32 logits [n, vocabulary] of n places.
+    """An answer and its flags for each (position, letters). logits: [n, vocabulary] float32 of n positions.
 
-    Sums run over all n places, wanted or not, so that their bits follow from the shape alone.
+    Sums run over all n positions, wanted or not, so that their bits follow from the shape alone.
     """
     log_probs = logits.log_softmax(dim=-1)
     probs = log_probs.exp()
     entropies = -torch.where(probs > 0, probs * log_probs, 0).sum(dim=-1)
-    ids = [(place, token) for place, letters in wanted for token in _ids(letters)]
-    places, tokens = torch.tensor(ids).T.to(logits.device)
-    numbers = [logits[places, tokens], log_probs[places, tokens], log_probs.amax(dim=-1), entropies]
+    ids = [(position, token) for position, letters in wanted for token in _ids(letters)]
+    positions, tokens = torch.tensor(ids).T.to(logits.device)
+    numbers = [logits[positions, tokens], log_probs[positions, tokens], log_probs.amax(dim=-1), entropies]
     parts = torch.split(torch.cat(numbers).cpu(), [len(part) for part in numbers])  # in one transfer
     given, log_given, best, entropy = (part.tolist() for part in parts)
     answers, start = [], 0
-    for place, letters in wanted:
+    for position, letters in wanted:
         end = start + len(_ids(letters))
         shares = [math.exp(value) for value in log_given[start:end]]
-        answers.append(_letter_answer(letters, given[start:end], shares, -best[place], entropy[place]))
+        answers.append(_letter_answer(letters, given[start:end], shares, -best[position], entropy[position]))
         start = end
     return answers
 
@@ -80,9 +81,9 @@ def _letter_answer(
 
 
 def token_nlls(logits: torch.Tensor, wanted: Sequence[tuple[int, int]]) -> list[float]:
-    """Negative log-likelihood, nats, of each (place, token) under the logits [n, vocabulary], float32."""
-    places, tokens = torch.tensor(wanted).T.to(logits.device)
-    nlls: list[float] = (-logits.log_softmax(dim=-1)[places, tokens]).tolist()
+    """Negative log-likelihood, nats, of each (position, token) under the logits [n, vocabulary], float32."""
+    positions, tokens = torch.tensor(wanted).T.to(logits.device)
+    nlls: list[float] = (-logits.log_softmax(dim=-1)[positions, tokens]).tolist()
     return nlls
 
 
@@ -149,13 +150,13 @@ def texts(
         decodings = [of_row.get(key) for of_row in of_rows]
         most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
         draws = _draws(decodings, most) if key[0] else None
-        said = _generated(begin(), most, key[0], draws, ended)
-        for row, (decoding, tokens) in enumerate(zip(decodings, said, strict=True)):
+        generated = _generated(begin(), most, key[0], draws, ended)
+        for row, (decoding, tokens) in enumerate(zip(decodings, generated, strict=True)):
             if decoding is not None:
                 yield row, decoding, _answer(tokens, decode, ended, stopped)
 
 
-_Said = tuple[int, float, float]
+_Generated = tuple[int, float, float]
 """A token, its log-probability, the normalised entropy where it was chosen."""
 
 
@@ -165,10 +166,10 @@ def _generated(
     temperature: float,
     draws: torch.Tensor | None,
     ended: Callable[[Sequence[int]], bool],
-) -> list[list[_Said]]:
-    """Of each row what it says, up to `most` tokens, one with which it ended, or one that is not finite."""
+) -> list[list[_Generated]]:
+    """The generated tokens of each row: up to `most`, an end token, or one that is not finite."""
     logits = continued.logits
-    said: list[list[_Said]] = [[] for _ in most]
+    chosen_tokens: list[list[_Generated]] = [[] for _ in most]
     tokens: list[list[int]] = [[] for _ in most]
     going = {row for row, limit in enumerate(most) if limit}
     for number in range(max(most)):
@@ -178,33 +179,33 @@ def _generated(
             drawn = draws.new_zeros(len(logits))  # rows that fill the pass draw nothing
             drawn[: len(most)] = draws[:, number]
             chosen = sampled(logits / temperature, drawn)
-        found = _statistics(logits, chosen)
+        statistics = _statistics(logits, chosen)
         for row in sorted(going):
-            token, logprob, entropy = found[row]
-            said[row].append((int(token), logprob, entropy))
+            token, logprob, entropy = statistics[row]
+            chosen_tokens[row].append((int(token), logprob, entropy))
             tokens[row].append(int(token))
             if ended(tokens[row]) or number + 1 == most[row] or not math.isfinite(logprob):
                 going.remove(row)
         if not going:
             break
         logits = continued.step(chosen)
-    return said
+    return chosen_tokens
 
 
 def _answer(
-    said: Sequence[_Said],
+    generated: Sequence[_Generated],
     decode: Callable[[Sequence[int]], str],
     ended: Callable[[Sequence[int]], bool],
     stopped: Callable[[Sequence[int]], bool],
 ) -> TextAnswer | Refusal:
-    tokens = [token for token, _, _ in said]
-    logprobs = [logprob for _, logprob, _ in said]
+    tokens = [token for token, _, _ in generated]
+    logprobs = [logprob for _, logprob, _ in generated]
     if not all(map(math.isfinite, logprobs)):
         return NOT_FINITE
-    eos = len(said) - 1 if said and ended(tokens) else None
+    eos = len(generated) - 1 if generated and ended(tokens) else None
     closed = eos is not None and stopped(tokens)
     text = decode(tokens if closed else tokens[:eos])
-    return TextAnswer(text, logprobs, [entropy for _, _, entropy in said], eos, stopped=closed)
+    return TextAnswer(text, logprobs, [entropy for _, _, entropy in generated], eos, stopped=closed)
 
 
 def _statistics(logits: torch.Tensor, chosen: torch.Tensor) -> list[list[float]]:
@@ -228,7 +229,7 @@ def _draws(decodings: Sequence[Decoding | None], most: Sequence[int]) -> torch.T
 
 def sampled(logits: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """[r] for each row the token at which its distribution function passes a uniform number [r]."""
-    # On the CPU: a GPU adds up in an order that may change from run to run.
+    # On the CPU: on a GPU the order of summation may change from run to run.
     shares = logits.double().softmax(dim=-1).cpu().cumsum(dim=-1)
     level = drawn.to(shares) * shares[:, -1]
     tokens = torch.searchsorted(shares, level[:, None], right=True)[:, 0]

@@ -1,7 +1,7 @@
 """The engine for encoder-decoder models (BLIP-2 on T5).
 
-A prompt goes through picture tower, Q-Former and encoder once. The keys and
-values of its cross-attention serve every option and every decoding of the prompt.
+A prompt goes through vision tower, Q-Former and encoder once. The keys and values of its cross-attention then
+serve every option and every decoding of the prompt.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -11,14 +11,13 @@ from typing import Any
 import torch
 from transformers import EncoderDecoderCache
 
+from vouch.models.config import Config
 from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
 from vouch.models.decoder.passes import Inputs, fresh
-from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.preparing import LoadedModel, Prepared, Preparer
 from vouch.models.decoder.row_engine import RowEngine
 from vouch.models.decoder.rows import padded_length
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered
+from vouch.models.engine import Answered
 from vouch.tables.asked import LIKELIHOOD, TEXT
 
 
@@ -26,23 +25,23 @@ from vouch.tables.asked import LIKELIHOOD, TEXT
 class Row:
     """One prompt. texts: [1, n] integer tensors of any number of tokens each, padded to `lengths`.
 
-    pictures: other tensors. option_length: tokens of an option that the decoder reads, padded.
+    images: other tensors. option_length: tokens of an option that the decoder reads, padded.
     """
 
     output: str
     prepared: Prepared
     texts: Mapping[str, torch.Tensor]
     lengths: Mapping[str, int]
-    pictures: Mapping[str, torch.Tensor]
+    images: Mapping[str, torch.Tensor]
     option_length: int
     mode: str = "encoder_decoder"
 
     @property
     def shape(self) -> Hashable:
         """What rows of one pass have in common."""
-        pictures = tuple((name, tuple(value.shape)) for name, value in sorted(self.pictures.items()))
+        images = tuple((name, tuple(value.shape)) for name, value in sorted(self.images.items()))
         options = len(self.prepared.options), self.option_length
-        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), pictures, options
+        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), images, options
 
     @property
     def length(self) -> int:
@@ -64,18 +63,20 @@ class EncoderDecoder(RowEngine[Row]):
         self._model, self._vocabulary = loaded.model, preparer.vocabulary
 
     def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
+        needs = self._preparer.needs
         for one in prepared:
             ids = torch.tensor([one.ids])
-            pictures = {name: value for name, value in one.shown.items() if not name.startswith("qformer")}
-            asked = {name: value for name, value in one.shown.items() if name not in pictures and pictures}
+            images = {name: value for name, value in one.shown.items() if not needs.of_reader(name)}
+            asked = {name: value for name, value in one.shown.items() if name not in images and images}
             texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **asked}
             lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
             longest = max((len(option) - 1 for option in one.options), default=0)
-            yield Row(output, one, texts, lengths, pictures, 1 << max(0, longest - 1).bit_length())
+            yield Row(output, one, texts, lengths, images, 1 << max(0, longest - 1).bit_length())
 
     def _length(self, name: str, tokens: int) -> int:
         padded = padded_length(tokens, self._config.bucket)
-        most = self._preparer.needs.qformer_context if name.startswith("qformer") else None
+        needs = self._preparer.needs
+        most = needs.reader_context if needs.of_reader(name) else None
         return padded if most is None else min(padded, most)
 
     def _computed(self, rows: Sequence[Row], real: int) -> list[Answered]:
@@ -86,17 +87,17 @@ class EncoderDecoder(RowEngine[Row]):
             return self._texts(rows[:real], lambda: _Continued(read))
         if rows[0].output == LIKELIHOOD:
             nlls = self._nlls(rows, read)[:real]
-            found: list[tuple[Any, list[str]]] = [(likelihood_answer(options), []) for options in nlls]
+            answers: list[tuple[Any, list[str]]] = [(likelihood_answer(options), []) for options in nlls]
         else:
             letters = [one.letters for one in prepared if one.letters is not None]
-            found = [*letter_answers(read.logits, list(enumerate(letters)))]
+            answers = [*letter_answers(read.logits, list(enumerate(letters)))]
         return [
             Answered(one.question.id, answer, None, (*one.flags, *flags), Row.mode)
-            for one, (answer, flags) in zip(prepared, found, strict=True)
+            for one, (answer, flags) in zip(prepared, answers, strict=True)
         ]
 
     def _nlls(self, rows: Sequence[Row], read: "_EncoderPass") -> list[list[list[float]]]:
-        """Of each row and option its tokens and the one that ends it, in a pass for each option's number."""
+        """For each row and option the NLL of its tokens and the end token, in one pass per option."""
         known: list[list[list[float]]] = [[] for _ in rows]
         length = rows[0].option_length
         for number in range(len(rows[0].prepared.options)):
@@ -105,12 +106,12 @@ class EncoderDecoder(RowEngine[Row]):
             ids = _padded([torch.tensor([option[:-1]], dtype=torch.long) for option in options], length)
             logits = _Continued(read).read(ids.to(self.device))
             self.notes["passes"]["option"] += 1
-            places = [
-                (row * length + place, token)
+            positions = [
+                (row * length + position, token)
                 for row, option in enumerate(options)
-                for place, token in enumerate(option[1:])
+                for position, token in enumerate(option[1:])
             ]
-            later = iter(token_nlls(logits.flatten(0, 1), places))
+            later = iter(token_nlls(logits.flatten(0, 1), positions))
             for row, option in enumerate(options):
                 known[row].append([first[row], *(next(later) for _ in option[1:])])
         return known
@@ -129,15 +130,15 @@ class _EncoderPass:
             for name, length in rows[0].lengths.items()
         }
         self.attention_mask = given["attention_mask"]
-        pictures = Inputs(model, device).shown([row.pictures for row in rows])
+        images = Inputs(model, device).shown([row.images for row in rows])
         start = self.language_model.config.decoder_start_token_id
         prefill = [[start, *row.prepared.prefill] for row in rows]
-        result = (model if pictures else self.language_model)(
-            **{**pictures, **given},
+        result = (model if images else self.language_model)(
+            **{**images, **given},
             decoder_input_ids=torch.tensor(prefill, device=device),
             use_cache=True,
         )
-        result = result.language_model_outputs if pictures else result
+        result = result.language_model_outputs if images else result
         self.encoded = (result.encoder_last_hidden_state,)
         self.cache = result.past_key_values
         self.logits = result.logits[:, -1, :vocabulary].float()
@@ -172,7 +173,7 @@ class _Continued:
 
 
 def _padded(rows: Sequence[torch.Tensor], length: int) -> torch.Tensor:
-    """[r, length] of rows [1, n], with zeros on the right: masked places, whatever token a zero is."""
+    """[r, length] of rows [1, n], with zeros on the right, which are masked."""
     padded = torch.zeros((len(rows), length), dtype=torch.long)
     for row, value in enumerate(rows):
         padded[row, : value.shape[1]] = value[0]

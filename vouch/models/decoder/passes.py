@@ -1,9 +1,9 @@
-"""What a pass of a decoder gets beside its tokens: pictures, a value for each token, masks, caches.
+"""Forward passes of a decoder: a prefix with its images once, then what follows it.
 
-Forward passes of a decoder that reads pictures: a prefix once, then what follows it.
-
-Written against what all families of the transformers library have in common; what differs between
-them is read off the model: the positions its text decoder receives, the kinds of its cache layers.
+`Forward` runs the passes, `Inputs` makes what they get beside tokens (images, a value for each token, masks,
+caches). Both are written against what all models of transformers have in common. What differs is read off the
+model (the positions that its text decoder receives, the kinds of its cache layers), or stands in
+vouch/models/families.py.
 """
 
 import copy
@@ -17,9 +17,10 @@ from transformers import DynamicCache
 
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Job, Unsupported, layer_kinds, trie_masks
+from vouch.models.families import family_of
 from vouch.pipeline.errors import UserError
 
-# Continuing a cache puts new tensors in their place and never writes in them, so rows may share memory.
+# Continuing a cache replaces these tensors and never writes into them, so rows may share memory.
 _NEVER_WRITTEN = frozenset({"keys", "values"})
 
 
@@ -47,9 +48,9 @@ def fresh(cache: Any) -> Any:
 
 
 def _changed(layers: Sequence[Any], make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor]) -> Any:
-    """A layer whose tensors of rows are made from those of `layers`; the rest is the first one's.
+    """A layer whose per-row tensors are made from those of `layers`; everything else is the first one's.
 
-    Raises Unsupported where something else may hold a part of each row.
+    Raises Unsupported where another attribute may hold data of each row.
     """
 
     def made(name: str, values: Sequence[Any]) -> Any:
@@ -77,7 +78,7 @@ def _has_rows(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.ndim >= 3
 
 
-# Tell tokens of a picture from text; what follows a prefix is text, of which models need not be told.
+# These tell image tokens from text. What follows a prefix is text, so they are left out there.
 TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 
@@ -86,31 +87,22 @@ class Inputs:
 
     def __init__(self, model: Any, device: str) -> None:
         self._model, self._device = model, device
-        self._config = model.config.get_text_config()
+        self._config, self._family = model.config.get_text_config(), family_of(model.config)
 
     def _tensor(self, value: torch.Tensor) -> torch.Tensor:
-        """A tensor where the model is, numbers with a fraction as the model has them."""
+        """A tensor on the model's device; floating-point tensors in the model's dtype."""
         return value.to(self._device, self._model.dtype if value.is_floating_point() else value.dtype)
 
     def shown(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """The pictures of all rows, by name of the argument."""
-        given = {name: [row[name] for row in rows] for name in rows[0]}
-        if "image_token_pooling" in given:
-            # Numbers of patches among all of a pass; -1 stands for none.
-            count = rows[0]["pixel_values"].shape[:2].numel()
-            given["image_token_pooling"] = [
-                torch.where(value < 0, value, value + row * count)
-                for row, value in enumerate(given["image_token_pooling"])
-            ]
-        axes = {"pixel_values": -1} if "target_sizes" in given else {}  # the patches of all in one row
-        return {name: self._tensor(torch.cat(values, axes.get(name, 0))) for name, values in given.items()}
+        """The images of all rows, by name of the argument."""
+        return {name: self._tensor(value) for name, value in self._family.joined(rows).items()}
 
     def beside(
         self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
     ) -> dict[str, torch.Tensor]:
-        """Tensors beside the `length` tokens after `past`, beyond a prompt as beside its last token.
+        """Tensors beside the `length` tokens after `past`; after the prompt, what its last token has.
 
-        last: all of them beyond it.
+        last: all of the tokens come after the prompt.
         """
         beside = {}
         for name in rows[0].by_token:
@@ -121,9 +113,7 @@ class Inputs:
                 value = row.by_token[name]
                 following = value[:, :0] if last else value[:, past : past + length]
                 beyond = value[:, -1:].expand(-1, length - following.shape[1], *value.shape[2:])
-                if name == "token_type_ids" and self._model.config.model_type == "paligemma":
-                    beyond = torch.ones_like(beyond)  # an answer, which its prompt must not see
-                parts.append(torch.cat([following, beyond], dim=1))
+                parts.append(torch.cat([following, self._family.beyond(name, beyond)], dim=1))
             beside[name] = self._tensor(torch.cat(parts))
         return beside
 
@@ -140,7 +130,7 @@ class Inputs:
         return masks if len(masks) > 1 else masks["full_attention"]
 
     def cache(self) -> DynamicCache:
-        """An empty one."""
+        """An empty cache."""
         return DynamicCache(config=self._model.config)
 
     def joined(self, rows: Iterable[Sequence[Any]]) -> DynamicCache:
@@ -163,10 +153,11 @@ class State:
 class PassResult:
     """Result of a pass over r rows.
 
-    logits  [r, n, vocabulary] float32 at the wanted places; rows of the last projection beyond the
+    logits  [r, n, vocabulary] float32 at the wanted positions; rows of the last projection beyond the
             tokenizer's vocabulary are padding and are cut off
     cache   of all rows, None where it was not wanted
-    mask    [r, tokens of the cache] what rows may look at; next: [r] the position after each row's last token
+    mask    [r, tokens of the cache] what rows may attend to
+    next    [r] the position after each row's last token
     """
 
     logits: torch.Tensor
@@ -176,10 +167,10 @@ class PassResult:
 
 
 class Forward:
-    """A loaded model. vocabulary: tokens of its tokenizer. pad: token that fills rows up.
+    """A loaded model. vocabulary: tokens of its tokenizer. pad: token that fills rows.
 
     positions: position ids that the text decoder received in the last pass, [r, t] or [3, r, t], None
-    where it counted by itself. Raises UserError for a model with an encoder of text.
+    where it counts by itself. Raises UserError for a model with a text encoder.
     """
 
     def __init__(self, model: Any, device: str, vocabulary: int, pad: int) -> None:
@@ -194,7 +185,7 @@ class Forward:
         self._decoder = model.get_decoder()
         accepted = inspect.signature(type(model).forward).parameters
         self.token_kinds = frozenset(TOKEN_KINDS & accepted.keys())
-        # Some models cannot be called without a picture: what follows one is for their language model.
+        # Some models cannot be called without an image: their language model reads what follows the prefix.
         optional = "pixel_values" not in accepted or accepted["pixel_values"].default is None
         self._text_model = model if optional else model.language_model
         self._projects_all = "logits_to_keep" not in accepted
@@ -203,7 +194,7 @@ class Forward:
     def may_pad(self, tokens: int) -> bool:
         """Whether rows padded on the right can be continued, up to `tokens` with padding and answer.
 
-        Padding moves what came before it out of a sliding window, and into a recurrent state.
+        Padding pushes earlier tokens out of a sliding window, and enters a recurrent state.
         """
         kinds = layer_kinds(self._config)
         if kinds == {"full_attention"}:
@@ -232,7 +223,7 @@ class Forward:
         ]
 
     def logits(self, rows: Sequence[Job], states: Sequence[State] | None) -> torch.Tensor:
-        """[r, n, vocabulary] float32 at the wanted places of rows; states: after their prefixes, if any."""
+        """[r, n, vocabulary] float32 at the wanted positions of rows. states: after their prefixes."""
         if rows[0].mode == "trie" and states is not None:
             return self.tries(rows, states)
         return self.chains(rows, states).logits
@@ -240,7 +231,7 @@ class Forward:
     def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> PassResult:
         """Each row's sequence, padded on the right. keep: return the cache, for decoding.
 
-        With states the sequences follow them; without, they are whole prompts and pictures are shown.
+        With states the sequences follow them; without, they are whole prompts and images are shown.
         """
         prepared, length = [row.prepared for row in rows], rows[0].length
         ids = torch.full((len(rows), length), self._pad)
@@ -332,9 +323,9 @@ class Forward:
 
 
 def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:
-    """[r] the position that follows the token at place `ends` of each row.
+    """[r] the position after the token at index `ends` of each row.
 
-    Of several position ids a token (time, height, width), text goes on after the largest so far.
+    Where a token has several position ids (time, height, width), text continues after the largest so far.
     """
     if positions is None:
         return ends + 1

@@ -1,6 +1,7 @@
-"""A tokenised question, and what a model asks of its inputs.
+"""A question as the row of tokens and tensors that a model reads.
 
-From a question to tokens and tensors of one row: chat template, processor, letters, options.
+`Preparer` runs the chat template and the processor, checks that the model gets the text that was written, and
+finds the tokens of option labels and options.
 """
 
 import copy
@@ -25,24 +26,33 @@ from vouch.models.chat.chat import (
     letter_ids,
     messages,
 )
-from vouch.models.chat.template_worker import LONGEST
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.engine import Question
+from vouch.models.chat.rendering import LONGEST
+from vouch.models.engine import Question
+from vouch.models.families import family_of
 from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in evaluation mode with its processor. device: where inputs go."""
+
+    model: Any
+    processor: Any
+    device: str
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A tokenised question.
 
-    ids            its tokens, places of pictures included
-    prefix         how many of them end with the last place of a picture: 0 without pictures
-    shown          tensors of the pictures; rows are joined along the first axis
-    by_token       further tensors [1, len(ids), ...] that the model wants beside the tokens
-    letters        tokens of its marks, None where it has none
-    options        tokens of each option as a continuation, for a decoder of its own with the one that ends it
-    prefill        tokens with which a decoder of its own begins the answer; elsewhere they are among `ids`
+    ids            its tokens, image tokens included
+    prefix         number of tokens up to the last one of an image; 0 without images
+    shown          tensors of the images; rows are joined along the first axis
+    by_token       further tensors [1, len(ids), ...] that the model takes beside the tokens
+    letters        tokens of its option labels, None where it has none
+    options        tokens of each option as a continuation; for a separate decoder, with the end token
+    prefill        tokens with which a separate decoder begins the answer; elsewhere they are part of `ids`
     """
 
     question: Question
@@ -57,12 +67,12 @@ class Prepared:
 
     @cached_property
     def shown_shape(self) -> Hashable:
-        """What the pictures of rows in one forward pass must have in common."""
+        """What the images of rows in one forward pass must have in common."""
         return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
 
     @cached_property
     def prefix_digest(self) -> str:
-        """Names what a model has read up to the end of the prefix."""
+        """Digest of what a model has read at the end of the prefix."""
         digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())
         for name, value in sorted(self.shown.items()):
             digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
@@ -74,46 +84,58 @@ class Prepared:
 class Needs:
     """What a model asks of its inputs.
 
-    context: most tokens it reads, None if unlimited. image_token: stands where a picture's features go.
-    indicators: tokens around it that stand for more than themselves beside a picture (Ovis 2).
-    separate_decoder: it has a decoder of its own for what it says. qformer_context: most tokens of the text
-    that a Q-Former reads, None where it reads none.
+    context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
+    tokens around an image that belong to it. separate_decoder: the model writes answers with a decoder of
+    their own. reader, reader_context: beginning of the names of the inputs of a second reader of the text,
+    and most tokens that it takes; see vouch/models/families.py.
     """
 
     context: int | None = None
     image_token: int | None = None
     indicators: tuple[int, ...] = ()
     separate_decoder: bool = False
-    qformer_context: int | None = None
+    reader: str = ""
+    reader_context: int | None = None
 
     @classmethod
     def of(cls, config: Any) -> "Needs":
-        """Those of a model, by its configuration."""
-        text = config.get_text_config()
+        """The needs of a model, from its configuration."""
+        text, family = config.get_text_config(), family_of(config)
         named = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
         return cls(
             context=getattr(text, "max_position_embeddings", None) or None,
             image_token=next((token for token in named if token is not None), None),
-            indicators=tuple(getattr(config, "visual_indicator_token_ids", ())),
+            indicators=family.indicators(config),
             separate_decoder=bool(text.is_encoder_decoder),
-            qformer_context=getattr(getattr(config, "qformer_config", None), "max_position_embeddings", None),
+            reader=family.reader,
+            reader_context=family.reader_context(config),
         )
 
+    def of_reader(self, name: str) -> bool:
+        """Whether an input is one of the second reader's."""
+        return bool(self.reader) and name.startswith(self.reader)
 
-_ENDS = 256  # of prompts whose letters' tokens are kept: with most chat templates all prompts end alike
-_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
+    def by_token(self, name: str, value: torch.Tensor, tokens: int) -> bool:
+        """Whether an input has a value for each of so many tokens."""
+        # The second reader has tokens of its own; their number can be the prompt's by chance.
+        other = name.startswith(("pixel", "image")) or self.of_reader(name)
+        return not other and value.ndim >= 2 and value.shape[1] == tokens
+
+
+_ENDS = 256  # most prompt endings whose label tokens are cached; with most chat templates all are alike
+_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes: do all of them get one shape?
 
 
 class _Measured:
-    """A tokenizer of a processor, which writes as many places for a picture as its settings say.
+    """A processor's tokenizer, with a bound on the text: settings may ask for any number of image tokens.
 
-    Where memory runs out for them, the library ends the process.
+    The library ends the process where memory runs out.
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self.given: list[str] = []
-        """The texts that it got, pictures' places written out."""
+        """The texts that it was given, with all image tokens in them."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tokenizer, name)
@@ -125,9 +147,7 @@ class _Measured:
         texts = text if isinstance(text, list) else [text]
         length = sum(map(len, texts))
         if length > LONGEST:
-            raise UserError(
-                f"it becomes {length:,} characters with the places of its pictures; see its sizes"
-            )
+            raise UserError(f"it becomes {length:,} characters with its image tokens; check the image sizes")
         self.given += texts
         return self._tokenizer(text, *args, **kwargs)
 
@@ -146,16 +166,16 @@ class Preparer:
 
     @classmethod
     def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
-        """One for a loaded model."""
+        """The preparer of a loaded model."""
         return cls(loaded.processor, template, Needs.of(loaded.model.config))
 
     def for_thread(self) -> "Preparer":
-        """One with a processor of its own: a tokenizer must not be used by two threads at once."""
+        """A copy with its own processor: two threads must not use one tokenizer at once."""
         return Preparer(copy.deepcopy(self._original), self._template, self.needs)
 
     @property
     def folder(self) -> Path:
-        """Where the model lies, for messages."""
+        """The model's folder, for messages."""
         return Path(self._tokenizer.name_or_path)
 
     @cached_property
@@ -164,12 +184,12 @@ class Preparer:
         return int(max(self._tokenizer.get_vocab().values())) + 1
 
     def one_shape(self) -> bool:
-        """Whether pictures of every size come to the model in one shape and number of tokens."""
+        """Whether images of all sizes reach the model with the same shape and number of tokens."""
         rows = [self.prepare(_probe(size)) for size in _PROBES]
         return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
 
     def decode(self, ids: Sequence[int], special: bool = False) -> str:
-        """The text of generated tokens. special: with special ones."""
+        """The text of generated tokens. special: keep special tokens."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
 
     def prepare(self, question: Question) -> Prepared:
@@ -177,15 +197,17 @@ class Preparer:
 
         Raises UserError without naming its prompt, OSError and MemoryError where this machine is at fault.
         """
-        assert not (question.marks and question.options), "a letter and an option may follow other tokens"
+        assert not (question.labels and question.options), "a letter and an option may follow other tokens"
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
         tokens, text = self._as_written(rendered, inputs)
-        by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
+        by_token = {
+            name: value for name, value in inputs.items() if self.needs.by_token(name, value, len(tokens))
+        }
         shown = {name: value for name, value in inputs.items() if name not in by_token}
-        if len(question.pictures) > 1 and not self._sees_all:
+        if len(question.images) > 1 and not self._sees_all:
             raise UserError(
-                f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
+                f"it has {len(question.images)} images, of which this model sees one; leave the item out"
             )
         begun, between = tokens, self._chat.between(question.prefill)
         if self.needs.separate_decoder:
@@ -193,16 +215,16 @@ class Preparer:
             (begun,) = self._encode([text])
         if text[-1:].isspace():
             between = ""
-        letters = self._letter_ids(text, between, question.marks) if question.marks else None
+        letters = self._letter_ids(text, between, question.labels) if question.labels else None
         dropped, added = (letters.dropped, letters.added) if letters else (0, ())
         options: Sequence[tuple[int, ...]] = ()
         if question.options:
             dropped, options = self._options(text, between, question.options)
         begun = [*begun[: len(begun) - dropped], *added]
         ids, prefill = (tokens, begun) if self.needs.separate_decoder else (begun, [])
-        after = self._after_pictures(ids)
+        after = self._after_images(ids)
         prepared = Prepared(
-            replace(question, pictures=()),  # many rows wait for others, and their pixels would
+            replace(question, images=()),  # many rows wait for others, and their pixels would
             tuple(ids),
             after if after < len(ids) else 0,
             shown,
@@ -216,26 +238,28 @@ class Preparer:
         return prepared
 
     def _control_tokens(self, question: Question) -> bool:
-        """Whether the question holds a token with a meaning of its own. Raises UserError for a picture's."""
-        said = [question.system or "", question.text, question.response or "", *question.options]
-        whole = "\n".join([*said, *(text for turn in question.turns for text in turn)])
+        """Whether the question's text contains a special token. Raises UserError for the image token."""
+        texts = [question.system or "", question.text, question.response or "", *question.options]
+        whole = "\n".join([*texts, *(text for turn in question.turns for text in turn)])
         if self.needs.image_token is not None:
             token = self._tokenizer.convert_ids_to_tokens(self.needs.image_token)
             if token in whole:
-                raise UserError(f"it holds {token}, where this model expects a picture; correct the item")
+                raise UserError(f"it holds {token}, where this model expects an image; correct the item")
         return any(token in whole for token in self._tokenizer.all_special_tokens)
 
     @cached_property
-    def _of_pictures(self) -> frozenset[int | None]:
+    def _of_images(self) -> frozenset[int | None]:
         return frozenset((self.needs.image_token, *self.needs.indicators))
 
-    def _after_pictures(self, tokens: Sequence[int]) -> int:
-        """The place after the last one of a picture, 0 where there is none."""
-        return max((place + 1 for place, token in enumerate(tokens) if token in self._of_pictures), default=0)
+    def _after_images(self, tokens: Sequence[int]) -> int:
+        """The place after the last one of an image, 0 where there is none."""
+        return max(
+            (position + 1 for position, token in enumerate(tokens) if token in self._of_images), default=0
+        )
 
     @cached_property
     def _sees_all(self) -> bool:
-        """Whether a second picture takes tokens of its own; without, some models pass it over silently."""
+        """Whether a second image adds tokens of its own. If not, the model silently ignores it."""
         counts = []
         for count in (1, 2):
             question = _probe(*_PROBES[:1] * count)
@@ -246,17 +270,17 @@ class Preparer:
     def _check_length(self, one: Prepared) -> None:
         question, tokens, context = one.question, len(one.ids), self.needs.context
         answer = max([1, question.max_tokens if question.decodings else 0, *map(len, one.options)])
-        most, given = self.needs.qformer_context, one.shown.get("qformer_input_ids")
+        most, given = self.needs.reader_context, one.shown.get(f"{self.needs.reader}_input_ids")
         if context is not None and tokens + answer > context:
             problem = f"{tokens} tokens and an answer of {answer} exceed the {context} that the model"
-        elif most is not None and given is not None and given.shape[1] >= most:  # one place is for padding
+        elif most is not None and given is not None and given.shape[1] >= most:  # one token is for padding
             problem = f"{given.shape[1]} tokens exceed the {most - 1} that the model's Q-Former"
         else:
             return
         raise UserError(f"its {problem} reads; shorten the item, or leave it out")
 
-    def _letter_ids(self, text: str, between: str, marks: Sequence[str]) -> LetterIds:
-        key = (text, between, tuple(marks))
+    def _letter_ids(self, text: str, between: str, labels: Sequence[str]) -> LetterIds:
+        key = (text, between, tuple(labels))
         if key not in self._letters:
             if len(self._letters) >= _ENDS:
                 self._letters.clear()
@@ -264,9 +288,9 @@ class Preparer:
         return self._letters[key]
 
     def _options(self, text: str, between: str, options: Sequence[str]) -> tuple[int, list[tuple[int, ...]]]:
-        """How many of a text's last tokens become others before some option, and the options' tokens.
+        """How many of a text's last tokens change before some option, and the options' tokens.
 
-        Text and option are tokenised as one. Those tokens that not all have in common count as the option's.
+        Text and option are tokenised as one. Tokens that are not common to all options count as the option's.
         """
         known, *whole = self._encode([text, *(text + between + option for option in options)])
         kept = len(common_start([known, *(tokens[:-1] for tokens in whole)]))
@@ -279,10 +303,11 @@ class Preparer:
         return len(known) - kept, [(*tokens[kept:], *end) for tokens in whole]
 
     def _as_written(self, rendered: str, inputs: dict[str, torch.Tensor]) -> tuple[list[int], str]:
-        """A prompt's tokens, and the end of its text, from the last token with a meaning of its own on.
+        """A prompt's tokens, and the end of its text, starting at the last special token.
 
-        What the tokenizer ends a text with is cut off, of `inputs` as well: the model goes on there. Raises
-        UserError where the tokens are not what the tokenizer begins a text with, once, and those of the text.
+        The tokenizer's end token is cut off, of `inputs` as well, because the model continues there. Raises
+        UserError where the tokens are not exactly one begin token (or what the tokenizer begins with) and the
+        text's.
         """
         ids, (_, ends) = inputs.pop("input_ids")[0].tolist(), self._added
         inputs.pop("attention_mask", None)
@@ -294,7 +319,7 @@ class Preparer:
         else:
             raise UserError("its tokens are not those of its text; ask this model with another template")
         length = len(ids) - len(ends) * ended
-        begun = [token for token in ids[: length - len(own)] if token not in self._of_pictures]
+        begun = [token for token in ids[: length - len(own)] if token not in self._of_images]
         if begun and (begun not in self._beginnings or set(begun) <= set(self._head(own))):
             raise UserError(
                 f"the model would read {self.decode(begun, special=True)!r:.40} before a text that begins "
@@ -302,7 +327,7 @@ class Preparer:
             )
         if not self.needs.separate_decoder and length < len(ids):
             for name, value in list(inputs.items()):
-                inputs[name] = value[:, :length] if _by_token(name, value, len(ids)) else value
+                inputs[name] = value[:, :length] if self.needs.by_token(name, value, len(ids)) else value
             ids = ids[:length]
         return ids, self._end(text, own)
 
@@ -311,51 +336,51 @@ class Preparer:
         return list(takewhile(lambda one: one in self._apart or not self.decode([one]).strip(), tokens))
 
     def _end(self, text: str, tokens: Sequence[int]) -> str:
-        """A text from its last token with a meaning of its own on: nothing before it changes what follows."""
-        place = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
-        if place is None:
+        """A text from its last special token on: nothing before it changes how the rest is tokenised."""
+        start = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
+        if start is None:
             return text
-        end = text[max(text.rfind(self._tokenizer.convert_ids_to_tokens(tokens[place])), 0) :]
-        return end if self._encode([end])[0] == list(tokens[place:]) else text
+        end = text[max(text.rfind(self._tokenizer.convert_ids_to_tokens(tokens[start])), 0) :]
+        return end if self._encode([end])[0] == list(tokens[start:]) else text
 
     @cached_property
     def _apart(self) -> frozenset[int]:
-        """Tokens with a meaning of their own, which a text is split at before it is tokenised."""
+        """Special tokens: a text is split at them before it is tokenised."""
         return frozenset(self._tokenizer.get_added_vocab().values())
 
     @cached_property
     def _added(self) -> tuple[list[int], list[int]]:
         """What the tokenizer puts before a text and after it."""
         (bare,), whole = self._encode(["x"]), list(self._tokenizer("x")["input_ids"])
-        places = range(len(whole) - len(bare) + 1)
-        place = next((at for at in places if whole[at : at + len(bare)] == bare), None)
-        return ([], []) if place is None else (whole[:place], whole[place + len(bare) :])
+        starts = range(len(whole) - len(bare) + 1)
+        start = next((at for at in starts if whole[at : at + len(bare)] == bare), None)
+        return ([], []) if start is None else (whole[:start], whole[start + len(bare) :])
 
     @cached_property
     def _beginnings(self) -> list[list[int]]:
-        """What may stand before a text: what the tokenizer puts there, or a processor by itself."""
+        """What may come before a text: what the tokenizer puts there, or a processor's begin token."""
         begin = self._tokenizer.bos_token_id
         return [self._added[0], *([] if begin is None else [[begin]])]
 
     def _begins(self, rendered: str) -> bool:
-        """Whether the chat template writes itself what the tokenizer begins a text with."""
+        """Whether the chat template itself writes what the tokenizer begins a text with."""
         put = self._tokenizer.convert_ids_to_tokens(self._added[0])
         begin = "".join(put) or self._tokenizer.bos_token
         return bool(begin) and (rendered.lstrip().startswith(begin) or begin in self._chat.opening)
 
     def _checked_inputs(self, question: Question) -> tuple[str, dict[str, torch.Tensor]]:
         try:
-            said, order = messages(question)
-            rendered = self._chat.render(said)
+            conversation, order = messages(question)
+            rendered = self._chat.render(conversation)
             if question.prefill and not self.needs.separate_decoder:
                 space = "" if question.prefill[0].isspace() else self._chat.between(None)
                 rendered += space + question.prefill
-            inputs = self._inputs(rendered, [question.pictures[index] for index in order])
+            inputs = self._inputs(rendered, [question.images[index] for index in order])
         except ImportError as error:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
         except MACHINE_ERRORS:
             raise
-        except BaseException as error:  # templates and processors raise many kinds
+        except BaseException as error:  # templates and processors raise anything
             if not raised_for_us(error):
                 raise
             if out_of_memory(error):
@@ -368,11 +393,11 @@ class Preparer:
             raise UserError(f"the model's chat template drops the {lost}; use another prompt template")
         return rendered, inputs
 
-    def _inputs(self, rendered: str, pictures: Sequence[Image.Image]) -> dict[str, torch.Tensor]:
+    def _inputs(self, rendered: str, images: Sequence[Image.Image]) -> dict[str, torch.Tensor]:
         # A template that writes the begin token itself must not get a second one.
         options = {"add_special_tokens": False} if self._begins(rendered) else {}
         self._processor.tokenizer.given.clear()
-        nested = [list(pictures)] if pictures else None
+        nested = [list(images)] if images else None
         inputs = self._processor(text=[rendered], images=nested, return_tensors="pt", **options)
         return {name: value for name, value in inputs.items() if name != "labels"}
 
@@ -388,15 +413,10 @@ class Preparer:
 
 
 def _probe(*sizes: tuple[int, int]) -> Question:
-    return Question("probe", None, "Which?", pictures=[Image.new("RGB", size, "grey") for size in sizes])
+    return Question("probe", None, "Which?", images=[Image.new("RGB", size, "grey") for size in sizes])
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
-    """What a model wants beside each of so many tokens: the last ones are text, all alike."""
+    """A tensor beside tokens, cut or extended to so many of them: the last ones are text, all alike."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)
-
-
-def _by_token(name: str, value: torch.Tensor, tokens: int) -> bool:
-    # A Q-Former reads tokens of its own; their number can be the prompt's by chance.
-    return not name.startswith(("pixel", "image", "qformer")) and value.ndim >= 2 and value.shape[1] == tokens

@@ -1,48 +1,34 @@
-"""What both engines of transformers' models share: batching rows, and what happens when memory runs out.
+"""What both engines of transformers' models share: batches, and what happens when memory runs out.
 
 All passes of one shape have the same number of rows; missing rows are copies of the last one. A row follows
 from its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
-on which other prompts are asked. One exception: where memory runs out twice, passes of that shape get half
-the rows, which changes the last bits. Every answer records the number of rows it was computed with.
-
-The engine for decoder-only models: a prefix with its pictures is computed once, for all its questions.
+on which other prompts are asked. There is one exception: where memory runs out twice, passes of that shape
+get half the rows, which changes the last bits. Every answer records the number of rows it was computed with.
 """
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
 from vouch.images.opening import prefetch, weight
+from vouch.models.config import Config
 from vouch.models.decoder.decoding import (
     Continuation,
-    Continued,
-    ends,
-    letter_answers,
-    likelihood_answer,
     texts,
-    token_nlls,
 )
-from vouch.models.decoder.passes import Forward, State
 from vouch.models.decoder.preparing import Prepared, Preparer
-from vouch.models.decoder.rows import Job, Mode, jobs
-from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, probes
-from vouch.models.loading.boundary import ADVICE, foreign
-from vouch.models.loading.loading import LoadedModel
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Pack, Question, Refusal
+from vouch.models.engine import Answered, Pack, Question, Refusal
+from vouch.models.loading import ADVICE, foreign
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
-from vouch.tables.asked import LETTERS, TEXT
 
 HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
-PASS_TOKENS = 2048  # of one pass, about: more rows gain nothing, and gaps among them cost
+PASS_TOKENS = 2048  # most tokens of a pass, about: more rows gain nothing, and filling rows cost
 
 
 class Row(Protocol):
@@ -105,12 +91,12 @@ class RowEngine(ABC, Generic[J]):
     ) -> None:
         self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
-        # Where the size of a picture reaches the model hardly two prompts share a shape, and filling
-        # every pass with copies would cost more than it saves: one row then.
+        # Where an image's size reaches the model, hardly two prompts share a shape, and filling every pass
+        # with copies would cost more than it saves: passes then have one row.
         self._rows = config.batch if preparer.one_shape() else 1
         self._limits = RowLimits()
         self._current: tuple[Hashable, int] = (None, 0)  # shape and rows of the pass under way
-        self._without: set[str] = set()  # questions refused for want of memory
+        self._without: set[str] = set()  # questions refused because memory ran out
         self.notes: dict[str, Any] = {
             "mode": mode,
             "rows": self._rows,
@@ -125,20 +111,20 @@ class RowEngine(ABC, Generic[J]):
 
     @abstractmethod
     def _computed(self, rows: Sequence[J], real: int) -> list[Answered]:
-        """Answers of a full pass whose first `real` rows are wanted; `rows` is noted on them elsewhere."""
+        """Answers of a full pass whose first `real` rows are wanted; the caller adds the number of rows."""
 
     def _forget(self) -> None:
-        """Frees what is kept between passes: nothing, unless an engine keeps something."""
+        """Frees what the engine keeps between passes."""
 
     def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
         """Every decoding of rows of one question each. begin: starts anew after their prompts."""
         asked = [row.asked[0] for row in rows]
-        stop = asked[0].question.stop  # of all rows: thoughts are asked for by themselves
+        stop = asked[0].question.stop  # the same for all rows: thoughts have passes of their own
         decode = partial(self._preparer.decode, special=bool(stop))
-        found = texts([one.question for one in asked], begin, decode, self._ends, stop)
+        answers = texts([one.question for one in asked], begin, decode, self._ends, stop)
         return [
             Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
-            for row, decoding, answer in found
+            for row, decoding, answer in answers
         ]
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
@@ -187,7 +173,7 @@ class RowEngine(ABC, Generic[J]):
             if answers is None:
                 answers = self._tried(part, rows)
             if answers is None and (self._limits.halve(*self._current) or self._limits.halve(shape, rows)):
-                # The pass that failed has fewer rows from now on, else the rows that it was to serve.
+                # From now on the pass that failed has fewer rows, or else the rows that it was for.
                 self.notes["halved"] += 1
                 continue
             yield from self._refused(part[0]) if answers is None else answers
@@ -209,7 +195,7 @@ class RowEngine(ABC, Generic[J]):
                 self.notes["filling_rows"] += len(rows) - len(part)
                 return [replace(answered, rows=count) for answered in answers]
         if self.device.startswith("cuda"):
-            torch.cuda.empty_cache()  # smaller tensors seldom fit into the holes that large ones leave
+            torch.cuda.empty_cache()  # small tensors leave holes into which no large one fits
         return None
 
     def _refused(self, job: J) -> Iterator[Answered]:
@@ -221,8 +207,8 @@ class RowEngine(ABC, Generic[J]):
 
 
 def _weigh(pack: Pack) -> int:
-    """Bytes of its pictures, each counted once."""
-    shown = {id(picture): picture for question in pack.questions for picture in question.pictures}
+    """Bytes of its images, each counted once."""
+    shown = {id(image): image for question in pack.questions for image in question.images}
     return sum(map(weight, shown.values()))
 
 
@@ -239,119 +225,3 @@ def _prepared(preparer: Preparer, questions: Iterable[Question]) -> tuple[list[P
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)
     return prepared, refused
-
-
-PREFIX_TOKENS = 512  # of one pass over prefixes, about: few are missing at once, and copies fill the rest
-TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept after their use
-
-
-class SharedPrefix(RowEngine[Job]):
-    """An Engine, see engine.py."""
-
-    def __init__(
-        self, forward: Forward, preparer: Preparer, config: Config, mode: Mode, end_tokens: Collection[int]
-    ) -> None:
-        passes = ("prefix", "trie", "batch", "plain")
-        super().__init__(preparer, config, forward.device, mode, passes, end_tokens)
-        self._forward, self._mode = forward, mode
-        self._states: OrderedDict[str, State] = OrderedDict()
-        self._options: dict[str, dict[int, list[float]]] = {}
-
-    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
-        """See Engine.answer."""
-        self._options.clear()
-        yield from super().answer(packs)
-
-    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
-        return jobs(output, prepared, self._mode, self._config.bucket, self._forward.may_pad)
-
-    def _forget(self) -> None:
-        self._states.clear()
-
-    def _computed(self, rows: Sequence[Job], real: int) -> list[Answered]:
-        prepared = [row.prepared for row in rows]
-        states = None if rows[0].mode == "plain" else self._states_of(prepared)
-        self.notes["passes"][rows[0].mode] += 1
-        if rows[0].output == TEXT:
-            read = self._forward.chains(rows, states, keep=True)  # once for all decodings
-            return self._texts(rows[:real], lambda: Continued(self._forward, prepared, read))
-        answered: list[Answered] = []
-        for job, logits in zip(rows[:real], self._forward.logits(rows, states), strict=False):
-            # Rows of letters and of likelihood share a pass where their shapes are equal.
-            answered += (self._letters if job.output == LETTERS else self._likelihood)(job, logits)
-        return answered
-
-    def _states_of(self, prepared: Sequence[Prepared]) -> list[State]:
-        """The state after each row's prefix; cached ones are not computed again."""
-        missing = {one.prefix_digest: one for one in prepared if one.prefix_digest not in self._states}
-        waiting = list(missing.values())
-        shape = "prefix", prepared[0].prefix, prepared[0].shown_shape
-        size = self._limits.of(shape, max(1, min(self._rows, PREFIX_TOKENS // prepared[0].prefix)))
-        asking, self._current = self._current, (shape, size)
-        for start in range(0, len(waiting), size):
-            part = waiting[start : start + size]
-            read = self._forward.prefixes([*part, *[part[-1]] * (size - len(part))])
-            self.notes["passes"]["prefix"] += 1
-            self._states.update(zip((one.prefix_digest for one in part), read, strict=False))
-        self._current = asking
-        for one in prepared:
-            self._states.move_to_end(one.prefix_digest)
-        states = [self._states[one.prefix_digest] for one in prepared]
-        needed = len({one.prefix_digest for one in prepared})
-        tokens = sum(state.length for state in self._states.values())
-        while tokens > TOKENS_HELD and len(self._states) > needed:
-            tokens -= self._states.popitem(last=False)[1].length
-        return states
-
-    def _letters(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
-        """Answers from the logits [n, vocabulary] of a job's wanted places."""
-        where = {place: number for number, place in enumerate(job.wanted)}
-        wanted = [
-            (where[one.wanted[0][0]], one.prepared.letters) for one in job.targets if one.prepared.letters
-        ]
-        for one, (answer, flags) in zip(job.asked, letter_answers(logits, wanted), strict=True):
-            yield Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
-
-    def _likelihood(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
-        """Answers whose options are all known: without a trie each option comes from a row of its own."""
-        where = {place: number for number, place in enumerate(job.wanted)}
-        pairs = [
-            (where[place], token)
-            for target in job.targets
-            for number, places in enumerate(target.wanted, target.option)
-            for place, token in zip(places, target.prepared.options[number], strict=True)
-        ]
-        nlls = iter(token_nlls(logits, pairs))
-        for target in job.targets:
-            one = target.prepared
-            known = self._options.setdefault(one.question.id, {})
-            for number, places in enumerate(target.wanted, target.option):
-                known[number] = [next(nlls) for _ in places]
-            if len(known) == len(one.options):
-                del self._options[one.question.id]
-                answer = likelihood_answer([known[number] for number in range(len(known))])
-                yield Answered(one.question.id, answer, None, one.flags, job.mode)
-
-
-def shared_prefix(
-    loaded: LoadedModel, template: str | None, config: Config, kept: Path | None = None
-) -> SharedPrefix:
-    """The engine of a loaded model, in the fastest mode that gives this model's own numbers.
-
-    kept: file of the mode found earlier; without it, or where it does not exist, the model is checked.
-    """
-    preparer = Preparer.of(loaded, template)
-    pad = loaded.processor.tokenizer.pad_token_id or 0
-    forward = Forward(loaded.model, loaded.device, preparer.vocabulary, pad)
-    found = known_mode(kept) if kept else None
-    if found is None:
-        try:
-            found = choose_mode(forward, probes(preparer), config.bucket)
-        except UserError as error:
-            raise UserError(f"{preparer.folder}: {error}") from None
-        if kept:
-            keep_mode(kept, found)
-    mode, report = found
-    engine = SharedPrefix(forward, preparer, config, mode, ends(loaded.model))
-    engine.notes["self_check"] = report
-    return engine

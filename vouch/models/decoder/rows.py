@@ -1,6 +1,7 @@
-"""Token sequences with common beginnings as one tree, so that a model reads each beginning once.
+"""Packs of questions as rows of forward passes.
 
-Rows of forward passes made from packs of questions. A job is one row; jobs of one shape share a pass.
+A `Job` is one row; jobs of one shape share a pass. In the mode `trie` several questions after one prefix are
+a single row: a tree of their tokens, so that the model reads each common beginning once.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -18,7 +19,7 @@ from vouch.tables.asked import LIKELIHOOD, TEXT
 
 @dataclass(frozen=True)
 class Trie:
-    """n nodes, every one after its parent.
+    """A tree of n nodes; every node comes after its parent.
 
     tokens, depths  [n] token and distance from the root (0 for a first token)
     attends         [n, n] whether a row's node attends to a column's: to itself and its ancestors
@@ -107,10 +108,11 @@ MAX_WANTED = 512  # rows of the vocabulary's width
 
 @dataclass(frozen=True)
 class Target:
-    """The places of a job whose logits answer one question.
+    """The positions of a job whose logits answer one question.
 
-    wanted: for letters and text the place of the last prompt token; for likelihood, of each option, the
-    places before its tokens; `option` is the first option's number. Places count from the job's first token.
+    wanted: for letters and text the position of the last prompt token; for likelihood, for each option, the
+    positions before its tokens. `option` is the first option's index. Positions count from the job's first
+    token.
     """
 
     prepared: Prepared
@@ -123,7 +125,7 @@ class Job:
     """One row of a pass.
 
     mode: trie (several questions after a prefix), batch (one sequence after a prefix), plain (one whole
-    prompt). sequence: tokens of batch and plain. length: places it is padded to. wanted: places whose
+    prompt). sequence: tokens of batch and plain. length: tokens it is padded to. wanted: positions whose
     logits are read, padded to a power of two so that the shape follows from the pack alone.
     """
 
@@ -150,10 +152,10 @@ class Job:
 
 
 def padded_length(tokens: int, bucket: int) -> int:
-    """The length a row is padded to: a multiple of `bucket`, at least one place more than it needs.
+    """The length a row is padded to: a multiple of `bucket`, at least one token more than it needs.
 
-    The spare place keeps every row padded. A batch without any padding would get no attention mask,
-    for which a GPU has other kernels, so that a prompt's last bits would depend on its company.
+    So every row is padded. A batch without any padding would get no attention mask, and a GPU has other
+    kernels for that: a prompt's last bits would depend on the other rows of its batch.
     """
     return (tokens // bucket + 1) * bucket
 
@@ -161,7 +163,7 @@ def padded_length(tokens: int, bucket: int) -> int:
 def jobs(
     output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
 ) -> Iterator[Job]:
-    """The jobs of a pack. Prompts without pictures are always read whole (`plain`), text is never a trie.
+    """The jobs of a pack. Prompts without images are always read whole (`plain`), text is never a trie.
 
     may_pad: whether a row of so many tokens, padding and answer included, can be continued after
     padding; see Forward. Other rows that a text is to follow are not padded.
@@ -184,9 +186,9 @@ def jobs(
 
 
 def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """For each option its sequence from `start` on, without its last token, and the places before its tokens.
+    """For each option its sequence from `start` on without the last token, and the positions before tokens.
 
-    Letters and text go on from the prompt as an option of one token does.
+    Letters and text continue the prompt like an option of one token.
     """
     prompt, options = prepared.ids[start:], prepared.options if output == LIKELIHOOD else ((0,),)
     last = len(prompt) - 1
@@ -194,7 +196,7 @@ def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[i
 
 
 def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
-    """Greedily as many questions a trie as its size allows, in their order."""
+    """Tries of the questions in their order, each with as many questions as its size allows."""
     chosen: list[Prepared] = []
     job: Job | None = None
     for one in group:

@@ -1,31 +1,30 @@
-"""How far the logits of two modes are apart, and how far they may be.
+"""The self-check: the fastest mode (trie, batch, plain) that reproduces a model's own logits.
 
-Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
-
-A few fixed questions about pictures of noise are answered in every mode and compared with whole prompts, one
-at a time: position ids, the logits, and the logits while a text is generated. A mode with differences larger
-than rounding explains is not used. The choice depends on the model, never on data.
+A few fixed questions about images of noise are answered in every mode, and compared with whole prompts read
+one at a time: position ids, logits, and logits while a text is generated. A mode that differs by more than
+rounding explains is not used. The choice depends on the model alone, never on data, and is kept in a file.
 """
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 import torch
 from PIL import Image
+from psutil import virtual_memory
 
 from vouch.models.decoder.decoding import Continued
 from vouch.models.decoder.passes import Forward, State
 from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.rows import MODES, Job, Mode, Unsupported, jobs
-from vouch.models.loading.loading import in_float32
-from vouch.models.requests.engine import Question
+from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.out_of_memory import out_of_memory
@@ -49,7 +48,7 @@ class Tolerances:
     most: float
 
 
-NOISIER = 1.5  # so much more than padding alone may a way to ask change
+NOISIER = 1.5  # a mode may change the logits this many times as much as padding alone
 
 FLOAT32 = Tolerances(logits=1e-3, shares=1e-4, noise=5e-3, most=5e-3)
 # Smaller than the faults to be found: a lost sliding window moves logits by 0.07 to 0.2, lost token types
@@ -59,14 +58,14 @@ HALF = Tolerances(logits=0.05, shares=0.03, noise=0.5, most=0.15)
 
 @dataclass
 class Differences:
-    """The largest ones found. positions: whether all of them are equal."""
+    """The largest differences so far. positions: whether all of them are equal."""
 
     positions: bool = True
     logits: float = 0.0
     shares: float = 0.0
 
     def add_logits(self, own: torch.Tensor, logits: torch.Tensor) -> None:
-        """Takes in logits [n, vocabulary] of a way to ask and the model's own."""
+        """Compares logits [n, vocabulary] of a mode with the model's own."""
         own, logits = own.double().cpu(), logits.double().cpu()
         best = own.topk(min(TOP_TOKENS, own.shape[-1])).indices
         shares = (values.gather(-1, best).softmax(dim=-1) for values in (own, logits))
@@ -74,7 +73,7 @@ class Differences:
         self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
 
     def within(self, limits: Tolerances, noise: "Differences | None" = None) -> str | None:
-        """What differs too much, else None. noise: of padded batches, of which ways may have some more."""
+        """What differs too much, else None. noise: of padded batches; modes may have somewhat more."""
         logits, shares = limits.logits, limits.shares
         if noise is not None:
             logits = max(logits, min(NOISIER * noise.logits, limits.most))
@@ -98,24 +97,24 @@ def _worst(known: float, new: torch.Tensor) -> float:
 
 ANSWER = 3  # tokens
 
-# What a model raises that cannot be asked in some way.
+# What a model raises that does not support a mode.
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
 
 
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
-    """The fastest way that is sound, and a report for the run record.
+    """The fastest sound mode, and a report for the run record.
 
-    Raises UserError where an input is missing without which the model reads pictures wrongly, or where
+    Raises UserError where an input is missing without which the model reads images wrongly, or where
     not even whole padded prompts give the model's own numbers.
     """
     for one in asked:
         lacking = sorted(forward.token_kinds - one.by_token.keys())
         if lacking:
             raise UserError(
-                f"the model's processor does not give {lacking[0]}, without which it would read pictures "
+                f"the model's processor does not give {lacking[0]}, without which it would read images "
                 "wrongly; save the processor anew with the present version of transformers"
             )
-    # An answer for the models to read on: the prompt's own last words, so that it is text.
+    # An answer for the models to continue with: the prompt's own last tokens, so that it is text.
     asked = [
         replace(one, options=(one.ids[-ANSWER:],), question=replace(one.question, max_tokens=ANSWER))
         for one in asked
@@ -135,6 +134,49 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
             if not out_of_memory(error):
                 raise
     raise UserError(f"no memory left on {forward.device} for a few short prompts; choose another device")
+
+
+_SPARE = 2  # free memory, as a multiple of what float32 weights take
+
+
+@contextmanager
+def in_float32(model: Any) -> Iterator[bool]:
+    """Raises all weights to float32 in place; afterwards every tensor is restored bit for bit.
+
+    Yields False, and changes nothing, where memory does not allow it.
+    """
+    tensors = chain(model.parameters(), model.buffers())
+    coarse = [one for one in tensors if one.is_floating_point() and one.element_size() < 4]
+    before = [one.dtype for one in coarse]
+    raised = _fits(coarse)
+    try:
+        try:
+            for one in coarse if raised else ():
+                one.data = one.data.float()
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            raised = False
+            _to(coarse, before)
+        yield raised
+    finally:
+        _to(coarse, before)
+
+
+def _to(tensors: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]) -> None:
+    for one, dtype in zip(tensors, dtypes, strict=True):
+        one.data = one.data.to(dtype)
+
+
+def _fits(tensors: Sequence[torch.Tensor]) -> bool:
+    more = Counter[torch.device]()
+    for one in tensors:
+        more[one.device] += one.numel() * (4 - one.element_size())
+    return not any(one.is_meta for one in tensors) and all(
+        _SPARE * size
+        <= (torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else virtual_memory().available)
+        for device, size in more.items()
+    )
 
 
 class _Check:
@@ -168,14 +210,14 @@ class _Check:
             )
         report["plain"] = noise.summary
         if not all(one.prefix for one in self._asked):
-            report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for pictures")
+            report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for images")
             return "plain"
         refused: dict[str, str] = {}
         for mode in MODES[:-1]:
-            found, why = self._tried(mode)
-            if found is not None:
-                report[mode] = found.summary
-                why = found.within(limits, noise)
+            differences, why = self._tried(mode)
+            if differences is not None:
+                report[mode] = differences.summary
+                why = differences.within(limits, noise)
             if why is None:
                 break
             refused[mode] = why
@@ -194,20 +236,20 @@ class _Check:
             return None, f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
     def _differences(self, mode: Mode) -> Differences:
-        found = Differences()
-        states = {} if mode == "plain" else self._prefixes(found)
+        differences = Differences()
+        states = {} if mode == "plain" else self._prefixes(differences)
         for rows in self._passes(LIKELIHOOD, mode):
-            self._read(rows, states, found)
+            self._read(rows, states, differences)
         for rows in self._passes(TEXT, mode):
-            self._continued(rows, states, found)
-        return found
+            self._continued(rows, states, differences)
+        return differences
 
     def _passes(self, output: str, mode: Mode) -> Iterator[list[Job]]:
         made = list(jobs(output, self._asked, mode, self._bucket, self._forward.may_pad))
         for shape in dict.fromkeys(job.shape for job in made):
             yield [job for job in made if job.shape == shape]
 
-    def _prefixes(self, found: Differences) -> dict[str, State]:
+    def _prefixes(self, differences: Differences) -> dict[str, State]:
         """The state after each prefix; the next position is compared with that of a whole prompt."""
         firsts = {one.prefix_digest: one for one in self._asked}
         states: dict[str, State] = {}
@@ -218,33 +260,33 @@ class _Check:
         for one in self._asked:
             state = states[one.prefix_digest]
             if state.next != int(self._positions[one.question.id][:, one.prefix].max()):
-                found.positions = False
+                differences.positions = False
         return states
 
-    def _read(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
+    def _read(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
         logits = self._forward.logits(rows, _after(rows, states))
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
-            where = {place: number for number, place in enumerate(job.wanted)}
+            index_of = {position: number for number, position in enumerate(job.wanted)}
             for target in job.targets:
-                places = list(target.wanted[0])
-                own = logits[row, [where[place] for place in places]]
-                self._compare(found, target.prepared, 0, own, received[:, row, places])
+                positions = list(target.wanted[0])
+                own = logits[row, [index_of[position] for position in positions]]
+                self._compare(differences, target.prepared, 0, own, received[:, row, positions])
 
-    def _continued(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
+    def _continued(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
         """Feeds the answer token by token, as a text would grow."""
         prepared = [job.prepared for job in rows]
         read = self._forward.chains(rows, _after(rows, states), keep=True)
         continued = Continued(self._forward, prepared, read)
         for number in range(1, ANSWER):
-            said = [one.options[0][number - 1] for one in prepared]
-            logits = continued.step(torch.tensor(said, device=self._forward.device))
+            tokens = [one.options[0][number - 1] for one in prepared]
+            logits = continued.step(torch.tensor(tokens, device=self._forward.device))
             received = self._received(len(rows), 1)
             for row, one in enumerate(prepared):
-                self._compare(found, one, number, logits[row : row + 1], received[:, row])
+                self._compare(differences, one, number, logits[row : row + 1], received[:, row])
 
     def _received(self, rows: int, length: int) -> torch.Tensor:
-        """[1 or 3, r, t] the positions of the last pass; a model that got none counts by itself."""
+        """[1 or 3, r, t] the positions of the last pass; without any, the model counts from 0."""
         positions = self._forward.positions
         if positions is None:
             positions = torch.arange(length)[None]
@@ -253,13 +295,18 @@ class _Check:
         return positions[-3:].expand(-1, rows, -1).cpu()
 
     def _compare(
-        self, found: Differences, one: Prepared, number: int, logits: torch.Tensor, received: torch.Tensor
+        self,
+        differences: Differences,
+        one: Prepared,
+        number: int,
+        logits: torch.Tensor,
+        received: torch.Tensor,
     ) -> None:
         """Logits [n, vocabulary] and positions [1 or 3, n] from token `number` of the answer on."""
         first, count = len(one.ids) - 1 + number, len(logits)
-        found.add_logits(self._own[one.question.id][number : number + count], logits)
+        differences.add_logits(self._own[one.question.id][number : number + count], logits)
         own = self._positions[one.question.id][:, first : first + count]
-        found.positions = found.positions and bool((own == received).all())
+        differences.positions = differences.positions and bool((own == received).all())
 
 
 def _after(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
@@ -272,41 +319,41 @@ _TEXTS = ("What is it?", "Is it day or night? A: day B: night", "How many colour
 
 
 def probes(preparer: Preparer) -> list[Prepared]:
-    """The questions: two about one picture, one about another of the same size."""
+    """The questions: two about one image, one about another of the same size."""
     noise = random.Random(0)
-    pictures = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
-    shown = (pictures[0], pictures[0], pictures[1])
+    images = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
+    shown = (images[0], images[0], images[1])
     try:
         return [
-            preparer.prepare(Question(f"probe {number}", None, text, pictures=(picture,)))
-            for number, (text, picture) in enumerate(zip(_TEXTS, shown, strict=True))
+            preparer.prepare(Question(f"probe {number}", None, text, images=(image,)))
+            for number, (text, image) in enumerate(zip(_TEXTS, shown, strict=True))
         ]
     except (UserError, MemoryError) as error:
         why = str(error) or "no memory left"
         raise UserError(
-            f"the model's processor or chat template fails at a plain question about a picture ({why}); "
+            f"the model's processor or chat template fails at a plain question about an image ({why}); "
             "correct chat_template.jinja in its folder, or name another one as `template` in models.lock"
         ) from None
 
 
 _LIBRARIES = ("torch", "transformers")
 
-Found = tuple[Mode, dict[str, Any]]
+Choice = tuple[Mode, dict[str, Any]]
 
 
 def mode_path(folder: Path, model: str, revision: int) -> Path:
-    """Where the mode of a model (the digest of its pin) lies, for an engine's revision and libraries."""
+    """The file of a model's mode. model: digest of its pin. revision: of the engine."""
     versions = "-".join(f"{name}{version(name)}" for name in _LIBRARIES)
     return folder / f"{model[:16]}-{revision}-{versions}.json"
 
 
-def known_mode(path: Path) -> Found | None:
+def known_mode(path: Path) -> Choice | None:
     """The mode in a file with its report; None where there is none, or the file is damaged."""
-    found = unsealed(path) or {}
-    mode, report = found.get("mode"), found.get("report")
+    stored = unsealed(path) or {}
+    mode, report = stored.get("mode"), stored.get("report")
     return (mode, report) if mode in MODES and isinstance(report, dict) else None
 
 
-def keep_mode(path: Path, found: Found) -> None:
+def keep_mode(path: Path, choice: Choice) -> None:
     """Writes a mode and its report."""
-    write_json(path, sealed({"mode": found[0], "report": found[1]}))
+    write_json(path, sealed({"mode": choice[0], "report": choice[1]}))

@@ -1,1 +1,1 @@
-"""Pictures, questions and sampled texts as vectors of an encoder."""
+"""Images, questions and sampled texts as vectors of an encoder."""

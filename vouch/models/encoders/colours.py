@@ -1,6 +1,6 @@
-"""The mean colour of each field of a 3 x 3 grid: how alike the pictures of two datasets look from far away.
+"""The mean colour of each field of a 3 x 3 grid: how alike the images of two datasets look from far away.
 
-It knows nothing of what a picture shows. It needs no weights, so that distances can be tried without any.
+It knows nothing of what an image shows. It needs no weights, so that distances can be tried without any.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from PIL import Image
 
 from vouch.models.encoders.vectors import Encoder, Vectors
 
-REVISION = 1  # raise when the same picture gets other numbers
+REVISION = 1  # raise when the same image gets other numbers
 FIELDS = 3
 
 
@@ -19,11 +19,11 @@ def load() -> Encoder:
     return Encoder(f"colours/{REVISION}", images=images)
 
 
-def images(pictures: Sequence[Image.Image]) -> Vectors:
+def images(batch: Sequence[Image.Image]) -> Vectors:
     """[n, 27] red, green and blue, 0 ... 1, of the fields from the top left, row by row."""
-    return np.stack([_fields(picture) for picture in pictures])
+    return np.stack([_fields(image) for image in batch])
 
 
-def _fields(picture: Image.Image) -> Vectors:
-    small = picture.resize((FIELDS, FIELDS), Image.Resampling.BOX)
+def _fields(image: Image.Image) -> Vectors:
+    small = image.resize((FIELDS, FIELDS), Image.Resampling.BOX)
     return np.asarray(small, dtype=np.float32).reshape(-1) / np.float32(255)

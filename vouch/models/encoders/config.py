@@ -11,7 +11,7 @@ NONE, COLOURS = "vouch/models/encoders/none.py", "vouch/models/encoders/colours.
 
 
 class _Encoder(BaseModel):
-    """encoder: a path, because a stage depends on it. batch: pictures or texts a pass.
+    """encoder: a path, because a stage depends on it. batch: images or texts a pass.
 
     device, threads: for models. FILES: those that need no weights.
     """
@@ -40,7 +40,7 @@ class _Encoder(BaseModel):
 
 
 class Pictures(_Encoder):
-    """What turns pictures and questions into vectors, to compare datasets: a file, or a model like CLIP."""
+    """What turns images and questions into vectors, to compare datasets: a file, or a model like CLIP."""
 
     FILES: ClassVar[tuple[str, ...]] = (COLOURS, NONE)
 
@@ -59,7 +59,7 @@ class Texts(_Encoder):
 
 
 class Config(BaseModel):
-    """Both."""
+    """Parameters of `embed`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

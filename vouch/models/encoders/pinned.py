@@ -1,6 +1,6 @@
 """A pinned model of the transformers library as an encoder. Imports torch: load this file late.
 
-Of a model with a picture and a text side (CLIP): its projected features. Of a text encoder: the mean over the
+Of a model with an image and a text side (CLIP): its projected features. Of a text encoder: the mean over the
 last layer's tokens. Nothing is normalised. Texts are cut at the length that the model can read, or is said to
 read where its folder is one of sentence-transformers. Only texts of equally many tokens share a pass, so none
 is padded.
@@ -17,10 +17,17 @@ import transformers
 from PIL import Image
 
 from vouch.models.encoders.config import Pictures, Texts
-from vouch.models.encoders.similarity import Encoded, encoded
-from vouch.models.encoders.vectors import Encoder, Vectors
-from vouch.models.loading.boundary import check_tokenizer, foreign, opening
-from vouch.models.loading.loading import LOCAL, image_processor, load_weights, pinned_folder, prepare_device
+from vouch.models.encoders.vectors import Encoded, Encoder, Vectors, encoded
+from vouch.models.loading import (
+    LOCAL,
+    foreign,
+    image_processor,
+    load_weights,
+    opening,
+    pinned_folder,
+    prepare_device,
+)
+from vouch.models.tokenizer_check import check_tokenizer
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, read_json
 
@@ -39,16 +46,16 @@ def load(pin: Pin, config: Pictures) -> Encoder:
     name, notes = encoder_name(pin), {"device": device}
     reads = {name: hasattr(model, f"get_{name}_features") for name in ("text", "image")}
     if all(reads.values()):
-        pictures, texts = (
-            _picture_side(folder, pin.processor, model, device),
+        images, texts = (
+            _image_side(folder, pin.processor, model, device),
             _TextSide(folder, model, device),
         )
-        return Encoder(name, pictures, lambda given: texts.encode(given, config.batch, True), notes)
+        return Encoder(name, images, lambda given: texts.encode(given, config.batch, True), notes)
     if model.main_input_name == "input_ids" and not any(reads.values()):
         texts = _TextSide(folder, model, device)
         return Encoder(name, questions=lambda given: texts.encode(given, config.batch, False), notes=notes)
     raise UserError(
-        f"{folder}: a {model.config.model_type} gives no features of texts and pictures; take a model "
+        f"{folder}: a {model.config.model_type} gives no features of texts and images; take a model "
         "such as CLIP or BERT"
     )
 
@@ -76,41 +83,41 @@ class TextEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """Every text, in their order."""
-        found: dict[int, Encoded] = {}
+        encodings: dict[int, Encoded] = {}
         layer = -1 if self._config.layer is None else self._config.layer
         for rows, tokens in self._text.batches(texts, self._config.batch):
             with foreign(self._text.folder, "fails at texts", ADVICE), torch.inference_mode():
                 states = self._model(input_ids=tokens, output_hidden_states=True).hidden_states[layer]
             own = ~np.isin(tokens.cpu().numpy(), self._added)
             for row, vectors, counted in zip(rows, _numbers(self._text.folder, states), own, strict=True):
-                found[row] = encoded(vectors, counted)
-        return [found[row] for row in range(len(texts))]
+                encodings[row] = encoded(vectors, counted)
+        return [encodings[row] for row in range(len(texts))]
 
 
-def _picture_side(
+def _image_side(
     folder: Path, settings: Mapping[str, Any], model: Any, device: str
 ) -> Callable[[Sequence[Image.Image]], Vectors]:
-    """Encodes pictures: [n, width]. Raises UserError where the folder has no processor of pictures."""
+    """Encodes images: [n, width]. Raises UserError where the folder has no processor of images."""
     with opening(folder, WHAT, ADVICE):
         processor = image_processor(folder, settings)
 
-    def encode(pictures: Sequence[Image.Image]) -> Vectors:
-        with foreign(folder, "fails at pictures", ADVICE), torch.inference_mode():
-            pixels = processor(images=list(pictures), return_tensors="pt")["pixel_values"]
-            found = model.get_image_features(pixel_values=pixels.to(device, model.dtype))
-            return _numbers(folder, found.pooler_output)
+    def encode(images: Sequence[Image.Image]) -> Vectors:
+        with foreign(folder, "fails at images", ADVICE), torch.inference_mode():
+            pixels = processor(images=list(images), return_tensors="pt")["pixel_values"]
+            features = model.get_image_features(pixel_values=pixels.to(device, model.dtype))
+            return _numbers(folder, features.pooler_output)
 
-    with opening(folder, "fails at a blank picture", ADVICE):
+    with opening(folder, "fails at a blank image", ADVICE):
         encode([Image.new("RGB", (64, 48))])
     return encode
 
 
 def _numbers(folder: Path, vectors: torch.Tensor) -> Vectors:
-    """As numpy has them. Raises UserError where they are none: every distance to them would be none, too."""
-    found = np.asarray(vectors.float().cpu().numpy())
-    if not np.isfinite(found).all():
+    """Vectors as a numpy array. Raises UserError where they are not finite: no distance could be computed."""
+    numbers = np.asarray(vectors.float().cpu().numpy())
+    if not np.isfinite(numbers).all():
         raise UserError(f"{folder}: gives vectors that are not finite; take another model, or dtype float32")
-    return found
+    return numbers
 
 
 class _TextSide:
@@ -120,8 +127,8 @@ class _TextSide:
         check_tokenizer(folder)
         with opening(folder, WHAT, ADVICE):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            # Some tokenizers say how much of it may be used.
-            limits = [*_said(folder), *_places(model), self.tokenizer.model_max_length]
+            # Some tokenizers declare a limit of their own.
+            limits = [*_declared_limits(folder), *_position_limits(model), self.tokenizer.model_max_length]
             self._cut = {"truncation": True, "max_length": min(filter(None, limits))} if any(limits) else {}
         self.folder, self._model, self._device = folder, model, device
 
@@ -142,16 +149,16 @@ class _TextSide:
         for rows, tokens in self.batches(texts, size):
             with foreign(self.folder, "fails at texts", ADVICE), torch.inference_mode():
                 if projected:
-                    found = self._model.get_text_features(input_ids=tokens).pooler_output
+                    features = self._model.get_text_features(input_ids=tokens).pooler_output
                 else:
-                    found = self._model(input_ids=tokens).last_hidden_state.mean(dim=1)
-            for row, vector in zip(rows, _numbers(self.folder, found), strict=True):
+                    features = self._model(input_ids=tokens).last_hidden_state.mean(dim=1)
+            for row, vector in zip(rows, _numbers(self.folder, features), strict=True):
                 vectors[row] = vector
         return np.stack(vectors)
 
 
-def _said(folder: Path) -> Iterator[int]:
-    """What sentence-transformers' settings of a folder say: most tokens of a text."""
+def _declared_limits(folder: Path) -> Iterator[int]:
+    """The most tokens of a text by the folder's sentence-transformers settings."""
     for path in sorted(folder.glob("sentence_*_config.json")):
         most = read_json(path).get("max_seq_length")
         if most is not None and (type(most) is not int or most < 1):
@@ -162,8 +169,8 @@ def _said(folder: Path) -> Iterator[int]:
             yield most
 
 
-def _places(model: Any) -> Iterator[int]:
-    """The places that a model has for the tokens of a text; RoBERTa and its kin keep some for padding."""
+def _position_limits(model: Any) -> Iterator[int]:
+    """Number of positions a model has for a text's tokens; RoBERTa and the like reserve some for padding."""
     yield getattr(model.config.get_text_config(), "max_position_embeddings", None) or 0
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
@@ -171,7 +178,7 @@ def _places(model: Any) -> Iterator[int]:
 
 
 def encoder_name(pin: Pin) -> str:
-    """A pinned encoder as the tables name it."""
+    """The name of a pinned encoder in tables."""
     return f"{pin.model} {pin.digest[:DIGITS]}"
 
 
@@ -180,5 +187,6 @@ def _loaded(pin: Pin, config: Pictures | Texts) -> tuple[Path, str, Any]:
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)
     with opening(folder, WHAT, ADVICE):
-        model = load_weights(transformers.AutoModel, folder, pin.dtype, device, unread=UNREAD)
-        return folder, device, model.to(device)
+        auto = transformers.AutoModel
+        model, device = load_weights(auto, folder, pin.dtype, config.device, device, unread=UNREAD)
+    return folder, device, model

@@ -1,32 +1,45 @@
-"""Encoders, and the rows of embeddings that they make of a dataset's distinct pictures and questions.
+"""What an encoder makes of a dataset: embeddings of its images and questions, similarities of its texts.
 
-An encoder is a file of vouch/models/encoders or a pinned model. Rows come in the order of the items.
+An encoder is a file of vouch/models/encoders, or a pinned model. Rows come in the order of the items. The
+similarity of a model's sampled texts to its greedy text is measured token by token (F1) and by their mean
+vectors (cosine).
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from PIL import Image
 
 from vouch.images.opening import decode
 from vouch.models.encoders.config import Pictures
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import read_pin
-from vouch.tables.asked import ITEMS, ImageStore, images_path, items_path
+from vouch.tables.answered import TEXT, read_pin
+from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, ImageStore, images_path, items_path, prompts_path
+from vouch.tables.names import SIMILARITIES
+
+if TYPE_CHECKING:
+    from vouch.models.encoders.pinned import TextEncoder
 
 T = TypeVar("T")
 Row = dict[str, Any]
 Vectors = NDArray[np.float32]
-ROOM = 1 << 30  # bytes of decoded pictures
+ROOM = 1 << 30  # bytes of decoded images
 AT_ONCE = 64
 """Batches of questions that are sorted by their length together."""
+Floats = NDArray[np.floating]
+TEXTS_SUFFIX = ".text.parquet"
+PROMPTS_AT_ONCE = 256
+"""Prompts whose texts are encoded together, so that memory stays flat."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +58,15 @@ class Encoder:
 def encoder_of(config: Pictures) -> Encoder:
     """The encoder that the parameters name. Raises UserError."""
     if config.model is None:
-        found: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()
-        return found
+        encoder: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()
+        return encoder
     from vouch.models.encoders.pinned import load
 
     return load(read_pin(Path(config.encoder)), config)
 
 
-def picture_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[Row], int]:
-    """Rows of EMBEDDINGS for the pictures, a batch at a time in memory, and how many there will be."""
+def image_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[Row], int]:
+    """Rows of EMBEDDINGS for the images, a batch at a time in memory, and how many there will be."""
     store = ImageStore(images_path(dataset))
 
     def opened(digest: str) -> Image.Image:
@@ -113,3 +126,128 @@ def _rows(
     for keys in parts:
         for key, vector in zip(keys, encode([read(key) for key in keys]), strict=True):
             yield {"digest": key, "items": counts[key], "encoder": name, "embedding": vector.tolist()}
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """One prompt at one temperature: the greedy text and the samples in the order of their numbers."""
+
+    prompt: str
+    temperature: float
+    text: str
+    samples: tuple[str, ...]
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+
+    def expanded(self) -> "Sampled":
+        """The same, with the option's text appended to answers that are only its letter."""
+        texts = [_expanded(text, self.labels, self.options) for text in (self.text, *self.samples)]
+        return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.labels, self.options)
+
+
+def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]:
+    """Rows of TEXT_SIMILARITY. path: the texts of one model and dataset."""
+    dataset, model = path.parent.name, path.name.removesuffix(TEXTS_SUFFIX)
+    texts = TEXT.read(path, ("prompt", "temperature", "sample", "text"))
+    prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "marks", "options"))
+    prompts_sampled = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
+    common = {"model": model, "dataset": dataset, "encoder": encoder.name}
+    for start in range(0, len(prompts_sampled), PROMPTS_AT_ONCE):
+        part = prompts_sampled[start : start + PROMPTS_AT_ONCE]
+        for one, values in zip(part, _of_part(part, encoder), strict=True):
+            # float32 as it is stored says 0.699999988
+            at = {"prompt": one.prompt, "temperature": round(one.temperature, 6)}
+            yield common | at | dict(zip(SIMILARITIES, values, strict=True))
+
+
+def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[float, float, float]]:
+    """SIMILARITIES of each."""
+    wider = [one.expanded() for one in part]
+    texts = sorted({text for one in [*part, *wider] for text in (one.text, *one.samples)})
+    made = dict(zip(texts, encoder.encode(texts), strict=True))
+
+    def mean(one: Sampled, measure: Any) -> float:
+        return float(np.mean([measure(made[text], made[one.text]) for text in one.samples]))
+
+    for one, expanded in zip(part, wider, strict=True):
+        yield mean(one, f1), mean(expanded, f1), mean(one, cosine)
+
+
+def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
+    """What was sampled for the prompts, in their order; those without a greedy text are left out.
+
+    texts: columns prompt, temperature, sample, text of TEXT. prompts: id, marks, options of PROMPTS.
+    """
+    greedy: dict[str, str] = {}
+    drawn: dict[tuple[str, float], list[tuple[int, str]]] = {}
+    columns = (texts[name].to_pylist() for name in ("prompt", "temperature", "sample", "text"))
+    for prompt, temperature, number, text in zip(*columns, strict=True):
+        if text is None:
+            continue
+        if temperature == 0:
+            greedy[prompt] = text
+        else:
+            drawn.setdefault((prompt, temperature), []).append((number, text))
+    temperatures = sorted({temperature for _, temperature in drawn})
+    return [
+        Sampled(
+            row["id"],
+            temperature,
+            greedy[row["id"]],
+            tuple(text for _, text in sorted(drawn[row["id"], temperature])),
+            tuple(row["marks"] or ()),
+            tuple(row["options"] or ()),
+        )
+        for row in prompts.to_pylist()
+        for temperature in temperatures
+        if row["id"] in greedy and (row["id"], temperature) in drawn
+    ]
+
+
+_LETTER = re.compile(r"\W*(\w)\W*")
+
+
+def _expanded(text: str, labels: Sequence[str], options: Sequence[str]) -> str:
+    letter = _LETTER.fullmatch(text)
+    for label, option in zip(labels, options, strict=False):
+        if letter and label.casefold() == letter[1].casefold():
+            return f"{label}. {option}"
+    return text
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder makes of a text.
+
+    tokens [t, width], each of length 1; counted [t]: whether it is one of the text's own; mean [width]: of
+    the tokens as the encoder gave them, all of them, of length 1.
+    """
+
+    tokens: Floats
+    counted: NDArray[np.bool_]
+    mean: Floats
+
+
+def encoded(vectors: Floats, counted: NDArray[np.bool_]) -> Encoded:
+    """From the vectors of the tokens [t, width] as the encoder gives them."""
+    return Encoded(_unit(vectors), counted, _unit(vectors.mean(axis=0)))
+
+
+def f1(candidate: Encoded, reference: Encoded) -> float:
+    """Harmonic mean of precision and recall, at most 1. Two texts without tokens are alike."""
+    if not candidate.counted.any() or not reference.counted.any():
+        return float(candidate.counted.any() == reference.counted.any())
+    similarity = candidate.tokens @ reference.tokens.T
+    precision = float(similarity.max(axis=1)[candidate.counted].mean(dtype=np.float64))
+    recall = float(similarity.max(axis=0)[reference.counted].mean(dtype=np.float64))
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def cosine(candidate: Encoded, reference: Encoded) -> float:
+    """Cosine of the texts' mean vectors, -1 ... 1."""
+    return float(candidate.mean @ reference.mean)
+
+
+def _unit(vectors: Floats) -> Floats:
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(length, np.finfo(np.float32).tiny))

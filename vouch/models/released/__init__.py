@@ -1,1 +1,1 @@
-"""released: what others released of a model becomes its responses. One file form per file of forms/."""
+"""What others released of a model becomes its responses: logits, logs of samples, tables of answers."""

@@ -1,9 +1,7 @@
-"""Released rows meet the prompts that they answer.
+"""Answers that others released, as the response tables of one model and dataset.
 
-A row belongs to the prompt whose item has the row's id: loaders of released items use the row's id,
-as text, as the item's id, so the join needs no third table. Only the variation `original` was asked.
-
-Answers that others released, as the response tables of one model and dataset.
+A row belongs to the prompt whose item has the row's id: loaders of released items use the row's id, as text,
+as the item's id, so the join needs no third table. Only the variation `original` was asked.
 """
 
 from collections import Counter
@@ -17,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from vouch.models.released.files import INDEX, Answers, answer_files, form_of, relative
-from vouch.models.released.forms import Rows
-from vouch.models.released.samples import Sample, read_samples
+from vouch.models.released.logits import Rows, parse_parquet, parse_pickle
+from vouch.models.released.samples import HARNESSES, Sample, read_samples
+from vouch.models.released.tables import table_samples
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import RESPONSES, Pin, file_digest
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
@@ -26,8 +25,77 @@ from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_
 VARIATION = "original"
 LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, however many options are shown
 CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
-"""What every row of a released file says of its making."""
+"""Columns that are the same in every row of a released file."""
 ABSENT = "the released file has no answer"
+NAMES = ("id", "source_id")
+Prompt = Mapping[str, Any]
+_CALLED = {"samples": "logs of samples", "table": "tables"}
+_SETTINGS = {"key": ("samples", "table"), "filter": ("samples",), "text": ("table",)}
+"""Settings of answers.yaml, and what the files hold that they are for."""
+
+
+def write_released(pin: Pin, dataset: str) -> int:
+    """Writes the three tables, all or none; how many rows. Logits become letters, logs of samples the others.
+
+    A dataset that the released files do not answer gets tables without rows. Raises UserError where a file is
+    not as it was pinned, or does not answer exactly the items of the dataset.
+    """
+    folder = Path(pin.source.path or "")
+    answers = answer_files(folder, pin.model).get(dataset)
+    table: pa.Table = RESPONSES[LETTERS].table.schema.empty_table()
+    rows: dict[str, Iterator[dict[str, Any]]] = {}
+    if answers is not None:
+        data = _read(answers.path, pin.files.get(relative(answers.path, folder)), pin.model)
+        table, rows = _answers(answers, data, dataset, pin.model)
+    with ExitStack() as stack:
+        count = int(table.num_rows)
+        for output, (contract, path_of) in RESPONSES.items():
+            schema = table.schema if output == LETTERS else contract.schema
+            writer = stack.enter_context(contract.writer(path_of(pin.model, dataset), schema))
+            if output == LETTERS:
+                writer.table(table)
+            for row in rows.get(output, ()):
+                writer.row(row)
+                count += 1
+    return count
+
+
+def _answers(
+    answers: Answers, data: bytes, dataset: str, model: str
+) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
+    """The letters table, and rows of the others by output."""
+    where, (name, form) = str(answers.path), form_of(answers.path, answers.form)
+    prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
+    empty = RESPONSES[LETTERS].table.schema.empty_table()
+    for setting, kinds in _SETTINGS.items():
+        if getattr(answers, setting) and form.holds not in kinds:
+            known = " and ".join(_CALLED[kind] for kind in kinds)
+            raise UserError(f"{where}: {setting} is for {known} only; leave it out of {INDEX}")
+    if form.holds == "logits":
+        parse = parse_parquet if name == "parquet" else parse_pickle
+        return letters(parse(data, where), prompts, empty.schema, where, dataset), {}
+    items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
+    if form.holds == "samples":
+        samples = read_samples(data, where, HARNESSES[name], answers.key, answers.filter)
+    else:
+        samples = table_samples(data, where, model, answers.key, answers.text)
+    keyed = form.holds == "table" or answers.key is not None
+    pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
+    if any(sample.choices for sample in samples):
+        return empty, {LIKELIHOOD: likelihood_rows(pairs)}
+    return empty, {TEXT: text_rows(pairs)}
+
+
+def _read(path: Path, digest: str | None, model: str) -> bytes:
+    """The whole file. Raises UserError where it is not the one that was pinned."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; restore it, or correct models.{model} in params.yaml")
+    if file_digest(path) != digest:
+        raise UserError(
+            f"{path}: not as pinned; restore it, or pin what it holds now with "
+            f"`dvc repro --force --single-item pin@{model}`"
+        )
+    return path.read_bytes()
 
 
 def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
@@ -47,13 +115,13 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
             f"{where} row {number}: id {name} is no item of {dataset}, like {len(extra)} of the file's "
             f"{len(rows.ids)} ids; the file must answer exactly the items"
         )
-    place = {name: row for row, name in enumerate(rows.ids)}
-    _check_whole(items, place, f"{where}: no logits", "file", dataset)
+    row_of = {name: row for row, name in enumerate(rows.ids)}
+    _check_whole(items, row_of, f"{where}: no logits", "file", dataset)
     size, most = rows.logits.shape[1], max(len(prompt["options"]) for prompt in asked)
     if most > size:
         name = next(prompt["item"] for prompt in asked if len(prompt["options"]) == most)
         raise UserError(
-            f"{where} row {place[name] + 1}: id {name}: {size} logits, its prompt shows {most} "
+            f"{where} row {row_of[name] + 1}: id {name}: {size} logits, its prompt shows {most} "
             f"options; give {dataset} the prompt template that the model was asked with"
         )
     if size == most + 1:
@@ -66,12 +134,12 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
             f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; give "
             f"{most}, or {LAYOUT} for A to F as VLM-Uncertainty-Bench does; or correct the template"
         )
-    order = np.array([place[item] for item in items])
+    order = np.array([row_of[item] for item in items])
     return _table(rows.logits[order], [prompt["id"] for prompt in asked], schema)
 
 
 def asked_prompts(prompts: Sequence[Mapping[str, Any]], where: str, dataset: str) -> list[Mapping[str, Any]]:
-    """Those of the variation that others asked. Raises UserError where there is none."""
+    """The prompts of the variation that others asked. Raises UserError where there is none."""
     asked = [prompt for prompt in prompts if prompt["variation"] == VARIATION]
     if not asked:
         raise UserError(
@@ -106,10 +174,6 @@ def _table(logits: npt.NDArray[Any], prompts: list[str], schema: pa.Schema) -> p
     return pa.table(arrays, schema=pa.schema(fields))
 
 
-NAMES = ("id", "source_id")
-Prompt = Mapping[str, Any]
-
-
 def join_samples(
     samples: Sequence[Sample],
     prompts: Sequence[Prompt],
@@ -127,27 +191,27 @@ def join_samples(
     asked = asked_prompts(prompts, where, dataset)
     order = [prompt["item"] for prompt in asked]
     scored = [sample for sample in samples if not sample.number]
-    found = _by_name(scored, items, where, dataset) if keyed else _by_place(scored, order, where, dataset)
-    answered = {name: [sample] for name, sample in zip(found, scored, strict=True)}
+    names = _by_name(scored, items, where, dataset) if keyed else _by_doc_id(scored, order, where, dataset)
+    answered = {name: [sample] for name, sample in zip(names, scored, strict=True)}
     _check_whole(order, answered, f"{where}: no sample", "log", dataset)
     if further := [sample for sample in samples if sample.number]:
-        own = {sample.name: name for name, sample in zip(found, scored, strict=True)}
+        own = {sample.name: name for name, sample in zip(names, scored, strict=True)}
         for sample in sorted(further, key=lambda one: (one.temperature, one.number)):
             if sample.name not in own:
-                raise UserError(f"{where} {sample.place}: {sample.name!r} has no sample 0; add it")
+                raise UserError(f"{where} {sample.location}: {sample.name!r} has no sample 0; add it")
             answered[own[sample.name]].append(sample)
     pairs = [(prompt, sample) for prompt in asked for sample in answered[prompt["item"]]]
     for prompt, sample in pairs:
         if sample.choices and len(sample.choices) != len(prompt["options"]):
             raise UserError(
-                f"{where} {sample.place}: {len(sample.choices)} choices, "
+                f"{where} {sample.location}: {len(sample.choices)} choices, "
                 f"prompt {prompt['id']} shows {len(prompt['options'])} options; give {dataset} a "
                 "prompt template that adds none, or a log of the same options"
             )
     return pairs
 
 
-def _by_place(samples: Sequence[Sample], order: Sequence[str], where: str, dataset: str) -> list[str]:
+def _by_doc_id(samples: Sequence[Sample], order: Sequence[str], where: str, dataset: str) -> list[str]:
     if sorted(sample.doc_id for sample in samples) != list(range(len(order))):
         last = max(sample.doc_id for sample in samples)
         raise UserError(
@@ -170,8 +234,8 @@ def _by_name(
             fitting.append([ids[name] for name in names])
     if not fitting:
         raise UserError(_unmatched(samples, items, where, dataset))
-    for sample, *found in zip(samples, *fitting, strict=True):
-        if len(set(found)) > 1:
+    for sample, *matches in zip(samples, *fitting, strict=True):
+        if len(set(matches)) > 1:
             raise UserError(
                 f"{where} {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
                 "source_id of another; use a key that names items in one way only"
@@ -186,12 +250,12 @@ def _unmatched(
     count = Counter(name for item in items for name in {item[column] for column in NAMES})
     first: dict[str, str] = {}
     for sample in samples:
-        place = f"{where} {sample.place}: names {sample.name!r}"
+        here = f"{where} {sample.location}: names {sample.name!r}"
         if count[sample.name] != 1:
             what = f"{count[sample.name]} items" if sample.name in count else "no item"
-            return f"{place}, which is {what} of {dataset}; use a key that names one item each"
+            return f"{here}, which is {what} of {dataset}; use a key that names one item each"
         if first.setdefault(sample.name, sample.line) != sample.line:
-            return f"{place}, which {first[sample.name]} names already; keep one, or use another key"
+            return f"{here}, which {first[sample.name]} names already; keep one, or use another key"
     return f"{where}: names items of {dataset} now by id, now by source_id; use a key of one kind"
 
 
@@ -205,74 +269,7 @@ def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str
 
 
 def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
-    """Rows of TEXT, the texts of each prompt; one that is missing is why there is no answer."""
+    """Rows of TEXT, the texts of each prompt; a missing text gets a problem instead."""
     for prompt, sample in pairs:
         own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
         yield own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT
-
-
-_OF = {"key": "logs of samples and tables", "filter": "logs of samples", "text": "tables"}
-
-
-def write_released(pin: Pin, dataset: str) -> int:
-    """Writes the three tables, all or none; how many rows. Logits become letters, logs of samples the others.
-
-    A dataset that the released files do not answer gets tables without rows. Raises UserError where a file is
-    not as it was pinned, or does not answer exactly the items of the dataset.
-    """
-    folder = Path(pin.source.path or "")
-    answers = answer_files(folder, pin.model).get(dataset)
-    table: pa.Table = RESPONSES[LETTERS].table.schema.empty_table()
-    rows: dict[str, Iterator[dict[str, Any]]] = {}
-    if answers is not None:
-        data = _read(answers.path, pin.files.get(relative(answers.path, folder)), pin.model)
-        table, rows = _answers(answers, data, dataset, pin.model)
-    with ExitStack() as stack:
-        count = int(table.num_rows)
-        for output, (contract, place) in RESPONSES.items():
-            schema = table.schema if output == LETTERS else contract.schema
-            writer = stack.enter_context(contract.writer(place(pin.model, dataset), schema))
-            if output == LETTERS:
-                writer.table(table)
-            for row in rows.get(output, ()):
-                writer.row(row)
-                count += 1
-    return count
-
-
-def _answers(
-    answers: Answers, data: bytes, dataset: str, model: str
-) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
-    """The letters table, and rows of the others by output."""
-    where, form = str(answers.path), form_of(answers.path, answers.form)
-    prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
-    empty = RESPONSES[LETTERS].table.schema.empty_table()
-    log, texts = hasattr(form, "responses"), hasattr(form, "samples")
-    given = {"key": log or texts, "filter": log, "text": texts}
-    for name, fits in given.items():
-        if getattr(answers, name) and not fits:
-            raise UserError(f"{where}: {name} is for {_OF[name]} only; leave it out of {INDEX}")
-    if log or texts:
-        items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
-        if log:
-            samples = read_samples(data, where, form, answers.key, answers.filter)
-        else:
-            samples = form.samples(data, where, model, answers.key, answers.text)
-        keyed = texts or answers.key is not None
-        pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
-        if any(sample.choices for sample in samples):
-            return empty, {LIKELIHOOD: likelihood_rows(pairs)}
-        return empty, {TEXT: text_rows(pairs)}
-    return letters(form.parse(data, where), prompts, empty.schema, where, dataset), {}
-
-
-def _read(path: Path, digest: str | None, model: str) -> bytes:
-    """The whole file. Raises UserError where it is not the one that was pinned."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; restore it, or correct models.{model} in params.yaml")
-    if file_digest(path) != digest:
-        raise UserError(
-            f"{path}: not as pinned; restore it, or pin what it holds now with "
-            f"`dvc repro --force --single-item pin@{model}`"
-        )
-    return path.read_bytes()

@@ -10,16 +10,13 @@ Three layouts, the first that is there:
 Names of others count by their slug: `Yi-VL-6B` is yi_vl_6b.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from vouch.models.released import forms
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
@@ -30,10 +27,28 @@ INDEX = "answers.yaml"
 MAX_BYTES = 256 * 2**20
 
 
+@dataclass(frozen=True)
+class Form:
+    """What a file of released answers holds, and the endings of its name that say so."""
+
+    holds: Literal["logits", "samples", "table"]
+    suffixes: tuple[str, ...]
+
+
+FORMS = {
+    "lm_eval": Form("samples", (".jsonl", ".gz")),
+    "lmms_eval": Form("samples", (".jsonl", ".gz")),
+    "parquet": Form("logits", (".parquet",)),
+    "pickle": Form("logits", (".pkl", ".pickle")),
+    "table": Form("table", (".csv", ".tsv", ".xlsx")),
+}
+"""By name. logits.py, samples.py and tables.py read what they hold."""
+
+
 class Answers(BaseModel):
     """One file of answers. file: its path, in answers.yaml from that folder on.
 
-    form: a file of vouch/models/released/forms where the suffix does not tell it. Of logs of samples, key:
+    form: one of FORMS where the suffix does not tell it. Of logs of samples, key:
     the field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several
     filters. Of tables, key and text: the columns of ids and answers, `id` and `text` by default.
     """
@@ -63,23 +78,23 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
     index = folder / INDEX
     if index.is_file():
         entries = validated(_Index, load(index), str(index)).root
-        found = {
+        answers = {
             name: one.model_copy(update={"file": str(folder / one.file)}) for name, one in entries.items()
         }
         outside = [
-            one.path for one in found.values() if not one.path.resolve().is_relative_to(folder.resolve())
+            one.path for one in answers.values() if not one.path.resolve().is_relative_to(folder.resolve())
         ]
         if outside:
             raise UserError(f"{index}: {outside[0]}: leads out of the folder; move the file into it")
     else:
-        found = dict(_published(folder, model)) or dict(_plain(folder))
-    if not found:
+        answers = dict(_published(folder, model)) or dict(_plain(folder))
+    if not answers:
         raise UserError(
             f"{folder}: neither a model (no config.json) nor answers of {model}: no {INDEX}, no "
             f"logits-DATASET/*.parquet or pickles/*.DATASET.pkl of that name, no DATASET.SUFFIX with "
             f"{', '.join(_suffixes())}; correct models.{model} in params.yaml"
         )
-    for one in found.values():
+    for one in answers.values():
         form_of(one.path, one.form)
         if part := left_out(one.path):
             raise UserError(
@@ -89,18 +104,18 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
             raise UserError(f"{one.path}: no such file; restore it, or correct {INDEX}")
         if one.path.stat().st_size > MAX_BYTES:
             raise UserError(f"{one.path}: larger than {MAX_BYTES:,} bytes; leave out what is not needed")
-    return found
+    return answers
 
 
 def released_models(folder: Path, dataset: str) -> dict[str, Path]:
     """Model -> file of a folder laid out as VLM-Uncertainty-Bench's; a parquet file goes before a pickle."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(folder.glob(f"logits-{dataset}/*.parquet")):
-        found.setdefault(model_slug(path.stem, f"{path}: model name"), path)
+        paths.setdefault(model_slug(path.stem, f"{path}: model name"), path)
     for path in sorted(folder.glob(f"pickles/*.{dataset}.pkl")):
         name = path.name.removesuffix(f".{dataset}.pkl")
-        found.setdefault(model_slug(name, f"{path}: model name"), path)
-    return found
+        paths.setdefault(model_slug(name, f"{path}: model name"), path)
+    return paths
 
 
 def relative(path: Path, folder: Path) -> str:
@@ -108,14 +123,13 @@ def relative(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path != folder else path.name
 
 
-def form_of(path: Path, name: str | None = None) -> ModuleType:
-    """The file form of that name, or the one that the suffix stands for. Raises UserError."""
-    modules = file_forms()
+def form_of(path: Path, name: str | None = None) -> tuple[str, Form]:
+    """The form of that name, or the one that the suffix stands for, by name. Raises UserError."""
     if name is not None:
-        if name not in modules:
-            raise UserError(f"{path}: unknown form {name:.60}; {did_you_mean(name, list(modules))}")
-        return modules[name]
-    fitting = [form for form, module in modules.items() if path.suffix in module.SUFFIXES]
+        if name not in FORMS:
+            raise UserError(f"{path}: unknown form {name:.60}; {did_you_mean(name, list(FORMS))}")
+        return name, FORMS[name]
+    fitting = [form for form, known in FORMS.items() if path.suffix in known.suffixes]
     if len(fitting) > 1:
         raise UserError(
             f"{path}: {' and '.join(fitting)} write such files; say which in {INDEX} beside it, e.g. "
@@ -124,17 +138,11 @@ def form_of(path: Path, name: str | None = None) -> ModuleType:
     if not fitting:
         suffix = path.suffix or "nothing"
         raise UserError(f"{path}: files ending in {suffix} are not read; valid: {', '.join(_suffixes())}")
-    return modules[fitting[0]]
-
-
-def file_forms() -> dict[str, ModuleType]:
-    """Every file form by its name."""
-    names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
-    return {name: importlib.import_module(f"{forms.__name__}.{name}") for name in names}
+    return fitting[0], FORMS[fitting[0]]
 
 
 def _suffixes() -> list[str]:
-    return sorted({suffix for module in file_forms().values() for suffix in module.SUFFIXES})
+    return sorted({suffix for form in FORMS.values() for suffix in form.suffixes})
 
 
 def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:

@@ -19,7 +19,7 @@ PROTOCOLS = (3, 4)  # others say the same in steps and names that are not here
 
 
 class Refused(ValueError):
-    """Where and why a pickle is not read, in words that fit after the file's name."""
+    """Where and why a pickle is not read; the message follows the file's name."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Array:
 
 
 class _Row(dict[str, Any]):
-    """Its keys are texts: hashing a tuple that holds itself twice, 60 levels deep, never ends."""
+    """A dict whose keys are texts: hashing a tuple that contains itself twice, 60 levels deep, never ends."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(key, str):

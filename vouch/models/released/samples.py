@@ -1,23 +1,24 @@
-"""Logs of samples in memory: what lm-evaluation-harness and lmms-eval write with --log_samples.
+"""Logs of samples, as lm-evaluation-harness and lmms-eval write them with --log_samples.
 
-One JSON object a line; early versions wrote a list of them (lm-evaluation-harness to 0.4.2), or one object
-that has it under `logs` (lmms-eval 0.1). A sample is read and judged by itself, and only names and answers of
-it are kept. Samples, the unpacked file and the number of samples are bounded, so a hostile file can at worst
-be refused.
+A log has one JSON object a line, or is gzip of that; early versions wrote a list of objects
+(lm-evaluation-harness to 0.4.2), or one object with that list under `logs` (lmms-eval 0.1). Each sample is
+read and checked by itself, and only its name and its answers are kept. The sizes of a sample, of the unpacked
+file and of the log are bounded, so a hostile file is refused at worst. HARNESSES says what the two do
+differently, in reading and in writing (`vouch publish export`).
 """
 
 import gzip
+import hashlib
 import io
 import json
 import math
 import re
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
-from vouch.models.released.forms import MAX_ROWS, id_text
+from vouch.models.released.logits import MAX_ROWS, id_text
 from vouch.pipeline.errors import UserError
 
 MAX_LINE = 16 * 2**20
@@ -31,14 +32,14 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One answer: its place in the file, doc_id, name (of the item, by the key), and what it is.
+    """One answer: its location in the file, doc_id, name (of the item, by the key), and what it is.
 
     choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or where a
     request has no response.
     number, temperature: of a further answer to the same question; 0 for the one that is scored.
     """
 
-    place: str
+    location: str
     doc_id: int
     name: str
     choices: tuple[float, ...] = ()
@@ -48,12 +49,63 @@ class Sample:
 
     @property
     def line(self) -> str:
-        """Its place without its name: `line 3`, `row 3`."""
-        return self.place.partition(":")[0]
+        """Its location without its name: `line 3`, `row 3`."""
+        return self.location.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Record:
+    """doc: what is known of the question. context: the prompt's text.
+
+    Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
+    `continuations` is empty and `answers` holds the one generated text.
+    """
+
+    doc_id: int
+    doc: Mapping[str, Any]
+    target: str
+    context: str
+    continuations: tuple[str, ...]
+    answers: tuple[float | str, ...]
+    metrics: Mapping[str, float]
+
+    @property
+    def requests(self) -> list[tuple[Any, ...]]:
+        """The arguments of each request: context and continuation, or context and how to generate."""
+        if not self.continuations:
+            return [(self.context, {"do_sample": False, "temperature": 0, "until": []})]
+        return [(self.context, continuation) for continuation in self.continuations]
+
+    @property
+    def responses(self) -> list[Any]:
+        """Each request's first response: [log-likelihood, is greedy] in texts, or the text itself.
+
+        Greedy is unknown and reads False.
+        """
+        return [answer if isinstance(answer, str) else [repr(answer), "False"] for answer in self.answers]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of the doc as JSON, of the context and of the target, as both harnesses write them."""
+        doc = json.dumps(self.doc, indent=2, ensure_ascii=False)
+        texts = {"doc_hash": doc, "prompt_hash": self.context, "target_hash": self.target}
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A program that writes logs of samples.
+
+    responses: of a line's object, the responses to every request, before any filter.
+    sample: the object of one line for a Record.
+    """
+
+    responses: Callable[[Mapping[str, Any]], Any]
+    sample: Callable[[Record], dict[str, Any]]
 
 
 def read_samples(
-    data: bytes, where: str, form: ModuleType, key: str | None, chosen: str | None
+    data: bytes, where: str, harness: "Harness", key: str | None, chosen: str | None
 ) -> list[Sample]:
     """The samples of a log: all that have an answer have choices, or all have texts.
 
@@ -66,25 +118,25 @@ def read_samples(
     kinds: set[bool] = set()
     for line, values in objects(data, where):
         doc_id = _doc_id(values, f"{where} {line}")
-        place = f"{where} {line}: doc_id {doc_id}"
+        here = f"{where} {line}: doc_id {doc_id}"
         name = values.get("filter")
         if isinstance(name, str):
             filters.add(name[:40])
         if chosen is not None and name != chosen:
             continue
         if first.setdefault(doc_id, line) != line:
-            raise UserError(f"{place}: stands already in {first[doc_id]}; {_one_of(filters)}")
-        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, place, form, key)
+            raise UserError(f"{here}: stands already in {first[doc_id]}; {_one_of(filters)}")
+        sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, here, harness, key)
         samples.append(sample)
         if sample.choices or sample.text is not None:
             kinds.add(bool(sample.choices))
         if len(kinds) > 1 or len(samples) > MAX_ROWS:
             raise UserError(
-                f"{place}: a log holds either choices or texts, {MAX_ROWS:,} at most; split the file"
+                f"{here}: a log holds either choices or texts, {MAX_ROWS:,} at most; split the file"
             )
     if not samples:
-        found = f" of filter {chosen}, only of {', '.join(sorted(filters)[:5])}" if filters else ""
-        raise UserError(f"{where}: holds no samples{found}; correct the file or the key filter")
+        others = f" of filter {chosen}, only of {', '.join(sorted(filters)[:5])}" if filters else ""
+        raise UserError(f"{where}: holds no samples{others}; correct the file or the key filter")
     return samples
 
 
@@ -94,8 +146,100 @@ def _one_of(filters: set[str]) -> str:
     return f"choose one of its filters by the key filter: {', '.join(sorted(filters)[:5])}"
 
 
+def _doc_id(values: Mapping[str, Any], where: str) -> int:
+    doc_id = values.get("doc_id")
+    if isinstance(doc_id, bool) or not isinstance(doc_id, int) or not 0 <= doc_id < 2**31:
+        raise UserError(f"{where}: doc_id is {_quoted(doc_id)}, not a number from 0; correct the line")
+    return doc_id
+
+
+def _sample(
+    values: Mapping[str, Any], line: str, doc_id: int, where: str, harness: "Harness", key: str | None
+) -> Sample:
+    name = str(doc_id) if key is None else id_text(_field(values, key, where), f"{where}: {key}")
+    given = harness.responses(values)
+    if given is None and not any(name in values for name in ("resps", "filtered_resps")):
+        raise UserError(f"{where}: has no responses; write the log with --log_samples")
+    answers = [_only(request, where) for request in (given if isinstance(given, list) else [given])]
+    if any(answer is None for answer in answers):
+        return Sample(line, doc_id, name)
+    if "acc_mutual_info" in values and len(answers) % 2 == 0:
+        answers = answers[: len(answers) // 2]  # the rest are the choices without the question
+    if answers and all(_is_pair(answer) for answer in answers):
+        choices = tuple(_log_likelihood(answer[0], choice, where) for choice, answer in enumerate(answers, 1))
+        if max(choices) == -math.inf:
+            raise UserError(f"{where}: all its choices are impossible (-inf); remove it, or ask it again")
+        return Sample(line, doc_id, name, choices)
+    if len(answers) == 1 and isinstance(answers[0], str):
+        return Sample(line, doc_id, name, text=sound(answers[0], where))
+    raise UserError(
+        f"{where}: responses are neither one text nor [log-likelihood, is greedy] for each choice; "
+        "only multiple_choice and generate_until tasks are read"
+    )
+
+
+def _field(values: Mapping[str, Any], key: str, where: str) -> Any:
+    level: Any = values
+    for part in key.split("."):
+        if not isinstance(level, dict) or part not in level:
+            fields = ", ".join(level)[:200] if isinstance(level, dict) else "no fields"
+            raise UserError(f"{where}: no field {part} of key {key}, it has {fields}; correct the key")
+        level = level[part]
+    return level
+
+
+def _only(request: Any, where: str) -> Any:
+    """The one response to a request; filtered or flattened ones are not in a list."""
+    if not isinstance(request, list) or _is_pair(request):
+        return request
+    if len(request) != 1:
+        raise UserError(f"{where}: {len(request)} responses to one request; write the log without repeats")
+    return request[0]
+
+
+def _is_pair(answer: Any) -> bool:
+    return isinstance(answer, list) and len(answer) == 2 and answer[1] in (True, False, "True", "False")
+
+
+def _log_likelihood(value: Any, choice: int, where: str) -> float:
+    number = _number(value)
+    if number is not None and number <= ROUNDING:
+        return number
+    why = "is not a number of at most 0"
+    if number is not None and number > 0:
+        why = "is positive, perhaps a loss: its sign and scale depend on who wrote it"
+    raise UserError(f"{where}: log-likelihood {choice} is {_quoted(value)}, which {why}; correct the log")
+
+
+def _number(value: Any) -> float | None:
+    """A number, or a text of one as JSON would write it; infinity only where it is spelled out."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number, text = float(value), str(value)
+    except (ValueError, OverflowError):
+        return None
+    return None if "_" in text or (math.isinf(number) and "inf" not in text) else number
+
+
+def _quoted(value: Any) -> str:
+    """A value in an error; str() of a nested one could go too deep."""
+    scalar = value is None or isinstance(value, str | int | float)
+    return repr(str(value)[:40]) if scalar else f"a {type(value).__name__}"
+
+
+def sound(text: str, where: str) -> str:
+    """The text, if UTF-8 has a form for it. Raises UserError."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UserError(f"{where}: its text holds half a surrogate pair; correct the line") from None
+    return text
+
+
 def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises UserError."""
+    """Location (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises
+    UserError."""
     file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
     try:
         head = file.read(2**12)
@@ -108,8 +252,8 @@ def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
     if len(text) > MAX_LIST:
         raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
-    for place, value in _listed(text, where):
-        yield place, _object(value, f"{where} {place}")
+    for location, value in _listed(text, where):
+        yield location, _object(value, f"{where} {location}")
 
 
 def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -117,90 +261,9 @@ def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str
         values = _object_of(line, f"{where} line {number}")
         logs = values.get("logs")
         if isinstance(logs, list) and all(isinstance(one, dict) and "doc_id" in one for one in logs):
-            yield from ((f"sample {place}", one) for place, one in enumerate(logs, start=1))
+            yield from ((f"sample {index}", one) for index, one in enumerate(logs, start=1))
         else:
             yield f"line {number}", values
-
-
-def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
-    """Each value of a list, which is the document or stands in its object under `logs`."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{where}: not JSON in UTF-8 ({error}); correct the file") from None
-    at = _after(text, 0)
-    at = yield from (_elements if text[at] == "[" else _logs)(text, at, where)
-    if text[at:].strip():
-        raise UserError(f"{where}: more text after its list of samples; write one list, or one object a line")
-
-
-def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list `logs` of the object that begins there, and where the object ends."""
-    at, found = _after(text, at + 1), False
-    while text[at : at + 1] != "}":
-        key, at = _value(text, at, where)
-        at = _beyond(text, at, ":", ":", where)
-        if key == "logs" and text[at : at + 1] == "[":
-            if found:
-                raise UserError(f"{where}: logs stands twice; keep one")
-            found, at = True, (yield from _elements(text, at, where))
-        else:
-            _, at = _value(text, at, where)
-        at = _beyond(text, at, ",", "}", where)
-    if not found:
-        raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
-    return at + 1
-
-
-def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list that begins there, and where it ends."""
-    at, count = _after(text, at + 1), 0
-    while text[at : at + 1] != "]":
-        count += 1
-        place = f"{where} sample {count}"
-        value, at = _value(text, at, place)
-        yield f"sample {count}", value
-        at = _beyond(text, at, ",", "]", place)
-    return at + 1
-
-
-def _after(text: str, at: int) -> int:
-    """Where what follows a blank begins."""
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
-
-
-def _beyond(text: str, at: int, mark: str, end: str, place: str) -> int:
-    """Where what follows a mark begins, or the end that stands in its place. Raises UserError."""
-    at = _after(text, at)
-    found = text[at : at + 1]
-    if found not in (mark, end) or not found:
-        raise UserError(
-            f"{place}: not JSON ({found or 'the end of the file'} where {mark} should stand); fetch it again"
-        )
-    return _after(text, at + 1) if found == mark else at
-
-
-def _value(text: str, at: int, place: str) -> tuple[Any, int]:
-    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
-    size = min(2**16, MAX_LINE)
-    while True:
-        part = text[at : at + size]
-        whole = at + size >= len(text)
-        try:
-            value, end = _DECODER.raw_decode(part)
-            if end < len(part) or whole:  # else a number may go on
-                return value, at + end
-        except RecursionError:
-            raise UserError(f"{place}: nested too deep; correct it") from None
-        except ValueError as error:
-            if whole:
-                raise UserError(f"{place}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
-        if size == MAX_LINE:
-            raise UserError(
-                f"{place}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
-            )
-        size = min(8 * size, MAX_LINE)
 
 
 def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, bytes]]:
@@ -223,19 +286,19 @@ def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, 
         ) from None
 
 
-def _object_of(line: bytes, place: str) -> dict[str, Any]:
+def _object_of(line: bytes, where: str) -> dict[str, Any]:
     try:
         values = json.loads(line.decode("utf-8"), parse_float=_finite)
     except RecursionError:
-        raise UserError(f"{place}: nested too deep; correct the line") from None
+        raise UserError(f"{where}: nested too deep; correct the line") from None
     except ValueError as error:
-        raise UserError(f"{place}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
-    return _object(values, place)
+        raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
+    return _object(values, where)
 
 
-def _object(values: Any, place: str) -> dict[str, Any]:
+def _object(values: Any, where: str) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise UserError(f"{place}: holds a {type(values).__name__}, not an object; correct the line")
+        raise UserError(f"{where}: holds a {type(values).__name__}, not an object; correct the line")
     return values
 
 
@@ -249,92 +312,133 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_float=_finite)
 
 
-def _doc_id(values: Mapping[str, Any], place: str) -> int:
-    doc_id = values.get("doc_id")
-    if isinstance(doc_id, bool) or not isinstance(doc_id, int) or not 0 <= doc_id < 2**31:
-        raise UserError(f"{place}: doc_id is {_quoted(doc_id)}, not a number from 0; correct the line")
-    return doc_id
-
-
-def _sample(
-    values: Mapping[str, Any], line: str, doc_id: int, place: str, form: ModuleType, key: str | None
-) -> Sample:
-    name = str(doc_id) if key is None else id_text(_field(values, key, place), f"{place}: {key}")
-    given = form.responses(values)
-    if given is None and not any(name in values for name in ("resps", "filtered_resps")):
-        raise UserError(f"{place}: has no responses; write the log with --log_samples")
-    answers = [_only(request, place) for request in (given if isinstance(given, list) else [given])]
-    if any(answer is None for answer in answers):
-        return Sample(line, doc_id, name)
-    if "acc_mutual_info" in values and len(answers) % 2 == 0:
-        answers = answers[: len(answers) // 2]  # the rest are the choices without the question
-    if answers and all(_is_pair(answer) for answer in answers):
-        choices = tuple(_log_likelihood(answer[0], choice, place) for choice, answer in enumerate(answers, 1))
-        if max(choices) == -math.inf:
-            raise UserError(f"{place}: all its choices are impossible (-inf); remove it, or ask it again")
-        return Sample(line, doc_id, name, choices)
-    if len(answers) == 1 and isinstance(answers[0], str):
-        return Sample(line, doc_id, name, text=sound(answers[0], place))
-    raise UserError(
-        f"{place}: responses are neither one text nor [log-likelihood, is greedy] for each choice; "
-        "only multiple_choice and generate_until tasks are read"
-    )
-
-
-def _field(values: Mapping[str, Any], key: str, place: str) -> Any:
-    level: Any = values
-    for part in key.split("."):
-        if not isinstance(level, dict) or part not in level:
-            found = ", ".join(level)[:200] if isinstance(level, dict) else "no fields"
-            raise UserError(f"{place}: no field {part} of key {key}, it has {found}; correct the key")
-        level = level[part]
-    return level
-
-
-def _only(request: Any, place: str) -> Any:
-    """The one response to a request; a filtered or flattened one stands without its list."""
-    if not isinstance(request, list) or _is_pair(request):
-        return request
-    if len(request) != 1:
-        raise UserError(f"{place}: {len(request)} responses to one request; write the log without repeats")
-    return request[0]
-
-
-def _is_pair(answer: Any) -> bool:
-    return isinstance(answer, list) and len(answer) == 2 and answer[1] in (True, False, "True", "False")
-
-
-def _log_likelihood(value: Any, choice: int, place: str) -> float:
-    number = _number(value)
-    if number is not None and number <= ROUNDING:
-        return number
-    why = "is not a number of at most 0"
-    if number is not None and number > 0:
-        why = "is positive, perhaps a loss: its sign and scale depend on who wrote it"
-    raise UserError(f"{place}: log-likelihood {choice} is {_quoted(value)}, which {why}; correct the log")
-
-
-def _number(value: Any) -> float | None:
-    """A number, or a text of one as JSON would write it; infinity only where it is spelled out."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
+def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
+    """Each value of a list, which is the document or stands in its object under `logs`."""
     try:
-        number, text = float(value), str(value)
-    except (ValueError, OverflowError):
-        return None
-    return None if "_" in text or (math.isinf(number) and "inf" not in text) else number
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not JSON in UTF-8 ({error}); correct the file") from None
+    at = _after(text, 0)
+    at = yield from (_elements if text[at] == "[" else _logs)(text, at, where)
+    if text[at:].strip():
+        raise UserError(f"{where}: more text after its list of samples; write one list, or one object a line")
 
 
-def _quoted(value: Any) -> str:
-    """A value in an error; str() of a nested one could go too deep."""
-    scalar = value is None or isinstance(value, str | int | float)
-    return repr(str(value)[:40]) if scalar else f"a {type(value).__name__}"
+def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
+    """The values of the list `logs` of the object that begins there, and where the object ends."""
+    at, listed = _after(text, at + 1), False
+    while text[at : at + 1] != "}":
+        key, at = _value(text, at, where)
+        at = _beyond(text, at, ":", ":", where)
+        if key == "logs" and text[at : at + 1] == "[":
+            if listed:
+                raise UserError(f"{where}: logs stands twice; keep one")
+            listed, at = True, (yield from _elements(text, at, where))
+        else:
+            _, at = _value(text, at, where)
+        at = _beyond(text, at, ",", "}", where)
+    if not listed:
+        raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
+    return at + 1
 
 
-def sound(text: str, place: str) -> str:
-    """The text, if UTF-8 has a form for it. Raises UserError."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise UserError(f"{place}: its text holds half a surrogate pair; correct the line") from None
-    return text
+def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
+    """The values of the list that begins there, and where it ends."""
+    at, count = _after(text, at + 1), 0
+    while text[at : at + 1] != "]":
+        count += 1
+        here = f"{where} sample {count}"
+        value, at = _value(text, at, here)
+        yield f"sample {count}", value
+        at = _beyond(text, at, ",", "]", here)
+    return at + 1
+
+
+def _after(text: str, at: int) -> int:
+    """Index of the first character that is not blank."""
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
+    """Index after a separator, or of the closing sign instead of it. Raises UserError."""
+    at = _after(text, at)
+    next_sign = text[at : at + 1]
+    if next_sign not in (sign, end) or not next_sign:
+        raise UserError(
+            f"{where}: not JSON ({next_sign or 'the end of the file'} instead of {sign}); fetch it again"
+        )
+    return _after(text, at + 1) if next_sign == sign else at
+
+
+def _value(text: str, at: int, where: str) -> tuple[Any, int]:
+    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
+    size = min(2**16, MAX_LINE)
+    while True:
+        part = text[at : at + size]
+        whole = at + size >= len(text)
+        try:
+            value, end = _DECODER.raw_decode(part)
+            if end < len(part) or whole:  # else a number may go on
+                return value, at + end
+        except RecursionError:
+            raise UserError(f"{where}: nested too deep; correct it") from None
+        except ValueError as error:
+            if whole:
+                raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
+        if size == MAX_LINE:
+            raise UserError(
+                f"{where}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
+            )
+        size = min(8 * size, MAX_LINE)
+
+
+def _lm_eval_responses(sample: Mapping[str, Any]) -> Any:
+    """The responses to every request, before any filter."""
+    return sample.get("resps")
+
+
+def _lm_eval_sample(record: Record) -> dict[str, Any]:
+    """The object of one line."""
+    arguments = {
+        f"gen_args_{number}": {f"arg_{index}": value for index, value in enumerate(request)}
+        for number, request in enumerate(record.requests)
+    }
+    return {
+        "doc_id": record.doc_id,
+        "doc": dict(record.doc),
+        "target": record.target,
+        "arguments": arguments,
+        "resps": [[response] for response in record.responses],
+        "filtered_resps": record.responses,
+        "filter": "none",
+        "metrics": list(record.metrics),
+        **record.hashes,
+        **record.metrics,
+    }
+
+
+def _lmms_eval_responses(sample: Mapping[str, Any]) -> Any:
+    """The responses to every request."""
+    return sample["resps"] if "resps" in sample else sample.get("filtered_resps")
+
+
+def _lmms_eval_sample(record: Record) -> dict[str, Any]:
+    """The object of one line."""
+    return {
+        "doc_id": record.doc_id,
+        "doc": dict(record.doc),
+        "target": record.target,
+        "resps": [[response] for response in record.responses],
+        "filtered_resps": record.responses,
+        **record.hashes,
+        **record.metrics,
+        **({"score": record.metrics["acc"]} if "acc" in record.metrics else {}),
+        "input": record.context,
+    }
+
+
+HARNESSES = {
+    "lm_eval": Harness(_lm_eval_responses, _lm_eval_sample),
+    "lmms_eval": Harness(_lmms_eval_responses, _lmms_eval_sample),
+}

@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from vouch.models.requests.dataset_requests import DatasetRequests, rounds
-from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
+from vouch.models.engine import Answered, Engine, Pack, Refusal
+from vouch.models.requests import DatasetRequests, rounds
 from vouch.models.server.client import MAX_BODY, error_message
 from vouch.models.server.completions import (
     BadAnswer,
@@ -62,7 +62,7 @@ class Reply(BaseModel):
 
     @property
     def worth(self) -> int:
-        """Of several to one request the greatest counts: an answer, words of a server, nothing."""
+        """Of several replies to one request the most useful counts: an answer, an error message, nothing."""
         given = self.given
         if given is None:
             return 0
@@ -81,7 +81,7 @@ def _reply(line: bytes) -> Reply | None:
 
 
 class Replies:
-    """Where in some files the reply to each request stands; one is read when it is asked for."""
+    """Finds the reply to each request in some files; a reply is read when it is needed."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[int, Path, int]] = {}
@@ -89,12 +89,13 @@ class Replies:
     def add(self, path: Path) -> None:
         """Finds the replies of a file; of several to a request the best counts, then the last.
 
-        Raises UserError for what is no batch's output, before more than MAX_LINE bytes of it are held.
+        Raises UserError for a file that is no batch output, before more than MAX_LINE bytes of it are in
+        memory.
         """
         check_plain(path)
         try:
             with path.open("rb") as file:
-                place, number = 0, 0
+                offset, number = 0, 0
                 while line := file.readline(MAX_LINE + 1):
                     number += 1
                     if len(line) > MAX_LINE:
@@ -102,12 +103,12 @@ class Replies:
                             f"{path} line {number}: longer than {MAX_LINE:,} bytes, so no line of a batch's "
                             "output; name the files that the host gave"
                         )
-                    self._note(line, path, place, number)
-                    place += len(line)
+                    self._note(line, path, offset, number)
+                    offset += len(line)
         except OSError as error:
             raise UserError(f"{path}: not readable ({error}); name the files that the host gave") from None
 
-    def _note(self, line: bytes, path: Path, place: int, number: int) -> None:
+    def _note(self, line: bytes, path: Path, offset: int, number: int) -> None:
         if not line.strip():
             return
         reply = _reply(line)
@@ -115,7 +116,7 @@ class Replies:
             raise UserError(f"{path} line {number}: no line of a batch's output; download it anew")
         worth = reply.worth
         if _OURS.fullmatch(reply.custom_id) and worth >= self._found.get(reply.custom_id, (0,))[0]:
-            self._found[reply.custom_id] = worth, path, place
+            self._found[reply.custom_id] = worth, path, offset
         if len(self._found) > MOST_REPLIES:
             raise UserError(f"{path}: more than {MOST_REPLIES:,} replies; import fewer files at a time")
 
@@ -123,9 +124,9 @@ class Replies:
         """The reply to a request. Raises UserError where its file was changed meanwhile."""
         if name not in self._found:
             return None
-        _, path, place = self._found[name]
+        _, path, offset = self._found[name]
         with suppress(OSError), path.open("rb") as file:
-            file.seek(place)
+            file.seek(offset)
             reply = _reply(file.readline(MAX_LINE))
             if reply is not None and reply.custom_id == name:
                 return reply
@@ -171,9 +172,9 @@ class Batch(ServerEngine):
             return _MISSING, []
         status, body = response.status_code, json.dumps(response.body)
         if status in (400, 422):
-            said = error_message(body)[0]
-            lasting = is_about_question(said) and not about_logprobs(said)
-            return Refusal(f"{TURNED_DOWN} ({status}: {said})", transient=not lasting), []
+            message = error_message(body)[0]
+            lasting = is_about_question(message) and not about_logprobs(message)
+            return Refusal(f"{TURNED_DOWN} ({status}: {message})", transient=not lasting), []
         if status != 200:
             return _MISSING, []
         try:
@@ -184,6 +185,6 @@ class Batch(ServerEngine):
 
 
 def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:
-    """Puts every unknown request to the engine and keeps what it answers: answers kept, answers that lack."""
-    found = list(rounds(dataset, lambda: engine))
-    return sum(one.kept for one in found), found[-1].missed
+    """Sends every unknown request to the engine and keeps its answers; counts of kept and missing answers."""
+    each = list(rounds(dataset, lambda: engine))
+    return sum(one.kept for one in each), each[-1].missed

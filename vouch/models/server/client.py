@@ -1,4 +1,7 @@
-"""A server's answer is read up to a limit, so that it can at worst be refused."""
+"""The client of a chat completions server: requests, retries, and what errors mean.
+
+A response is read up to a limit, so a hostile server can at worst be refused.
+"""
 
 import asyncio
 import json
@@ -25,69 +28,8 @@ from vouch.models.server.completions import (
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
-MOST = 1 << 20  # bytes of the list
-SECONDS = 20.0
-
-
-def served(url: str) -> list[str]:
-    """Names of the models at an address, asked without a key. Raises UserError."""
-    asked = f"{url.rstrip('/')}/models"
-    try:
-        with httpx2.stream("GET", asked, timeout=SECONDS, headers={"accept-encoding": "identity"}) as answer:
-            answer.raise_for_status()
-            if answer.headers.get("content-encoding", "identity") != "identity":
-                raise ValueError("it is compressed")
-            body = b""
-            for chunk in answer.iter_raw():
-                body += chunk
-                if len(body) > MOST:
-                    raise ValueError(f"it has more than {MOST:,} bytes")
-        return [str(model["id"]) for model in json.loads(body)["data"]]
-    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
-        what = " ".join(str(error).split())[:120]
-        raise UserError(
-            f"{asked}: gives no list of models ({what}); start the server, or write {url}#NAME with the name "
-            "that the model has there"
-        ) from None
-
-
-MAX_BODY = 8 * 2**20  # a text of 4096 tokens with their log-probabilities takes less than one
-
-
-class AnswerTooLarge(httpx2.RequestError):
-    """More than MAX_BODY bytes."""
-
-
-class AnswerCompressed(httpx2.RequestError):
-    """Compressed, though it was asked not to be: what it unpacks to is not known."""
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MAX_BODY
-        async for chunk in self._stream:
-            left -= len(chunk)
-            if left < 0:
-                raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-async def bounded(response: httpx2.Response) -> None:
-    """A hook of the client: bounds a response before it is read."""
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise AnswerCompressed("compressed")
-    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
-
-
 T = TypeVar("T")
-
-MOST_NAMES = 100  # that a server gives itself and that are noted
+MOST_NAMES = 100  # most model names of a server that are recorded
 MOST_NAME = 200  # characters of each
 GREETING = [{"role": "user", "content": "Hello"}]
 LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
@@ -96,54 +38,34 @@ _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_ac
 _NO_MODEL = ("model_not_found", "invalid_model")
 
 
-class GivenUp(Exception):
-    """The tries are used up. alone: each got a reply, and another question was answered after the last."""
-
-    def __init__(self, problem: str, alone: bool = False) -> None:
-        super().__init__(problem)
-        self.alone = alone
-
-
-class TurnedDown(Exception):
-    """The server will not answer this request; the message is what it said."""
-
-
-class _Transient(Exception):
-    """Another try may mend it. wait: seconds that the server asked for. replied: to this very request."""
-
-    def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
-        super().__init__(problem)
-        self.wait, self.replied = wait, replied
-
-
 @dataclass
 class Tally:
     """What was sent and came back, over all questions of an engine.
 
-    reached: whether anything came back. answering: whether an answer could be read. told: whether one had
-    log-probabilities.
+    reached: whether anything came back. answering: whether an answer could be read.
+    gives_logprobs: whether an answer had log-probabilities.
     """
 
     requests: int = 0
     retries: int = 0
     reached: bool = False
     answering: bool = False
-    told: bool = False
+    gives_logprobs: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
     fingerprints: set[str] = field(default_factory=set)
 
-    def count(self, said: Completion) -> None:
-        """Takes note of a completion, be it good or not: it was paid for."""
-        if said.usage is not None:
-            self.input_tokens += said.usage.prompt_tokens
-            self.output_tokens += said.usage.completion_tokens
-        model = (said.model or "")[:MOST_NAME]
+    def count(self, answer: Completion) -> None:
+        """Counts a completion, valid or not: it was paid for."""
+        if answer.usage is not None:
+            self.input_tokens += answer.usage.prompt_tokens
+            self.output_tokens += answer.usage.completion_tokens
+        model = (answer.model or "")[:MOST_NAME]
         if model in self.models or len(self.models) < MOST_NAMES:
             self.models[model] += 1
-        if said.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
-            self.fingerprints.add(said.system_fingerprint[:MOST_NAME])
+        if answer.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
+            self.fingerprints.add(answer.system_fingerprint[:MOST_NAME])
 
 
 class Client:
@@ -184,7 +106,7 @@ class Client:
                 self._answered = request
                 return answer
             except NoLogprobs as error:
-                if attempt > 1 or not self._tally.told:  # a server that gives none never does
+                if attempt > 1 or not self._tally.gives_logprobs:  # a server that gives none never does
                     raise
                 trouble = error
             except BadAnswer as error:
@@ -205,9 +127,9 @@ class Client:
 
     async def _completion(self, request: Mapping[str, Any]) -> Completion:
         await self._turn()
-        said = completion(await self._post(request))
-        self._tally.count(said)
-        return said
+        answer = completion(await self._post(request))
+        self._tally.count(answer)
+        return answer
 
     async def _answers(self, instead_of: Mapping[str, Any]) -> bool:
         """Whether the server answers another question than this: the last that it did, or a greeting."""
@@ -251,7 +173,7 @@ class Client:
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
         """What an error status means."""
         line, codes = error_message(body)
-        said = f"{status}: {line}"
+        problem = f"{status}: {line}"
         if status == 401:
             # What it says is left out: servers quote parts of the key.
             return UserError(
@@ -259,18 +181,20 @@ class Client:
                 "and the model's name in capitals (for OpenAI, OPENAI_API_KEY) to one that it accepts"
             )
         if 300 <= status < 400:
-            place = self._settings.redact(headers.get("location", ""))[:200]
+            address = self._settings.redact(headers.get("location", ""))[:200]
             return UserError(
-                f"{self._url}: {status}, sends its questions elsewhere ({place}), where nothing is sent; "
+                f"{self._url}: {status}, sends its questions elsewhere ({address}), where nothing is sent; "
                 "correct source.url in models.lock"
             )
         if status == 402 or any(code in _NO_QUOTA for code in codes):
-            return UserError(f"{self._url}: {said}; the quota is used up, add to it and run the stage again")
+            return UserError(
+                f"{self._url}: {problem}; the quota is used up, raise it and run the stage again"
+            )
         if cannot_succeed(status, line):
-            return TurnedDown(said)
+            return TurnedDown(problem)
         if status in (404, 405) or any(code in _NO_MODEL for code in codes):
             return UserError(
-                f"{self._url}: {said}; correct source.name or source.url in models.lock "
+                f"{self._url}: {problem}; correct source.name or source.url in models.lock "
                 "(an address usually ends in /v1)"
             )
         if status in _TRANSIENT or status >= 500:
@@ -278,8 +202,28 @@ class Client:
             if wait <= LONGEST_WAIT:
                 self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
             replied = status == 500 and not may_pass(line)
-            return _Transient(said, wait, replied)
-        return TurnedDown(said)
+            return _Transient(problem, wait, replied)
+        return TurnedDown(problem)
+
+
+class GivenUp(Exception):
+    """All tries failed. alone: each got a reply, and another question was answered after the last try."""
+
+    def __init__(self, problem: str, alone: bool = False) -> None:
+        super().__init__(problem)
+        self.alone = alone
+
+
+class TurnedDown(Exception):
+    """The server will not answer this request; the message is the server's."""
+
+
+class _Transient(Exception):
+    """Another try may succeed. wait: seconds that the server asked for. replied: it answered this request."""
+
+    def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
+        super().__init__(problem)
+        self.wait, self.replied = wait, replied
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
@@ -308,3 +252,65 @@ def error_message(body: str) -> tuple[str, list[str]]:
         inner = inner.get("message", inner.get("detail"))
     line = " ".join((inner if isinstance(inner, str) else body).split())
     return "".join(char for char in line if char.isprintable())[:200], codes
+
+
+MAX_BODY = 8 * 2**20  # a text of 4096 tokens with their log-probabilities takes less than one
+
+
+class AnswerTooLarge(httpx2.RequestError):
+    """More than MAX_BODY bytes."""
+
+
+class AnswerCompressed(httpx2.RequestError):
+    """Compressed, though it was asked not to be: what it unpacks to is not known."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MAX_BODY
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def bounded(response: httpx2.Response) -> None:
+    """A hook of the client: bounds a response before it is read."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise AnswerCompressed("compressed")
+    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
+
+
+MOST = 1 << 20  # bytes of the list
+
+
+SECONDS = 20.0
+
+
+def served(url: str) -> list[str]:
+    """Names of the models at an address, asked without a key. Raises UserError."""
+    asked = f"{url.rstrip('/')}/models"
+    try:
+        with httpx2.stream("GET", asked, timeout=SECONDS, headers={"accept-encoding": "identity"}) as answer:
+            answer.raise_for_status()
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise ValueError("it is compressed")
+            body = b""
+            for chunk in answer.iter_raw():
+                body += chunk
+                if len(body) > MOST:
+                    raise ValueError(f"it has more than {MOST:,} bytes")
+        return [str(model["id"]) for model in json.loads(body)["data"]]
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
+        what = " ".join(str(error).split())[:120]
+        raise UserError(
+            f"{asked}: gives no list of models ({what}); start the server, or write {url}#NAME with the name "
+            "that the model has there"
+        ) from None

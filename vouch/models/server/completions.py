@@ -29,7 +29,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
+from vouch.models.engine import LetterAnswer, Refusal, TextAnswer
 from vouch.tables.answered import Reasoning
 from vouch.tables.thoughts import Parts, apart
 
@@ -41,7 +41,7 @@ _MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{
 _TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
 
-# What servers say where a question, not the server, is at fault: too long, or not allowed.
+# Messages that blame the question and not the server: too long, or not allowed.
 _ABOUT_QUESTION = re.compile(
     r"(context|model|prompt|input|sequence)('s)?[ _](maximum )?(length|size|window)"
     r"|too (long|large)|longer than|exceeds?.{0,40}tokens|context the overflows"
@@ -49,13 +49,13 @@ _ABOUT_QUESTION = re.compile(
     r"|content.(policy|management|filter)|moderation|flagged|safety",
     re.IGNORECASE,
 )
-# What they say, with whatever status, where no other try can succeed.
+# Messages, with whatever status, after which no other try can succeed.
 _CANNOT = re.compile(
     r"(not|n't) (be )?(currently )?(support|implement)|unsupported|mmproj|required for image|must alternate"
     r"|support image|(load|decode|identify|process|open) (the )?(image|audio|picture)",
     re.IGNORECASE,
 )
-_NO_PICTURES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNORECASE)
+_NO_IMAGES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNORECASE)
 _PASSING = re.compile(
     r"memory|overload|capacity|\bbusy|time[sd]?[ -]?out|temporar|\bagain\b|retry|rate.limit|loading",
     re.IGNORECASE,
@@ -78,7 +78,7 @@ class BadAnswer(Exception):
 class NoLogprobs(BadAnswer):
     """A body without log-probabilities.
 
-    answer: what it is without them. refusal: if the server never gives any.
+    answer: the answer without them. refusal: what to record if the server never gives any.
     """
 
     def __init__(
@@ -120,22 +120,22 @@ class _Logprobs(BaseModel):
         return value
 
 
-_SAID, _THOUGHT = ("text", "refusal"), ("thinking", "reasoning", "thought", "summary", "text")
+_TEXTS, _THOUGHT = ("text", "refusal"), ("thinking", "reasoning", "thought", "summary", "text")
 """Names of the text in a part of a content, and in a part that holds a thought."""
 
 
 def _joined(parts: Sequence[object]) -> tuple[str, str]:
-    """What the parts of a content say, and what they think (Mistral's form): texts, or parts again."""
-    said, thought = "", ""
+    """The text of a content in parts, and its thought (Mistral's form); parts may be nested."""
+    text, thought = "", ""
     for part in parts:
         if isinstance(part, dict) and str(part.get("type")).startswith(_THOUGHT[:3]):
             inner = next((part[name] for name in _THOUGHT if part.get(name)), "")
             thought += _joined(inner if isinstance(inner, list) else [inner])[0]
         elif isinstance(part, dict):
-            said += next((part[name] for name in _SAID if isinstance(part.get(name), str)), "")
+            text += next((part[name] for name in _TEXTS if isinstance(part.get(name), str)), "")
         elif isinstance(part, str):
-            said += part
-    return said, thought
+            text += part
+    return text, thought
 
 
 class _Message(BaseModel):
@@ -152,11 +152,11 @@ class _Message(BaseModel):
             return value | {"content": value["refusal"]}
         if not isinstance(value, dict) or not isinstance(value.get("content"), list):
             return value
-        said, thought = _joined(value["content"])
-        if value["content"] and not said and not thought:
+        text, thought = _joined(value["content"])
+        if value["content"] and not text and not thought:
             return value
         return value | {
-            "content": said,
+            "content": text,
             "reasoning_content": value.get("reasoning_content") or thought or None,
         }
 
@@ -226,34 +226,34 @@ _OF_DECLINING = Refusal(
 _ENDED = ("stop", "eos_token", "stop_sequence", "eos")  # as TGI names them, and Together
 
 
-def _positions(said: Completion) -> list[_Position] | None:
-    """The tokens of the answer, None where the server does not tell how likely they were."""
-    choice = said.choices[0]
+def _positions(answer: Completion) -> list[_Position] | None:
+    """The tokens of the answer, None where the server gives no log-probabilities."""
+    choice = answer.choices[0]
     given = choice.logprobs.content if choice.logprobs else None
     if given is None or (not given and choice.message.content):
         return None
     return [one or _Position(token="", logprob=-math.inf) for one in given]
 
 
-def _seen(said: Completion) -> str:
-    """What stands where log-probabilities should, by its keys; often those of a text completion."""
-    logprobs = said.choices[0].logprobs
+def _seen(answer: Completion) -> str:
+    """The keys that the server sent in place of log-probabilities, often those of a text completion."""
+    logprobs = answer.choices[0].logprobs
     keys = [repr(name)[:40] for name in (logprobs.model_extra or {}) if name != "refusal"] if logprobs else []
     return f" in `logprobs.content`: `logprobs` holds {', '.join(sorted(keys)[:4])}" if keys else ""
 
 
-def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
+def letters(answer: Completion, labels: Sequence[str]) -> LetterAnswer | Refusal:
     """The letters in the first token's distribution. Raises BadAnswer."""
-    if said.choices[0].finish_reason == "content_filter":
+    if answer.choices[0].finish_reason == "content_filter":
         return _WITHHELD
-    positions = _positions(said)
-    content = said.choices[0].message.content or ""
+    positions = _positions(answer)
+    content = answer.choices[0].message.content or ""
     if not positions and not content.strip("\ufffd "):
         return _OF_PIECES if content else _OF_NOTHING
-    if not positions and content == said.choices[0].message.refusal:
+    if not positions and content == answer.choices[0].message.refusal:
         return _OF_DECLINING
     if not positions:
-        raise NoLogprobs(_seen(said))
+        raise NoLogprobs(_seen(answer))
     first = positions[0]
     top: list[_Token] = [one for one in first.top_logprobs or () if one is not None]
     tau = math.exp(min((one.logprob for one in top), default=first.logprob))
@@ -267,7 +267,7 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
         raise BadAnswer(f"the probabilities of the first token add to {total:.3f}")
     rest = max(1 - total, 0.0) + _ROUNDING
 
-    spelled = [(mark, f" {mark}", f"{mark}.") for mark in marks]
+    spelled = [(label, f" {label}", f"{label}.") for label in labels]
     values = [_log_sum([lp for token, lp in returned if token in names]) for names in spelled]
     bounds = [math.log(max(min(len(names) * tau, rest), 5e-324)) for names in spelled]
     upper = [bound if value == -math.inf else value for value, bound in zip(values, bounds, strict=True)]
@@ -281,13 +281,13 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     )
 
 
-def text(said: Completion, reasoning: Reasoning | None = None, begun: str = "") -> TextAnswer | Refusal:
+def text(answer: Completion, reasoning: Reasoning | None = None, begun: str = "") -> TextAnswer | Refusal:
     """The generated text with the log-probability of each token. Raises BadAnswer.
 
     reasoning: how the model closes a thought that its server leaves in the text. begun: how the prompt began
     the answer.
     """
-    choice, positions = said.choices[0], _positions(said)
+    choice, positions = answer.choices[0], _positions(answer)
     if choice.finish_reason == "content_filter":
         return _WITHHELD
     if choice.finish_reason not in (*_ENDED, "length"):
@@ -298,10 +298,10 @@ def text(said: Completion, reasoning: Reasoning | None = None, begun: str = "") 
     if reasoning:
         # by the first tag of `closes` alone: a model may write a line break after it
         inside, closed, after = content.partition(reasoning.ends)
-        found = Parts(reasoning.bare(inside), after) if closed else apart(content)
-        if found.thought is not None:
-            before = thought = thought or found.thought
-            content, unfinished = found.answer, not closed and not found.answer.strip()
+        parts = Parts(reasoning.bare(inside), after) if closed else apart(content)
+        if parts.thought is not None:
+            before = thought = thought or parts.thought
+            content, unfinished = parts.answer, not closed and not parts.answer.strip()
         elif thought is None:
             before, unfinished = reasoning.bare(content), choice.finish_reason == "length"
     if unfinished:
@@ -311,7 +311,7 @@ def text(said: Completion, reasoning: Reasoning | None = None, begun: str = "") 
     if positions is None:
         return TextAnswer(content, None, None, None, thought)
     tokens = [one.token for one in positions]
-    counted = said.usage.completion_tokens if said.usage else 0
+    counted = answer.usage.completion_tokens if answer.usage else 0
     ended = choice.finish_reason != "length"
     ends = _ends(tokens, choice.message.content or "") if ended else False
     lacking = len(tokens) < counted - 1  # the end-of-sequence token may be missing
@@ -328,7 +328,7 @@ def text(said: Completion, reasoning: Reasoning | None = None, begun: str = "") 
 
 
 def _without(begun: str, content: str, tokens: Sequence[str]) -> str:
-    """A content without the beginning that the prompt gave; with it where the tokens say it as well."""
+    """A content without the beginning that the prompt gave, unless the model's own tokens repeat it."""
     begins = begun.strip()
     if not begins or not content.lstrip().startswith(begins):
         return content
@@ -337,36 +337,36 @@ def _without(begun: str, content: str, tokens: Sequence[str]) -> str:
     return content.removeprefix(begun) if content.startswith(begun) else content.lstrip()[len(begins) :]
 
 
-def _bare(said: str, reasoning: Reasoning) -> tuple[str, str]:
+def _bare(content: str, reasoning: Reasoning) -> tuple[str, str]:
     """An answer without what `closes` has after its first tag, and the closing tags that were at its end."""
     begins, tail = reasoning.closes.strip().removeprefix(reasoning.ends).strip(), ""
-    said = said.strip().removeprefix(begins).strip()
+    content = content.strip().removeprefix(begins).strip()
     for tag in _TAG.findall(begins):
         closing = tag.replace("<", "</", 1)
-        said = said.removeprefix(tag).strip()
-        if said.endswith(closing):
-            said, tail = said.removesuffix(closing).strip(), closing + tail
-    return said, tail
+        content = content.removeprefix(tag).strip()
+        if content.endswith(closing):
+            content, tail = content.removesuffix(closing).strip(), closing + tail
+    return content, tail
 
 
 def _start(tokens: Sequence[str], content: str) -> int | None:
-    """The first of the last tokens that spell a content, None where none do."""
-    said = ""
-    for place in range(len(tokens) - 1, -1, -1):
-        said = tokens[place] + said
-        if said.strip() == content.strip() and tokens[place].strip():
-            return place
-        if len(said.strip()) > len(content.strip()):
+    """Index of the first of the last tokens that spell a content, None where none do."""
+    spelled = ""
+    for index in range(len(tokens) - 1, -1, -1):
+        spelled = tokens[index] + spelled
+        if spelled.strip() == content.strip() and tokens[index].strip():
+            return index
+        if len(spelled.strip()) > len(content.strip()):
             break
     return None
 
 
-def prompt_tokens(said: Completion) -> list[tuple[str, float]] | None:
+def prompt_tokens(answer: Completion) -> list[tuple[str, float]] | None:
     """The prompt's tokens but the first, by id, with their log-probabilities; None where none are told."""
-    if said.prompt_logprobs is None:
+    if answer.prompt_logprobs is None:
         return None
-    found = [next(iter(one.items()), None) for one in said.prompt_logprobs[1:] if one is not None]
-    return [(token, min(scored.logprob, 0.0)) for token, scored in filter(None, found)]
+    tokens = [next(iter(one.items()), None) for one in answer.prompt_logprobs[1:] if one is not None]
+    return [(token, min(scored.logprob, 0.0)) for token, scored in filter(None, tokens)]
 
 
 def _ends(tokens: Sequence[str], content: str) -> bool:
@@ -387,7 +387,8 @@ def _log_sum(logprobs: Sequence[float]) -> float:
 def largest_allowed(message: str, asked: int) -> int | None:
     """How many `top_logprobs` to ask for after a server turned `asked` down.
 
-    The maximum that it names, else the next of SMALLER; None where they are not its trouble, or none is left.
+    The maximum that it names, else the next of SMALLER; None where the problem is another one, or none is
+    left.
     """
     if not about_logprobs(message):
         return None
@@ -416,15 +417,15 @@ def cannot_succeed(status: int, problem: str) -> bool:
     """Whether a server says that it will never answer this request, whatever its status says."""
     if status == 501:
         return True
-    if status == 404:  # of the model, unless it is of pictures
-        return _NO_PICTURES.search(problem) is not None
+    if status == 404:  # of the model, unless it is of images
+        return _NO_IMAGES.search(problem) is not None
     if status not in (429, 500) or may_pass(problem):
         return False
     return _CANNOT.search(problem) is not None or is_about_question(problem)
 
 
 def may_pass(problem: str) -> bool:
-    """Whether the trouble may be one of the moment, of memory or load."""
+    """Whether the problem may be temporary: memory, or load."""
     return _PASSING.search(problem) is not None
 
 

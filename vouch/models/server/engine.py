@@ -1,14 +1,18 @@
-"""Questions as requests of the chat completions API, pictures included.
+"""An OpenAI-compatible server as an engine: vLLM, llama.cpp, hosted models (docs/add-a-model.md).
 
-Many requests to one server under way at once, and when to give the server up.
+letters     one request of one token; completions.py says what the value of a letter is
+text        one request for the greedy text and for each sample
+likelihood  one request for the prompt and for each option, of servers that score given texts (vLLM)
 
-An OpenAI-compatible server as an engine: many requests under way, answers as they come.
+Many requests are under way at once, and answers come as they arrive. `Refusals` decides when to give the
+server up.
 """
 
 import asyncio
 import base64
 import io
 import math
+import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,9 +21,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vouch.models.chat import chat
-from vouch.models.requests.engine import (
+from vouch.models.config import Config
+from vouch.models.engine import (
     Answered,
     Decoding,
+    Engine,
     LetterAnswer,
     LikelihoodAnswer,
     Pack,
@@ -31,9 +37,9 @@ from vouch.models.requests.engine import (
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
-from vouch.models.server.settings import OPENAI, Settings
+from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import Reasoning
+from vouch.tables.answered import Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 if TYPE_CHECKING:
@@ -46,9 +52,9 @@ _SEED_BITS = 53  # JSON numbers are exact up to here in every language
 _QUICK = 1  # of zlib: 4 x faster than Pillow's default, and a sixth more bytes
 
 
-def data_url(picture: "Image") -> str:
-    """A picture as a PNG in base64: its pixels and nothing else, the same bytes every time."""
-    bare = picture.copy()
+def data_url(image: "Image") -> str:
+    """An image as a PNG in base64: its pixels and nothing else, the same bytes every time."""
+    bare = image.copy()
     bare.info = {}  # Pillow would write colour profiles and resolutions of the source file
     sink = io.BytesIO()
     bare.save(sink, "PNG", compress_level=_QUICK)
@@ -56,16 +62,16 @@ def data_url(picture: "Image") -> str:
 
 
 def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message]:
-    """The messages of vouch/models/chat/chat.py with the pictures in them, and how the answer begins.
+    """The messages of vouch/models/chat/chat.py with the images in them, and how the answer begins.
 
-    urls: data URLs by id() of their picture, filled here; prompts of a pack share pictures. Raises
-    ValueError where the marks do not name each picture once.
+    urls: data URLs by id() of their image, filled here; prompts of a pack share images. Raises
+    ValueError where the placeholders do not name each image once.
     """
     asked, order = chat.messages(question)
-    for picture in question.pictures:
-        if id(picture) not in urls:
-            urls[id(picture)] = data_url(picture)
-    shown = iter([urls[id(question.pictures[place])] for place in order])
+    for image in question.images:
+        if id(image) not in urls:
+            urls[id(image)] = data_url(image)
+    shown = iter([urls[id(question.images[index])] for index in order])
     result = [{**message, "content": _content(message["content"], shown)} for message in asked]
     if question.response is not None:
         result.append({"role": "assistant", "content": question.response})
@@ -73,7 +79,7 @@ def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message
 
 
 def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Message]:
-    """Parts, or the bare text where there is no picture: not every server takes parts of text alone."""
+    """Parts, or the bare text where there is no image: not every server takes parts of text alone."""
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)
     return [
@@ -127,10 +133,10 @@ class Job:
         """A request that scores the prompt, with an option after it where one is given."""
         messages, response = list(self.messages), self.question.response
         if option is not None:
-            said = option if response is None else f"{response} {option}"
+            answer = option if response is None else f"{response} {option}"
             messages = [
                 *messages[: len(messages) - (response is not None)],
-                {"role": "assistant", "content": said},
+                {"role": "assistant", "content": answer},
             ]
         begun = _CONTINUED if messages[-1]["role"] == "assistant" else {}
         request = {"model": asking.name, "messages": messages, "max_tokens": 1, "temperature": 0}
@@ -167,7 +173,7 @@ T = TypeVar("T")
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
 FAILS = "the server fails at this question and answers others"
-AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
+AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # the server may be at fault, as long as it has answered nothing
 
 
 def each_done(
@@ -175,8 +181,8 @@ def each_done(
 ) -> Iterator[T]:
     """What `do` makes of each job, as they come; no job is drawn before its request may be under way.
 
-    Raises what `do` raises, after the other results that came with it. Breaks off what is under way when it
-    is left early.
+    Raises what `do` raises, after the other results that came with it. Cancels running requests when the
+    caller stops early.
     """
     with asyncio.Runner() as runner:
         client = Client(url, settings, tally)
@@ -203,7 +209,7 @@ async def _stop(client: Client, running: set[asyncio.Future[T]]) -> None:
 
 
 class Refusals(Generic[T]):
-    """Passes answers on, and raises UserError once it must be the server that is at fault.
+    """Passes answers on, and raises UserError once the server itself must be at fault.
 
     While it has not answered a single question, it is not known whether a request was turned down for its
     question or because this server takes none, so such refusals are held back.
@@ -215,7 +221,8 @@ class Refusals(Generic[T]):
         self.held: list[T] = []
 
     def passed_on(self, one: T, refusal: Refusal | None) -> Iterator[T]:
-        """What is certain by now. refusal: why it is no answer, else None. Raises UserError."""
+        """The answers that are certain by now. refusal: why `one` is no answer, else None. Raises
+        UserError."""
         if self._tally.answering:
             yield from self.held
             self.held.clear()
@@ -246,8 +253,18 @@ NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another 
 THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
 
 
+def load(pin: Pin, config: Config) -> Engine:
+    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    if not pin.source.url or not pin.source.name:
+        raise UserError(
+            f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
+        )
+    settings = read_settings(pin.model, pin.source.url, os.environ)
+    return ServerEngine(pin.source.url, pin.source.name, settings, pin.reasoning, pin.template_kwargs)
+
+
 class ServerEngine:
-    """A server as an Engine (vouch/models/requests/engine.py)."""
+    """A server as an Engine (vouch/models/engine.py)."""
 
     device = "server"
 
@@ -264,11 +281,11 @@ class ServerEngine:
         self.notes: dict[str, Any] = {}
         self._tally = Tally()
         self._refusals = Refusals[Answered](url, self._tally)
-        self._top: int | None = TOP_LOGPROBS  # None where the server takes no wish for any
-        self._taken: int | None = None  # with how many it has answered letters
-        self._unwilling: list[Refusal] = []  # what it said where it took none
+        self._top: int | None = TOP_LOGPROBS  # None where the server rejects requests for any
+        self._taken: int | None = None  # the number with which it has answered letters
+        self._unwilling: list[Refusal] = []  # its messages when it rejected them
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
-        # What came without log-probabilities while none had ever come, and waits until the end.
+        # Answers without log-probabilities, while none had any: they wait until the end.
         self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
@@ -296,10 +313,10 @@ class ServerEngine:
         return self._refusals.passed_on(one, one.answer if isinstance(one.answer, Refusal) else None)
 
     def _gives(self, output: str) -> bool:
-        return self._tally.told if output == LETTERS else bool(self._scored)
+        return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
 
     def _silent(self, output: str) -> Refusal | None:
-        """Why a server is asked no more for what it has never given, None where it is."""
+        """Why a request type that the server has never answered is no longer asked for, else None."""
         if output == LETTERS and self._top is None:
             return self._unwilling[0]
         if output == LIKELIHOOD and self._scored is False:
@@ -372,12 +389,12 @@ class ServerEngine:
                 continue
             if job.output == LETTERS:
                 self._top = self._taken = top
-            elif len(self._unwilling) >= SILENT and not self._tally.told:
+            elif len(self._unwilling) >= SILENT and not self._tally.gives_logprobs:
                 self._top = None
             return answer
 
     async def _likelihood(self, client: Client, job: Job) -> Given:
-        """Of each option the tokens after the prompt's."""
+        """The likelihood of each option, from its tokens after the prompt's."""
         try:
             prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
             self._tally.answering = True
@@ -400,17 +417,19 @@ class ServerEngine:
             tokens.append(len(whole) - len(known))
         return LikelihoodAnswer(nll, tokens)
 
-    def _read(self, job: Job, said: completions.Completion) -> tuple[Given, list[str]]:
-        flags = ["other_model"] if completions.other_model(said.model, self._name) else []
+    def _read(self, job: Job, completion: completions.Completion) -> tuple[Given, list[str]]:
+        flags = ["other_model"] if completions.other_model(completion.model, self._name) else []
         if job.decoding is not None:
-            answer: Given = completions.text(said, self._reasoning, job.question.response or "")
+            answer: Given = completions.text(completion, self._reasoning, job.question.response or "")
         else:
-            answer = completions.letters(said, job.question.marks)
+            answer = completions.letters(completion, job.question.labels)
         self._tally.answering |= not (isinstance(answer, Refusal) and answer.unproven)
         bare = isinstance(answer, TextAnswer) and answer.logprobs is None and not answer.reasoning
-        if bare and self._tally.told and isinstance(answer, TextAnswer):
+        if bare and self._tally.gives_logprobs and isinstance(answer, TextAnswer):
             raise completions.NoLogprobs(answer=answer)
-        self._tally.told |= isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
+        self._tally.gives_logprobs |= (
+            isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
+        )
         if isinstance(answer, LetterAnswer):
             flags += letter_flags(answer.logits, answer.letter_mass or 0.0)
             flags += ["censored"] if answer.upper is not None else []

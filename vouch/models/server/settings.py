@@ -52,7 +52,7 @@ class Settings(BaseModel):
     price_output: float | None = Field(default=None, ge=0)
 
     def redact(self, text: str) -> str:
-        """What a server said, without the key should it repeat it, as it stands or escaped."""
+        """A server's text without the key, plain or escaped, in case the server repeats it."""
         if self.key is None or len(self.key) < SHORTEST_SECRET:
             return text
         text = _ESCAPE.sub(self._plain, text)

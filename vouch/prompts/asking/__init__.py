@@ -26,7 +26,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import pyarrow as pa
 
-from vouch.models.requests.work_cache import ROOT, WorkCache
+from vouch.models.work_cache import ROOT, WorkCache
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import canonical_json
 from vouch.tables.answered import Pin

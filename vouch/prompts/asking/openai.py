@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vouch.models.requests.engine import Refusal
+from vouch.models.engine import Refusal
 from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.completions import BadAnswer, Completion
 from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done

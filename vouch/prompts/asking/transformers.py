@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.models.chat.rendering import Failed, render
-from vouch.models.loading.loading import pinned_folder
+from vouch.models.loading import pinned_folder
 from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.asking import A, Asked, Engine, Reply, Settings, too_long
 from vouch.tables.answered import Pin
@@ -27,8 +27,8 @@ class LocalWriter:
         import torch
         import transformers
 
-        from vouch.models.loading.boundary import check_tokenizer, opening
-        from vouch.models.loading.loading import LOCAL, choose_device, hush, load_weights
+        from vouch.models.loading import LOCAL, choose_device, hush, load_weights, opening
+        from vouch.models.tokenizer_check import check_tokenizer
 
         device = choose_device(settings.device)
         torch.set_num_threads(settings.threads)
@@ -42,9 +42,7 @@ class LocalWriter:
             writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
             self._parts = not writes  # as templates of the latter want a message
             kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
-            self._model = load_weights(kind, folder, pin.dtype, settings.device)
-            if settings.device != "split":
-                self._model.to(device)
+            self._model, _ = load_weights(kind, folder, pin.dtype, settings.device, device)
             self._set_up(pin)
         self.notes: dict[str, Any] = {"device": device}
 
@@ -66,7 +64,7 @@ class LocalWriter:
 
     def ask(self, asked: Sequence[A]) -> Iterator[tuple[A, Reply]]:
         """A reply to each, in their order."""
-        from vouch.models.loading.boundary import foreign
+        from vouch.models.loading import foreign
 
         for one in asked:
             with foreign(self._folder, "fails at a question", ADVICE):

@@ -153,7 +153,7 @@ def _models(evidence: Evidence) -> Grid:
         Column("Model"),
         Column("From", "entry of models.lock, or recipe of params.yaml"),
         Column("SHA-256 of weights"),
-        Column("Engine", "vouch/models/engines, its revision and that of how pictures are decoded"),
+        Column("Engine", "its name in models.lock, its revision and that of how pictures are decoded"),
         Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
         Column("Stages in dvc.lock"),
     )

@@ -1,14 +1,11 @@
-"""The prompts of a dataset as extract reads them, a few at a time.
+"""The prompts of a dataset in packs, and the cache key of every answer. No model is needed.
 
-Placeholders `{answer k}` of dialogues are filled with what the model itself answered to earlier prompts.
-
-Prompts grouped into packs, and the cache key of every answer. No model, no disk.
-
-A pack is what bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation
-for letters and likelihood, a single prompt for text. It follows from the item and the variation alone,
-so a variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
+A pack is what the bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation for
+letters and likelihood, a single prompt for text. It follows from the item and the variation alone, so a
+variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
 original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the key of that one, and is not
-asked a second time.
+asked a second time. Placeholders `{answer k}` of dialogues are filled with the model's own answers to earlier
+prompts.
 """
 
 import hashlib
@@ -21,8 +18,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Decoding
+from vouch.models.config import Config
+from vouch.models.engine import Decoding
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
 
 Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it
@@ -99,7 +96,7 @@ def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
     return {**prompt, "turns": turns, "text": PLACEHOLDER.sub(answer, prompt["text"])}, None
 
 
-PACK_PROMPTS = 12  # a longer pack gains little and its mask grows with the square
+PACK_PROMPTS = 12  # a longer pack gains little, and its mask grows quadratically
 
 _SHOWN = ("system", "turns", "text", "response", "pictures")
 _CONTENT = {LETTERS: (*_SHOWN, "marks"), LIKELIHOOD: (*_SHOWN, "options"), TEXT: (*_SHOWN, "max_tokens")}
@@ -110,7 +107,7 @@ _NEEDED = {LETTERS: "marks", LIKELIHOOD: "options"}
 class Member:
     """A prompt of a pack, placeholders filled. keys: one for each of its decodings, or a single one.
 
-    problem: why it is not asked at all, else None; then it has no keys.
+    problem: why it cannot be asked, else None; with a problem it has no keys.
     """
 
     prompt: Prompt
@@ -144,7 +141,7 @@ class Keys:
         contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
         pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
         if output != TEXT:
-            members = [Member(prompt, (_digest([pack, place]),)) for place, prompt in enumerate(prompts)]
+            members = [Member(prompt, (_digest([pack, index]),)) for index, prompt in enumerate(prompts)]
             return KeyedPack(output, tuple(members))
         decodings = tuple(self._decodings(pack, prompts[0]["variation"]))
         keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)

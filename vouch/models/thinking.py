@@ -1,10 +1,10 @@
 """An engine whose model thinks before it answers.
 
 Each decoding of a text, and each question about letters or options, is asked twice: for a thought, up to what
-closes it, and then for the answer after it, as if the model had begun its answer with it.
-So an answer's numbers are those of the answer alone, and letters are read where they are said. Prompts of one
-window share greedy thoughts. A thought that its budget cuts short leaves the question without an answer; a
-model that ends its text without a thought is asked again without one.
+closes it, and then for the answer after it, as if the model had begun its answer with the thought. So an
+answer's numbers are those of the answer alone, and letters are read after the thought. Prompts of one window
+share greedy thoughts. A thought that its budget cuts short leaves the question without an answer; a model
+that ends its text without a thought is asked again without one.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal, TextAnswer
+from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, TextAnswer
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import TEXT
 
 WINDOW = 64  # packs whose thoughts come before their answers
 _GREEDY = Decoding()
-_ANSWER_SEED = 0x9E3779B97F4A7C15  # an answer draws other numbers than its thought
+_ANSWER_SEED = 0x9E3779B97F4A7C15  # so that an answer draws other random numbers than its thought
 
 _Thoughts = Mapping[tuple[Hashable, Decoding], TextAnswer | Refusal]
 
@@ -51,13 +51,13 @@ class Thinking:
             again = [one for pack in window for one in self._after(pack, thoughts, refused, asked)]
             yield from refused
             for one in self._engine.answer(again):
-                told = asked[one.question]
-                answer = replace(one.answer, reasoning=told.thought)
-                yield replace(one, question=told.question, decoding=told.decoding, answer=answer)
+                request = asked[one.question]
+                answer = replace(one.answer, reasoning=request.thought)
+                yield replace(one, question=request.question, decoding=request.decoding, answer=answer)
             self.notes.update(self._engine.notes, reasoning=self._counts)
 
     def _thoughts(self, packs: Iterable[Pack]) -> _Thoughts:
-        """What is thought about every question and decoding, each once."""
+        """The thought about every question and decoding, each asked once."""
         wanted = {
             (_content(question), decoding): question
             for pack in packs
@@ -66,22 +66,22 @@ class Thinking:
         }
         by_name = {f"thought {number} of {one.id}": key for number, (key, one) in enumerate(wanted.items())}
         asked = (Pack(TEXT, [self._thought(name, wanted[key], key[1])]) for name, key in by_name.items())
-        found: dict[tuple[Hashable, Decoding], TextAnswer | Refusal] = {}
+        thoughts: dict[tuple[Hashable, Decoding], TextAnswer | Refusal] = {}
         for one in self._engine.answer(asked):
             assert isinstance(one.answer, TextAnswer | Refusal)
-            found[by_name[one.question]] = one.answer
-        for thought in found.values():
+            thoughts[by_name[one.question]] = one.answer
+        for thought in thoughts.values():
             if isinstance(thought, TextAnswer):
                 ended = "thoughts" if thought.stopped else "over_budget" if thought.eos is None else "none"
                 self._counts[ended] += 1
-        return found
+        return thoughts
 
     def _thought(self, name: str, question: Question, decoding: Decoding) -> Question:
         return replace(
             question,
             id=name,
             response=None,
-            marks=(),
+            labels=(),
             options=(),
             max_tokens=self._reasoning.tokens,
             decodings=(decoding,),
@@ -109,9 +109,9 @@ class Thinking:
                         )
                     )
                     continue
-                name, (kept, said) = f"{question.id}, {len(asked)}", self._closed(thought)
+                name, (kept, begun) = f"{question.id}, {len(asked)}", self._closed(thought)
                 asked[name] = _Asked(question.id, decoding, kept)
-                again = replace(question, id=name, thought=said)
+                again = replace(question, id=name, thought=begun)
                 if decoding is None:
                     whole.append(again)
                 else:
@@ -121,7 +121,7 @@ class Thinking:
             yield Pack(pack.output, whole)
 
     def _closed(self, thought: TextAnswer) -> tuple[str | None, str]:
-        """A thought by itself, and with all that stands before the answer; None and nothing without one."""
+        """The bare thought, and the whole text before the answer; None and empty without a thought."""
         if not thought.stopped:
             return None, ""
         before, _, _ = thought.text.partition(self._reasoning.ends)
@@ -132,6 +132,6 @@ _NOTHING = Refusal("the engine gave no thought", transient=True)
 
 
 def _content(question: Question) -> Hashable:
-    """What a thought follows from; pictures by identity, which the packs of an item share."""
-    shown = tuple(map(id, question.pictures))
+    """What a thought depends on; images by identity, because the packs of an item share them."""
+    shown = tuple(map(id, question.images))
     return question.system, question.text, tuple(question.turns), shown

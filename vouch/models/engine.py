@@ -1,34 +1,27 @@
-"""What an engine gives to `extract`. An engine is a file vouch/models/engines/NAME.py that defines
+"""What a model is asked and what it answers, and the engines that do the asking.
 
-REVISION: int
-    raised by hand when the same question may get another answer; answers of another revision are
-    not used again
-SETTINGS: tuple[str, ...]
-    keys of Config that can change an answer; they belong to what it is remembered by
-def load(pin: Pin, config: Config) -> Engine
-    the pinned model, checked and ready to answer; heavy imports happen in here, so that a run whose
-    answers are all known never pays for them
+An engine takes packs of questions and yields an answer to each. ENGINES lists them all: a new one is a module
+with a function `load`, and an entry there.
 
-The bits of an answer may depend on everything in its pack, on the pin and on `extract:` in
-params.yaml; never on other packs, their order or their number. The exception is memory that runs out:
-passes of a shape then have fewer rows, and the answer says how many.
+The bits of an answer may depend on everything in its pack, on the pin and on `extract:` in params.yaml; never
+on other packs, their order or their number. There is one exception: where memory runs out, passes of a shape
+get fewer rows, and the answer records how many.
 """
 
 import importlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
-from vouch.models.requests.config import Config
+from vouch.models.config import Config
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.answered import LOW_MASS, Pin
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-ENGINES = Path(__file__).parents[1] / "engines"
+
 GREEDY_TEMPERATURE = 0.0
 
 
@@ -46,10 +39,10 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Question:
-    """One prompt, its placeholders filled and its pictures rendered. id: of the prompt; it changes no answer.
+    """One prompt, its placeholders filled and its images rendered. id: of the prompt; it changes no answer.
 
-    turns: earlier (question, answer) pairs. thought: what the model said before its answer, the end of the
-    thought included. response: how the answer begins. marks: letters to read. options: texts to score.
+    turns: earlier (question, answer) pairs. thought: what the model wrote before its answer, the end of the
+    thought included. response: how the answer begins. labels: option labels to read. options: texts to score.
     max_tokens and decodings: of generated text; stop: a text that ends it. known: its answer is stored,
     and it is here only because others of its pack are asked.
     """
@@ -60,9 +53,9 @@ class Question:
     turns: Sequence[tuple[str, str]] = ()
     thought: str = ""
     response: str | None = None
-    marks: Sequence[str] = ()
+    labels: Sequence[str] = ()
     options: Sequence[str] = ()
-    pictures: Sequence["Image"] = ()
+    images: Sequence["Image"] = ()
     max_tokens: int = 0
     decodings: Sequence[Decoding] = ()
     stop: str = ""
@@ -70,7 +63,7 @@ class Question:
 
     @property
     def prefill(self) -> str | None:
-        """What the assistant has said when the model goes on."""
+        """What the assistant's message already holds when the model continues."""
         return self.thought + (self.response or "") if self.thought else self.response
 
 
@@ -87,7 +80,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class LetterAnswer:
-    """See vouch/tables/answered.py for the fields; one logit per mark."""
+    """See vouch/tables/answered.py for the fields; one logit per option label."""
 
     logits: Sequence[float]
     spelling: str | None = None
@@ -125,9 +118,9 @@ class TextAnswer:
 class Refusal:
     """Why a question has no answer, one line without its id.
 
-    transient: a trouble of this run (a server, the memory): the question is asked again by the next run.
-    Otherwise the refusal is remembered like an answer. unproven: whoever refuses may be at fault for good;
-    transient only where no other question has an answer.
+    transient: a problem of this run (a server, memory), so the next run asks the question again. Otherwise
+    the refusal is stored like an answer. unproven: the server may refuse every question; the refusal counts
+    as transient where no other question has an answer.
     """
 
     problem: str
@@ -161,28 +154,43 @@ class Engine(Protocol):
         """An answer for every question (for text: for every decoding) of every pack, in any order.
 
         A question that cannot be answered gets a Refusal and the others go on. Raises UserError only
-        for what no question can survive; answers given before it are kept.
+        for what fails every question; answers given before it are kept.
         """
         ...
 
 
-class EngineFile(Protocol):
-    """The module of an engine."""
+@dataclass(frozen=True)
+class EngineKind:
+    """An engine as models.lock names it.
 
-    REVISION: int
-    SETTINGS: tuple[str, ...]
+    module: defines `load(pin: Pin, config: Config) -> Engine`, which checks the pinned model and makes it
+    ready to answer. It is imported late, so that a run whose answers are all known never loads torch.
+    revision: raised by hand when the same question may get another answer; answers of other revisions are
+    not used again.
+    settings: keys of Config that can change an answer; they are part of an answer's key.
+    """
+
+    module: str
+    revision: int
+    settings: tuple[str, ...] = ()
 
     def load(self, pin: Pin, config: Config) -> Engine:
-        """See the head of this file."""
-        ...
+        """The pinned model, ready to answer. Raises UserError where it cannot be."""
+        engine: Engine = importlib.import_module(self.module).load(pin, config)
+        return engine
 
 
-def engine_file(name: str) -> EngineFile:
-    """The module of an engine, without its heavy imports. Raises UserError with the valid names."""
-    names = sorted(path.stem for path in ENGINES.glob("*.py") if path.stem != "__init__")
-    if name not in names:
-        raise UserError(f"models.lock: engine {name} is unknown; {did_you_mean(name, names)}")
-    return cast(EngineFile, importlib.import_module(f"vouch.models.engines.{name}"))
+ENGINES: dict[str, EngineKind] = {
+    "transformers": EngineKind("vouch.models.decoder.engine", 4, ("batch", "bucket", "threads")),
+    "openai": EngineKind("vouch.models.server.engine", 1),
+}
+
+
+def engine_kind(name: str) -> EngineKind:
+    """The engine of that name. Raises UserError with the valid names."""
+    if name not in ENGINES:
+        raise UserError(f"models.lock: engine {name} is unknown; {did_you_mean(name, sorted(ENGINES))}")
+    return ENGINES[name]
 
 
 CLOSE = 0.25  # logits; half-precision logits near 18 have steps of 0.125

@@ -51,7 +51,7 @@ class Config(BaseModel):
     threads: of torch. Each engine says which settings can change its answers.
     device: `split` spreads a model over all GPUs. reproducible: `off` lets torch choose faster kernels by the
     processor, docs/reproducibility.md.
-    workers: threads that decode and prepare pictures while the model computes.
+    workers: threads that decode and prepare images while the model computes.
     max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: of models with a cap of their
     own. Beside the greedy text, `sampling` draws samples; `seed` decides which.
     datasets_of: datasets of models that are not asked all; their tables of the others have no rows.

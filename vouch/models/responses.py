@@ -1,6 +1,7 @@
-"""The response tables of one model and dataset: written from the work cache, or restored into it.
+"""The response tables of one model and dataset.
 
-Stored answers computed again, to see whether this machine gives the same.
+`write` makes them from the work cache, `restore` takes their answers back into it, and `recompute` asks for
+some stored answers again, to see whether this machine gives the same.
 """
 
 import heapq
@@ -15,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.models.requests.dataset_requests import WINDOW, DatasetRequests, Questions
-from vouch.models.requests.engine import Refusal
-from vouch.models.requests.packs import Member
-from vouch.models.requests.work_cache import answers_of, refused, remembered, rows_of, to_remember
+from vouch.models.engine import Refusal
+from vouch.models.packs import Member
+from vouch.models.requests import WINDOW, DatasetRequests, Questions
+from vouch.models.work_cache import answers_of, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on
 from vouch.tables.answered import RESPONSES, schema
@@ -65,23 +66,23 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
 
 
 def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
-    """Every prompt by what it is asked for, with its answers; of each output in the order of the prompts."""
+    """Every prompt of each request type with its answers, in the order of the prompts."""
     for window in dataset.windows():
         for output in OUTPUTS:
             members = [member for what, member in window if what == output]
-            found = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
+            answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
             for member in members:
                 if member.problem is None:
-                    yield output, member, [next(found) for _ in member.keys]
+                    yield output, member, [next(answers) for _ in member.keys]
                 else:
                     yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
 
 
 def restore(dataset: DatasetRequests) -> int:
-    """Takes answers over from the response tables into the work cache; how many it did not have.
+    """Copies answers from the response tables into the work cache; returns how many were new.
 
-    For the caller to know: the tables were made from the present prompts and images, by the model as it
-    is pinned, under the present settings. Raises UserError where this engine did not make them.
+    The caller must know that the tables were made from the present prompts and images, by the model as it is
+        pinned, under the present settings. Raises UserError where this engine did not make them.
     """
     before, taken = dataset.known_texts, 0
     with dataset.claim():
@@ -146,7 +147,7 @@ class Recomputed:
 
 
 class _AllBut(Container[bytes]):
-    """Stands in for a work cache that knows every answer but some."""
+    """A work cache that knows every answer but some."""
 
     def __init__(self, keys: Iterable[bytes]) -> None:
         self._keys = set(keys)
@@ -201,7 +202,7 @@ def _compared(where: str, output: str, one: Mapping[str, Any], other: Mapping[st
 
 
 def numbers(answer: Mapping[str, Any]) -> list[float]:
-    """All numbers of an answer that are not whole, in the order of its columns."""
+    """All floating-point numbers of an answer, in the order of its columns."""
     values = [value if isinstance(value, list) else [value] for value in answer.values()]
     return [number for value in values for number in value if isinstance(number, float)]
 

@@ -23,7 +23,7 @@ class Facts(BaseModel):
     base_or_chat                whether the model was tuned to follow instructions
     language_model, vision_encoder, connector   names; parts of the model
     language_model_parameters, total_parameters, trainable_parameters   counts
-    visual_tokens               tokens that one picture becomes
+    visual_tokens               tokens that one image becomes
     resolution                  side of the square that the vision encoder sees, pixels
     training_data               names of data sets
     training_data_size          samples, pre-training and instruction tuning together
@@ -117,9 +117,9 @@ class ServerSource(_Entry):
 
 
 class Prices(_Entry):
-    """What a server's host charges for a million tokens, and how many a picture counts as.
+    """What a server's host charges for a million tokens, and how many an image counts as.
 
-    picture: tokens of any picture. tile: further tokens for each 512 x 512 tile of it, after it was fitted
+    picture: tokens of any image. tile: further tokens for each 512 x 512 tile of it, after it was fitted
     into 2048 x 2048 and its shorter side into 768 (OpenAI's rule for GPT-4o).
     """
 
@@ -128,8 +128,8 @@ class Prices(_Entry):
     picture: int = Field(default=0, ge=0)
     tile: int = Field(default=0, ge=0)
 
-    def picture_tokens(self, width: int, height: int) -> int:
-        """Tokens of a picture of so many pixels."""
+    def image_tokens(self, width: int, height: int) -> int:
+        """Tokens of an image of so many pixels."""
         fitted = min(1.0, 2048 / max(width, height))
         fitted *= min(1.0, 768 / (fitted * min(width, height)))
         tiles = math.prod(math.ceil(round(fitted * side, 6) / 512) for side in (width, height))
@@ -140,7 +140,7 @@ class LockEntry(_Entry):
     """Where a model comes from and how it is read.
 
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
-    engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, where
+    engine: one of ENGINES in vouch/models/engine.py. template: file in vouch/models/chat/templates, where
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
     those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
     whose letter is read, for a model that says something else first, where the prompt gives no beginning.

@@ -1,1 +1,0 @@
-"""Model back ends, one file each; vouch/models/requests/engine.py says what a file defines."""

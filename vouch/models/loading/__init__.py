@@ -1,1 +1,0 @@
-"""Loading a model folder: configuration, weights, dtype, device."""

@@ -1,0 +1,410 @@
+"""Pins: which weights exactly a name of `models` in params.yaml stands for.
+
+    NAME: FOLDER          a model folder (config.json and safetensors), or a folder of released answers
+    NAME: models.lock     a model of the hub or a server, as its entry there says
+
+An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, processor
+settings, digests, facts. A folder is trusted only if it is whole, has safetensors weights, needs no code of
+its own and claims nothing that its weights cannot be. `resolve` asks the hub what a branch is now, without
+fetching weights: the hub knows the digests of large files, and a safetensors header tells the shapes.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from vouch.models.lock_entry import HubSource, LockEntry, ServerSource
+from vouch.models.released.files import answer_files, relative
+from vouch.pipeline.dag import left_out
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.files import check_plain
+from vouch.pipeline.hub import BRANCH, one_line
+from vouch.tables.answered import (
+    INDEX,
+    WEIGHT_SUFFIX,
+    Dtype,
+    Pin,
+    Reasoning,
+    Source,
+    check_covered,
+    file_digest,
+    folder_digests,
+    hub_snapshot,
+    indexed_files,
+    is_loaded,
+    read_json,
+)
+
+_DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+LOCK = "models.lock"
+PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+SINGLE = "model.safetensors"
+ADAPTER = "adapter_config.json"
+# transformers opens the files that these keys name, even pickles
+SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
+# what a configuration may claim of any model, however few its weights are
+LAYERS, SIZE, ENTRIES = 64, 1 << 16, 1 << 14
+_LAYERS = re.compile(r"(\w+_)?num_(\w+_)?layers|n_layers?|(en|de)coder_layers|layers|depths?")
+_SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d_\w+")
+ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
+
+
+def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
+    """The pin of a model.
+
+    source: its value in params.yaml. entries: `models` of models.lock. Reads, and hashes, every file that can
+    change an answer; a model of the hub is fetched where this machine lacks it. Raises UserError, one line.
+    """
+    entry = LockEntry.model_validate(entries[name]) if name in entries else None
+    if source == LOCK:
+        return _of_entry(name, entry)
+    if part := left_out(source):
+        raise UserError(
+            f"{source}: .dvcignore leaves out {part}, so changes would go unseen; move the folder"
+        )
+    if is_model(Path(source)):
+        plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
+        return _of_folder(name, Path(source), entry or plain)
+    files = answer_files(Path(source), name)
+    return Pin(
+        model=name,
+        engine="released",
+        source=Source(kind="released", path=source),
+        files={relative(file.path, Path(source)): file_digest(file.path) for file in files.values()},
+        facts=entry.facts.model_dump(exclude_defaults=True) if entry else {},
+    )
+
+
+def is_model(path: Path) -> bool:
+    """Whether a source is meant as a model, whole or not; else it holds answers, or is one file of them."""
+    names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    return not path.exists() or any(
+        n == "config.json" or n.endswith((WEIGHT_SUFFIX, *PICKLED)) for n in names
+    )
+
+
+def _of_entry(name: str, entry: LockEntry | None) -> Pin:
+    if entry is None:
+        raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
+    if isinstance(entry.source, ServerSource):
+        return _pin(name, entry, {}, "float32", entry.parameters)
+    if not isinstance(entry.source, HubSource):
+        raise UserError(f"params.yaml: models.{name}: {LOCK} says it is a folder; write {entry.source.path}")
+    if not entry.pinned and not entry.unpinned:
+        raise UserError(
+            f"{LOCK}: {name} is not pinned, its commit is missing; run `vouch lock {name}`, or write "
+            "`unpinned: true` into its entry"
+        )
+    folder = fetch(entry.source.repo, entry.source.revision)
+    # the commit that an unresolved branch points to now
+    source = entry.source.model_copy(update={"revision": folder.name})
+    return _of_folder(name, folder, entry.model_copy(update={"source": source}))
+
+
+def _of_folder(name: str, folder: Path, entry: LockEntry) -> Pin:
+    check_model_folder(folder)
+    counted, digests = count_parameters(folder), folder_digests(folder)
+    if isinstance(entry.source, HubSource):
+        check_arrived(digests, folder)
+    check_digests(entry.files, digests, folder)
+    dtype = entry.dtype or dtype_of(read_json(folder / "config.json"))
+    return _pin(name, entry, digests, dtype, entry.parameters or counted)
+
+
+def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, parameters: int | None) -> Pin:
+    return Pin(
+        model=name,
+        engine=entry.engine,
+        source=Source.model_validate(entry.source.model_dump()),
+        files=files,
+        template=read_template(entry.template) if entry.template else None,
+        processor=entry.processor,
+        answer_prefix=entry.answer_prefix,
+        template_kwargs=entry.template_variables,
+        reasoning=entry.reasoning if isinstance(entry.reasoning, Reasoning) else None,
+        dtype=dtype,
+        parameters=parameters,
+        facts=entry.facts.model_dump(exclude_defaults=True),
+    )
+
+
+TEMPLATES = Path("vouch/models/chat/templates")
+
+
+def read_template(name: str) -> str:
+    """The text of a template. Raises UserError for an unknown one, with those there are."""
+    known = sorted(path.stem for path in TEMPLATES.glob("*.jinja"))
+    if name not in known:
+        raise UserError(f"models.lock: no template {name:.60} in {TEMPLATES}; {did_you_mean(name, known)}")
+    return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
+
+
+def fetch(repo: str, revision: str | None) -> Path:
+    """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
+
+    Only files that a model is loaded from are fetched; of its subfolders, a second tokenizer's alone. With
+    HF_HUB_OFFLINE=1 the cache alone is asked. The folder is named after the commit.
+    """
+    from huggingface_hub import constants
+
+    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
+        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
+
+
+def dtype_of(config: Mapping[str, Any]) -> Dtype:
+    """The dtype of a config.json, the language model's where the whole has none; else float32."""
+    text = config.get("text_config")
+    for part in (config, text if isinstance(text, Mapping) else {}):
+        for key in ("dtype", "torch_dtype"):
+            for dtype in _DTYPES:
+                if part.get(key) == dtype:
+                    return dtype
+    return "float32"
+
+
+def check_model_folder(folder: Path) -> None:
+    """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
+    for path in folder.iterdir():
+        check_plain(path)
+    check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
+    config = read_json(folder / "config.json")
+    for path in sorted(folder.glob("*config.json")):
+        check_no_code(path, config)
+    check_covered(folder)
+
+
+def check_weights(names: Sequence[str], where: str, advice: str) -> None:
+    """Raises UserError where none of a model's files holds safetensors weights."""
+    if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
+        pickled = sorted(name for name in names if name.endswith(PICKLED))
+        what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
+        raise UserError(f"{where}: {what}; {advice} {WEIGHT_SUFFIX} files")
+
+
+def has_class(config: Mapping[str, Any]) -> bool:
+    """Whether transformers has a class of its own for a config.json: one that answers questions on images,
+    that writes text (a rewriter of questions), or that encodes texts, or images and texts."""
+    from transformers.models.auto import modeling_auto as known
+
+    return any(
+        config.get("model_type") in names
+        for names in (
+            known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+            known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+            known.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+            known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        )
+    )
+
+
+def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
+    """Raises UserError where a configuration needs code, or leads out of the model's folder.
+
+    config: the model's config.json. Where transformers has a class for it, that is loaded and not the code.
+    """
+    values = read_json(path)
+    if "auto_map" in values and not has_class(config):
+        raise UserError(
+            f"{path}: asks for code of its own (auto_map), which is never run; "
+            "take a version of the model that transformers loads by itself"
+        )
+    if path.name == ADAPTER:
+        raise UserError(
+            f"{path}: an adapter, whose base model no digest would cover; merge it into the weights and save "
+            "the model anew, or remove this file"
+        )
+    for key, value in _entries(values):
+        if key in SPEAKING and value:
+            raise UserError(
+                f"{path}: leads to a further model ({key}), which no digest would cover; remove it"
+            )
+        if key in ATTENTION and "/" in str(value):
+            raise UserError(
+                f"{path}: asks for code of the hub ({key}: {value}), which is never run; remove it"
+            )
+
+
+def _entries(values: object) -> Iterator[tuple[str, object]]:
+    """Keys and values of a configuration, of those within it as well, however deep."""
+    left = [values]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield from value.items()
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The weight files that transformers loads: those of the index, or the only one. Raises UserError."""
+    names = [path.name for path in folder.iterdir() if path.is_file()]
+    return [folder / name for name in loaded_weights(names, folder / INDEX, f"{folder}")]
+
+
+def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
+    """Those of a model's files whose weights transformers loads. index: INDEX, where it is among them."""
+    if INDEX not in names:
+        return [SINGLE] if SINGLE in names else sorted(name for name in names if name.endswith(WEIGHT_SUFFIX))
+    weights = list(indexed_files(index))
+    missing = [name for name in weights if name not in names]
+    if missing:
+        raise UserError(f"{where}: lacks {missing[0]}, which {INDEX} names; fetch the whole model")
+    return weights
+
+
+def count_parameters(folder: Path) -> int:
+    """Numbers stored in the weight files, from their headers.
+
+    Raises UserError where a file is cut short, or where a configuration claims what the weights cannot be.
+    """
+    shapes = [shape for path in weight_files(folder) for shape in _shapes(path)]
+    longest = max((side for shape in shapes for side in shape), default=0)
+    for path in sorted(folder.glob("*config.json")):
+        check_claims(path, len(shapes), longest)
+    return sum(map(math.prod, shapes))
+
+
+def _shapes(path: Path) -> list[list[int]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as weights:  # checks header and size
+            return [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: damaged or cut short ({error!s:.100}); fetch the model anew") from None
+
+
+def check_claims(path: Path, tensors: int, longest: int) -> None:
+    """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
+    of them has: a library would build all of it before it looks. longest: side of the weights.
+
+    Nor may a list be so long that going through it for every image takes minutes.
+    """
+    for key, value in _entries(read_json(path)):
+        if isinstance(value, list) and len(value) > ENTRIES:
+            raise UserError(
+                f"{path}: {key} has {len(value):,} entries, of which {ENTRIES:,} are known to no model; "
+                "correct it, or fetch the model anew"
+            )
+        layers = _LAYERS.fullmatch(key)
+        if not layers and not _SIZE.fullmatch(key):
+            continue
+        most = max(LAYERS, tensors) if layers else max(SIZE, longest)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, int | float) and not (one <= most and (one >= 0 or not layers)):
+                raise UserError(
+                    f"{path}: {key} is {one}, which weights of {tensors:,} tensors, up to {longest:,} long, "
+                    "cannot have; correct it, or fetch the model anew"
+                )
+
+
+def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
+    """Raises UserError where a file of a hub's commit is not what the hub announced.
+
+    The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
+    """
+    for name, digest in digests.items():
+        announced = (folder / name).resolve().name
+        if len(announced) == len(digest) and announced != digest:
+            raise UserError(
+                f"{folder / name}: SHA-256 is {digest}, its commit says {announced}; it was damaged on its "
+                "way, remove it and fetch the model anew"
+            )
+
+
+def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folder: Path) -> None:
+    """Raises UserError where a file does not have the digest that models.lock gives for it."""
+    for name, digest in expected.items():
+        if name not in digests:
+            raise UserError(
+                f"{folder}: has no {name}, for which models.lock gives a digest; correct one of them"
+            )
+        if digests[name] != digest:
+            raise UserError(
+                f"{folder / name}: SHA-256 is {digests[name]}, models.lock says {digest}; "
+                "fetch the file anew, or correct models.lock if the change is wanted"
+            )
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One commit of a model. head: the latest one. files: name -> SHA-256. licence: as the model card writes
+    it, else null."""
+
+    revision: str
+    head: str
+    files: dict[str, str]
+    dtype: str
+    parameters: int
+    licence: str | None
+
+
+def resolve(repo: str, revision: str, command: str) -> Resolved:
+    """Asks the hub about a branch, tag or commit. Raises UserError, one line, where it cannot be pinned.
+
+    command: what a person runs again, for the errors.
+    """
+    from huggingface_hub import HfApi, hf_hub_download
+
+    api = HfApi()
+    with one_line(repo, revision, command, "--repo or --revision"):
+        info = api.model_info(repo, revision=revision, files_metadata=True)
+        commit = str(info.sha)
+        head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
+        listed = {file.rfilename: file for file in info.siblings or ()}
+        names = sorted(name for name in listed if is_loaded(name))
+        _check_names(repo, list(listed), names)
+        known = {name: str(listed[name].lfs.sha256) for name in names if listed[name].lfs}
+        read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
+        local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
+        config = read_json(local["config.json"])
+        for name in read:
+            if name.endswith("config.json"):
+                check_no_code(local[name], config)
+        check_model_type(config, repo)
+        headers = [
+            api.parse_safetensors_file_metadata(repo, name, revision=commit)
+            for name in loaded_weights(names, local.get(INDEX, Path()), repo)
+        ]
+    return Resolved(
+        revision=commit,
+        head=head,
+        files={name: known.get(name) or file_digest(local[name]) for name in names},
+        dtype=dtype_of(config),
+        parameters=sum(sum(header.parameter_count.values()) for header in headers),
+        licence=_licence(info.card_data),
+    )
+
+
+def check_model_type(config: Mapping[str, Any], where: str) -> None:
+    """Raises UserError where transformers has no class of its own for a model."""
+    if not has_class(config):
+        from transformers import __version__
+
+        raise UserError(
+            f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
+            "for images and text, or for text; take a converted version of the model (often named -hf)"
+        )
+
+
+def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
+    pickled = [name for name in listed if name.endswith(PICKLED)]
+    check_weights([*names, *pickled], repo, "take a repository with")
+    if "config.json" not in names:
+        raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
+
+
+def _licence(card: Any) -> str | None:
+    """The model card's licence; for `other`, the name that the card gives beside it."""
+    licence = getattr(card, "license", None)
+    if licence == "other":
+        licence = getattr(card, "license_name", None) or licence
+    return ", ".join(map(str, licence)) if isinstance(licence, list) else licence

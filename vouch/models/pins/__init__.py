@@ -1,1 +1,0 @@
-"""Pins: what exactly a name of `models` stands for, with digests of its files."""

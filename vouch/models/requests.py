@@ -1,0 +1,386 @@
+"""Asks a model what the work cache does not know of a dataset.
+
+`answer` asks everything, round by round; `Session` is one model under one setting, `DatasetRequests` its
+prompts of one dataset, and `Questions` sends packs with rendered images to an engine and finds the key of
+each answer.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vouch.images import opening
+from vouch.images.opening import LruCache, prefetch
+from vouch.models.config import Config
+from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
+from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
+from vouch.models.work_cache import ROOT, WorkCache, remembered, to_remember
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.processor import computed_on, fixed, free_torch
+from vouch.tables.answered import RESPONSES, Pin
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, images_path
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+AHEAD = 16  # packs whose images are rendered in advance
+HELD = 8  # images kept for the packs that follow, which often show the same
+_NO_MEMORY = Refusal("no memory left to decode its images", transient=True)
+_NOTHING_CAME = Refusal("the engine gave no answer", transient=True)
+WINDOW = 1024  # answers in memory at a time
+Progress = Callable[..., Iterator[Any]]
+
+
+class Session:
+    """One model under one setting, for as many datasets as ask it.
+
+    revision: of everything that can change its answers beside the pin and the settings.
+    """
+
+    def __init__(self, pin: Pin, config: Config) -> None:
+        self.name, self.config = pin.model, config
+        self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
+        self._pin = pin
+        self._kind = engine_kind(pin.engine)
+        revisions = [self._kind.revision, opening.REVISION]
+        self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
+        self._settings = {name: getattr(config, name) for name in self._kind.settings}
+        on_cpu = config.device in ("auto", "cpu")  # only a run with fixed kernels may replace them
+        self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
+        """Devices whose stored answers are not used: a CPU without fixed kernels."""
+        self.reasons = pin.reasoning is not None
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The loaded model. Raises UserError."""
+        if self.config.reproducible == "off":
+            free_torch()
+        return self._kind.load(self._pin, self.config)
+
+    def keys(self, dataset: str) -> Keys:
+        """The keys of its answers to a dataset."""
+        base = {"pin": self._pin.digest, "engine": self.revision, "settings": self._settings}
+        sampling = self.config.sampled(self.name, dataset)
+        return Keys(base, self.config.model_copy(update={"sampling": sampling}), self._pin.answer_prefix)
+
+    def cache(self, output: str, dataset: str) -> WorkCache:
+        """The work cache of one kind of answer, with a folder of its own for the dataset."""
+        settings = [f"{name}{value}" for name, value in self._settings.items()]
+        asked = "-".join([self._pin.digest[:16], *settings])
+        folder = Path(self.revision.replace("/", "-"), asked, dataset)
+        root = ROOT / f"{output}-{RESPONSES[output].table.version}"
+        return WorkCache(root / folder, remembered(output, self.reasons), self.refused)
+
+
+class DatasetRequests:
+    """Every prompt that can be asked by now. known_texts: answers that later prompts repeat."""
+
+    def __init__(self, model: Session, name: str) -> None:
+        self.model, self.name = model, name
+        self.label = f"{model.name} {name}"
+        self.caches = {output: model.cache(output, name) for output in OUTPUTS}
+        self.keys = model.keys(name)
+        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name))
+        self.known_texts: dict[str, str | None] = {}
+
+    def _groups(self) -> Iterator[list[KeyedPack]]:
+        return groups(self.prompts, self.known_texts, self.keys)
+
+    def packs(self) -> Iterator[KeyedPack]:
+        """Every pack whose placeholders can be filled by now."""
+        return chain.from_iterable(self._groups())
+
+    def windows(self) -> Iterator[list[tuple[str, Member]]]:
+        """The members of all `packs` with their request type, in the order of the prompts."""
+        window: list[tuple[str, Member]] = []
+        size = 0
+        for group in self._groups():
+            members = [(pack.output, member) for pack in group for member in pack.members]
+            window += sorted(members, key=lambda one: int(one[1].prompt["row"]))
+            size += sum(max(1, len(member.keys)) for _, member in members)
+            if size >= WINDOW:
+                yield window
+                window, size = [], 0
+        yield window
+
+    def look_up(self) -> tuple[int, int]:
+        """Looks at the work cache anew: how many answers can be asked for by now, how many are unknown."""
+        wanted: dict[str, set[bytes]] = {output: set() for output in OUTPUTS}
+        for pack in self.packs():
+            wanted[pack.output].update(key for member in pack.members for key in member.keys)
+        for output, cache in self.caches.items():
+            cache.look_up(wanted[output])
+        unknown = sum(key not in self.caches[output] for output, keys in wanted.items() for key in keys)
+        return sum(map(len, wanted.values())), unknown
+
+    def learn(self) -> bool:
+        """Notes the known texts that other prompts repeat; returns whether any is new."""
+        before = len(self.known_texts)
+        for pack in self.packs() if self.prompts.repeated else ():
+            member = pack.members[0]
+            name = member.prompt["id"]
+            if pack.output != TEXT or name not in self.prompts.repeated or name in self.known_texts:
+                continue
+            if member.problem is not None:
+                self.known_texts[name] = None
+            elif member.keys[0] in self.caches[TEXT]:
+                (answer,) = self.caches[TEXT].fetch(member.keys[:1])
+                self.known_texts[name] = answer["text"]
+        return len(self.known_texts) > before
+
+    @contextmanager
+    def claim(self) -> Iterator[None]:
+        """Holds the work cache, so that two runs at once do not answer the same prompts."""
+        with ExitStack() as claims:
+            for cache in self.caches.values():
+                claims.enter_context(cache.claim())
+            yield
+
+
+@dataclass(frozen=True)
+class Round:
+    """The outcome of asking everything unknown once.
+
+    wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: those that
+    did not come because of transient problems, the first of which was `trouble`. damaged: shards of the work
+    cache.
+    """
+
+    wanted: int
+    unknown: int
+    kept: int
+    missed: int
+    trouble: str
+    damaged: frozenset[str]
+
+
+def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
+    """Answers everything; returns measures of the run.
+
+    Raises UserError where transient problems left questions without an answer; all other answers are kept.
+    """
+    asked, count, damaged = 0, 0, set[str]()
+    for one in rounds(dataset, lambda: dataset.model.engine, progress):
+        if one.missed:
+            raise UserError(
+                f"{dataset.label}: {one.missed} of {one.unknown} answers did not come ({one.trouble}); run "
+                "it again to ask for them, all others are kept"
+            )
+        asked, count, damaged = asked + one.kept, one.wanted, damaged | one.damaged
+    measures: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
+    if asked:
+        engine = dataset.model.engine
+        measures["engine"] = {"device": computed_on(engine.device), **engine.notes}
+    if damaged:
+        measures["damaged_shards"] = sorted(damaged)
+    return measures
+
+
+def rounds(
+    dataset: DatasetRequests, engine: Callable[[], Engine], progress: Progress | None = None
+) -> Iterator[Round]:
+    """Requests the answers that the work cache lacks, one run at a time.
+
+    Texts that other prompts repeat come first, turn by turn: a round for each.
+    """
+    with ExitStack() as claim:
+        held = False
+        while True:
+            wanted, unknown = dataset.look_up()
+            if unknown and not held:
+                claim.enter_context(dataset.claim())
+                held = True
+                wanted, unknown = dataset.look_up()  # another run may have answered while this one waited
+            damaged = frozenset(name for cache in dataset.caches.values() for name in cache.damaged)
+            proven = unknown < wanted
+            kept, missed, trouble = (
+                _ask(dataset, engine(), progress, unknown, proven) if unknown else (0, 0, "")
+            )
+            yield Round(wanted, unknown, kept, missed, trouble, damaged)
+            if not dataset.learn():
+                return
+
+
+def _ask(
+    dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int, proven: bool
+) -> tuple[int, int, str]:
+    """Asks for everything unknown that can be asked now: answers that came, did not come, and why.
+
+    proven: whether the model has answered others before.
+    """
+    caches = dataset.caches
+    images = ImageStore(images_path(dataset.name))
+    questions = Questions(caches, images.read, dataset.model.config.workers, images.decoded_bytes)
+    device, kept, missed, first = computed_on(engine.device), 0, 0, ""
+    try:
+        answers = questions.ask(engine, dataset.packs())
+        shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
+        for answered, slots in shown:
+            one = answered.answer
+            if isinstance(one, Refusal) and one.transient and not (one.unproven and proven):
+                missed += len(slots)
+                first = first or f"{answered.question}: {one.problem}"
+                continue
+            for slot in slots:
+                caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))
+            kept += len(slots)
+    finally:
+        for cache in caches.values():
+            cache.flush()
+    return kept, missed, first
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where an answer is kept. pixels: digest of what was shown."""
+
+    output: str
+    key: bytes
+    pixels: str
+
+
+_Slots = dict[Decoding | None, Slot]  # of one question, by decoding
+
+
+class Questions:
+    """Requests what is not known yet from an engine.
+
+    caches: keys of known answers, by output. read: encoded bytes of an image's digest. decoded_bytes: what
+    its pixels will take in memory.
+    """
+
+    def __init__(
+        self,
+        caches: Mapping[str, Container[bytes]],
+        read: Callable[[str], bytes],
+        workers: int,
+        decoded_bytes: Callable[[str], int] = lambda _: 0,
+    ) -> None:
+        self._caches, self._read, self._workers = caches, read, workers
+        self._decoded_bytes = decoded_bytes
+        self._waiting: dict[str, _Slots] = {}
+        self._asked: set[bytes] = set()
+        self._refused: list[tuple[Answered, list[Slot]]] = []  # of images that cannot be shown
+        self._rendered: LruCache[Image] = LruCache(HELD, opening.weight)
+        self._digests: LruCache[str] = LruCache(HELD)
+
+    def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
+        """Every answer with its slots: several for a text that is refused as a whole.
+
+        A pack with any unknown answer is passed on whole; answers that are already known are dropped.
+        Duplicate contents are asked once.
+        """
+        for answered in engine.answer(self._packs(wanted)):
+            yield from self._refused
+            self._refused.clear()
+            slots = self._slots(answered)
+            if slots:
+                yield answered, slots
+        yield from self._refused
+        for name, slots_of in self._waiting.items():
+            yield Answered(name, _NOTHING_CAME), list(slots_of.values())
+
+    def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
+        unknown = self._unknown(wanted)
+        for pack, slots, refused in prefetch(self._render, unknown, self._workers, AHEAD, weigh=self._weigh):
+            self._refused += refused
+            self._waiting |= slots
+            if pack.questions:
+                yield pack
+
+    def _weigh(self, work: tuple[KeyedPack, set[bytes], dict[str, bytes]]) -> int:
+        return sum(len(data) + self._decoded_bytes(digest) for digest, data in work[2].items())
+
+    def _unknown(
+        self, wanted: Iterable[KeyedPack]
+    ) -> Iterator[tuple[KeyedPack, set[bytes], dict[str, bytes]]]:
+        """Packs with unknown answers, the keys of these, and the bytes of the images by digest."""
+        for pack in wanted:
+            cache = self._caches[pack.output]
+            keys = {key for member in pack.members for key in member.keys}
+            unknown = {key for key in keys - self._asked if key not in cache}
+            if unknown:
+                self._asked |= unknown
+                recipes = [recipe for member in pack.members for recipe in member.prompt["pictures"] or ()]
+                digests = {digest for recipe in recipes for digest in recipe["images"]}
+                yield pack, unknown, {digest: self._read(digest) for digest in sorted(digests)}
+
+    def _render(
+        self, work: tuple[KeyedPack, set[bytes], dict[str, bytes]]
+    ) -> tuple[Pack, dict[str, _Slots], list[tuple[Answered, list[Slot]]]]:
+        """The pack ready for an engine, the slots of each question, and what cannot be shown.
+
+        Renders images; runs in a worker thread.
+        """
+        pack, unknown, images = work
+        questions: list[Question] = []
+        slots: dict[str, _Slots] = {}
+        refused: list[tuple[Answered, list[Slot]]] = []
+        for member in pack.members:
+            keys = {
+                decoding: key
+                for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
+                if key in unknown
+            }
+            try:
+                shown, pixels = self._render_images(member.prompt["pictures"] or (), images)
+            except (opening.Undecodable, MemoryError) as error:
+                refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
+                answered = Answered(member.prompt["id"], refusal)
+                refused.append((answered, [Slot(pack.output, key, "") for key in keys.values()]))
+                continue
+            decodings = tuple(one for one in keys if one is not None)
+            question = _question(pack.output, member, shown, decodings, known=not keys)
+            if keys:
+                slots[question.id] = {
+                    decoding: Slot(pack.output, key, pixels) for decoding, key in keys.items()
+                }
+            questions.append(question)
+        return Pack(pack.output, questions), slots, refused
+
+    def _render_images(
+        self, recipes: Sequence[Any], images: Mapping[str, bytes]
+    ) -> tuple[list["Image"], str]:
+        """Images and the digest of their pixels, each made once for the packs that show it."""
+        names = tuple(map(str, recipes))
+
+        def rendered(index: int) -> "Image":
+            return opening.render(recipes[index], images.__getitem__)
+
+        shown = [self._rendered.get(name, partial(rendered, index)) for index, name in enumerate(names)]
+        return shown, self._digests.get(names, lambda: opening.pixel_digest(shown))
+
+    def _slots(self, answered: Answered) -> list[Slot]:
+        slots = self._waiting.get(answered.question, {})
+        if isinstance(answered.answer, Refusal) and answered.decoding is None:
+            answered_slots = list(slots.values())
+            slots.clear()
+        else:
+            slot = slots.pop(answered.decoding, None)
+            answered_slots = [slot] if slot else []
+        if not slots:
+            self._waiting.pop(answered.question, None)
+        return answered_slots
+
+
+def _question(
+    output: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...], known: bool
+) -> Question:
+    prompt = member.prompt
+    return Question(
+        id=f"{output} of {prompt['id']}",
+        system=prompt["system"],
+        text=prompt["text"],
+        turns=tuple((turn["question"], turn["answer"]) for turn in prompt["turns"] or ()),
+        response=prompt["response"],
+        labels=tuple(prompt["marks"]) if output == LETTERS else (),
+        options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
+        images=tuple(shown),
+        max_tokens=prompt["max_tokens"],
+        decodings=decodings,
+        known=known,
+    )
