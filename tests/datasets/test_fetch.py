@@ -254,7 +254,7 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"hub": "a/b", "split": "test", "revision": 10**39}, "give a commit"),
         ({"hub": "../b", "split": "test"}, "OWNER/NAME"),
         ({"hub": "a/b", "split": "../x"}, "pattern"),
-        ({"hub": "a/b", "files": ["../x.json"]}, "no file name inside a folder"),
+        ({"hub": "a/b", "files": ["../x.json"]}, "not a file name inside a folder"),
         ({"hub": "a/b", "files": ["x.pkl"]}, "can run code"),
         ({"url": "file:///etc/passwd"}, "give an address"),
         ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),

@@ -156,8 +156,8 @@ def test_compbench(project):
 @pytest.mark.parametrize(
     ("members", "words"),
     [
-        ({"../outside.json": b"[]"}, "no file name inside a folder"),
-        ({"/etc/passwd": b"x"}, "no file name inside a folder"),
+        ({"../outside.json": b"[]"}, "not a file name inside a folder"),
+        ({"/etc/passwd": b"x"}, "not a file name inside a folder"),
         ({"a/model.pkl": b"x"}, "may be a pickle, which can run code"),
     ],
 )
