@@ -208,9 +208,9 @@ def test_statuses_are_one_line_and_the_next_run_goes_on(server, status):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (b"200 OK\r\nContent-Length: \xb2\r\n\r\n", "sent nothing in place of the file"),
-        (b"204 No\r\n\r\n", "sent nothing in place of the file"),
-        (b"200 OK\r\n\r\n\n<!DOCTYPE html><p>log in", "sent a web page in place of the file"),
+        (b"200 OK\r\nContent-Length: \xb2\r\n\r\n", "sent nothing instead of the file"),
+        (b"204 No\r\n\r\n", "sent nothing instead of the file"),
+        (b"200 OK\r\n\r\n\n<!DOCTYPE html><p>log in", "sent a web page instead of the file"),
         (b"302 F\r\nLocation: ftp://127.0.0.1:9/x\r\n\r\n", "redirects to ftp://.*correct origin"),
         (b"302 F\r\nLocation: file:///etc/passwd\r\n\r\n", "the server answered 302"),
         (b"302 F\r\nLocation: http://[::1/x\r\n\r\n", "answer cannot be read .*correct origin"),
@@ -259,8 +259,8 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"url": "file:///etc/passwd"}, "give an address"),
         ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),
         ({"url": "https://host/model.pt"}, "can run code"),
-        ({"url": "https://host/"}, "no file name"),
-        ({"url": "https://host/%2e%2e"}, "no file name"),
+        ({"url": "https://host/"}, "not a file name"),
+        ({"url": "https://host/%2e%2e"}, "not a file name"),
         ({"url": "https://host/a%2Fb.tsv"}, "names a folder"),
         ({"url": "https://host/a.tsv", "sha256": "abc"}, "64 hexadecimal"),
         ({"url": "https://host/a.tsv", "split": "test"}, "belong to hub"),
@@ -270,7 +270,7 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"url": f"https://{'a' * 300}/a.tsv"}, "not a valid address"),
         ({"url": "https://./a.tsv"}, "not a valid address"),
         ({"url": f"https://host/{'a' * 300}"}, "longer than 200 bytes"),
-        ({"parts": [{"url": "https://host/a", "name": "."}]}, "no file name"),
+        ({"parts": [{"url": "https://host/a", "name": "."}]}, "not a file name"),
         ({"parts": [{"url": "https://a/x"}, {"url": "https://b/x"}]}, "the same name"),
     ],
 )
