@@ -444,7 +444,7 @@ def test_written_ones(tmp_path):
     for text, words in {
         "id,wrong_1\n": "its first line must be id,wrong_1,wrong_2,wrong_3",
         "id,wrong_1,wrong_2,wrong_3\na,dog,,rat\n": "line 2: needs an id of its own and 3 texts",
-        "id,wrong_1,wrong_2,wrong_3\na,x,y,z\na,x,y,z\n": "line 3: must have an id",
+        "id,wrong_1,wrong_2,wrong_3\na,x,y,z\na,x,y,z\n": "line 3: needs an id",
         "id,wrong_1,wrong_2,wrong_3\na,dog,The cat,rat\n": "two options are the same, or one is the answer 'cat'",
         "id,wrong_1,wrong_2,wrong_3\nz,x,y,z\n": "no line for 1 questions",
     }.items():

@@ -296,12 +296,12 @@ def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "its end where"),
-        ("[1, 2", "its end where"),
-        ("[1 2]", "2 where , should stand"),
+        ("", "its end instead of"),
+        ("[1, 2", "its end instead of"),
+        ("[1 2]", "2 instead of ,"),
         ('{"data": [1]} x', "more text after its end"),
-        ('{"data": [1}', "} where , should stand"),
-        ('{"version"', "its end where : should stand"),
+        ('{"data": [1}', "} instead of ,"),
+        ('{"version"', "its end instead of :"),
         ("[" * 100_000, "brackets are too deep"),
         ('{"data": [1], "version": 2, "questions": [2]}', "rows under data and questions; correct the file"),
         ('{"data": [1], "data": [2]}', "duplicate key 'data' in one object; correct the file"),
