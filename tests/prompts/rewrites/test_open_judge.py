@@ -215,7 +215,7 @@ def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
         lines[at] = lines[at].replace(",correct", ",").replace(",incorrect", ",")
     file.write_text("\n".join(lines) + "\n", "utf-8")
     review(vouch, "--import", file)
-    assert f"answer {lines[31]:.12} is the first that is undecided" in review(vouch)
+    assert f"answer {lines[31]:.12} is the first without a decision" in review(vouch)
     open_project.scored()
     drawn = sorted((f"q{number}" for number in range(COUNT)), key=drawn_order)
     read = [bool(said(int(name[1:]))) for name in drawn]
@@ -279,9 +279,9 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     path.unlink()
     file = tmp_path / "review.csv"
     file.write_text(head + "k,q,r,a,correct\n", "utf-8")
-    assert "no decision about an answer as it was drawn" in review(vouch, "--import", file, status=1)
+    assert "no decision about an answer as it was sampled" in review(vouch, "--import", file, status=1)
     assert not path.exists()
-    assert "is there already" in review(vouch, "--export", file, status=1)
+    assert "exists already" in review(vouch, "--export", file, status=1)
     file.unlink()
     review(vouch, "--export", file)
     count = decide(file)
@@ -290,8 +290,8 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     other, strange = second.replace("a cat", "a cow"), f"k,{second.partition(',')[2]}"
     file.write_text("\n".join([names, first, other, strange, *others]) + "\n", "utf-8")
     told = review(vouch, "--import", file)
-    assert f"answer {key:.12}: another question, reference or answer than was exported; not taken" in told
-    assert "decisions about answers that are not drawn (any more), not taken: 1" in told
+    assert f"answer {key:.12}: not taken over, as its question, reference or answer changed" in told
+    assert "decisions about answers outside the sample, not taken over: 1" in told
     assert f"{count - 1} decisions taken over (0 of them changed)" in told and key not in read_judgements(
         path
     )
@@ -307,7 +307,7 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
         ({"model": "writer", "open": True}, "rules decide every answer, and no open question"),
     ):
         set_params(score=scoring | {"judge": settings})
-        assert f"holds no verdict; {remedy}" in review(vouch, status=1)
+        assert f"has no verdict; {remedy}" in review(vouch, status=1)
 
 
 def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) -> None:
