@@ -222,7 +222,7 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
         ({"winner": "left"}, "winner: unknown name left; valid: first, neither, second"),
         ({"replaced": "winners"}, "did you mean winner?"),
         ({"question": "Else?"}, "no question 'Else?' that items of greys ask"),
-        ({"first": "0" * 64}, "first: no picture '0000000000000000' lost in that question"),
+        ({"first": "0" * 64}, "first: no image '0000000000000000' lost in that question"),
     ],
 )
 def test_bad_files_are_one_line_and_change_nothing(
