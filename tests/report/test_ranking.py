@@ -7,9 +7,7 @@ import pandas as pd
 
 from tests.report.html_page import Page
 from tests.report.project import Made, Make, mentions, parts
-from vouch.metrics.comparison.rankers import RANKERS
 from vouch.report.config import Config
-from vouch.report.pages.ranking import RANKERS as SHOWN
 from vouch.report.pages.ranking import RANKING_SECTION
 from vouch.report.site import site
 
@@ -25,10 +23,6 @@ def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:
     }
     found |= {"rho": rho, "rho_low": -0.2, "rho_high": 1.0, "tau": 0.5, "tau_paper": 0.5}
     return found | {"p": 0.0833, "p_least": 0.0833} | changes
-
-
-def test_every_ranker_has_a_row_of_its_own() -> None:
-    assert {name for name, *_ in SHOWN} == {*RANKERS, "combined", "few_labels"}
 
 
 def test_few_models_are_an_illustration(make: Make) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, absent, figure, joined, with_mean
@@ -13,7 +14,7 @@ from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
-from vouch.tables.results import FEW_LABELS, MEAN
+from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 FEWEST = 3
 """Two models are in the right order or not: that is no correlation."""
@@ -43,16 +44,10 @@ METHODS = {
     "sample_bert_expanded": "Sample*_BERT",
     "atc": "ATC",
 }
-OURS = {
-    "confidence": "Confidence of the option",
-    "entropy": "Entropy of the options",
-    "gap": "Gap between two options",
-    "sample_cosine": "Cosine of samples",
-    "agreement": "Samples that agree",
-    "set_size": "Set size",
-    "certainty": "Certainty",
-    "combined": "All of these",
-}
+# printed in the paper to the letter, which is no method of its own
+_LITERAL = "atc_literal"
+OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
+OURS |= {COMBINED: "All of these"}
 LABELS = {name: (METHODS | OURS)[name] for name in ("nll_min", "confidence")} | {FEW_LABELS: "50 labels"}
 MEASURES = (
     Measure("rho", "rho", scale=1, only="clean"),

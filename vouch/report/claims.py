@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.statistics import questions_for
-from vouch.metrics.conformal.selective import SURE, Alone, alone
+from vouch.metrics.conformal.selective import SURE, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
 from vouch.metrics.join import LOW_MASS_RATE
 from vouch.metrics.robustness.compared import WITHOUT
@@ -113,7 +113,7 @@ def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
 
 
 @once
-def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
+def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
     """By dataset and model, what can be answered alone with at most the share TOLERATED wrong.
 
     All of them hold together with probability SURE (Bonferroni).
@@ -121,7 +121,7 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
     places = [(name, model) for name in evidence.large for model in evidence.candidates(name)]
     sure = 1 - (1 - SURE) / max(len(places), 1)
     found = {
-        place: alone(*evidence.confidences(*place), TOLERATED, sure, evidence.scoring.seed)
+        place: answer_threshold(*evidence.confidences(*place), TOLERATED, sure, evidence.scoring.seed)
         for place in places
     }
     return {place: shown for place, shown in found.items() if shown.answered}

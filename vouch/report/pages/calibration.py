@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.calibration.uncertainty import CONFIDENCE
-from vouch.metrics.text.texts import VERBALISED
+from vouch.metrics.calibration.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import MOST_CHOSEN, chosen, miscalibrated
@@ -31,7 +30,6 @@ from vouch.report.pages.protocols import PROTOCOLS_SECTION
 from vouch.report.pages.transfer import SWEEP_SECTION, TRANSFER_SECTION
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec, cells, whole
 from vouch.report.table_files import reliability_bins
-from vouch.tables.asked import P_TRUE
 
 RELIABILITY_TIPS = [
     *alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"),
@@ -191,18 +189,6 @@ CALIBRATION_SECTION = PageSection(
 UNCERTAINTY_TEXT = Markup("""\
 AUROC of every uncertainty estimate on the same answers to the original prompts. In small print: the gain over
 plain confidence, in points, with a paired 95&#8239;% interval; in bold if the interval excludes 0.""")
-ESTIMATES = {
-    CONFIDENCE: ("Confidence", "probability of the chosen option; for a text, exp(−NLL) of its tokens"),
-    "entropy": ("Entropy", "of the options; for a text, the mean over its tokens"),
-    "corrected": ("Without words", "confidence after dividing out the probabilities given the text alone"),
-    "vauq": ("VAUQ", "entropy minus half the image information"),
-    "variations": ("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
-    "agreement": ("Agreement", "share of the samples that give the same answer"),
-    "semantic_entropy": ("Semantic entropy", "of the answers of the samples"),
-    "vase": ("VASE", "semantic entropy after subtracting the samples for a blurred image"),
-    P_TRUE: ("P(true)", "probability that the model gives to its own answer being true"),
-    VERBALISED: ("Stated", "confidence that the text states"),
-}
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.conformal.scores import SCORES
+from vouch.metrics.metric import HEADLINE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.caveats import NOTE, left_out, undecided
@@ -51,7 +53,7 @@ from vouch.report.table import (
 from vouch.report.table_files import HEADLINES, OPTIONAL
 from vouch.tables.asked import TEXT as OUTPUT
 
-SET_SCORES = {"lac": "LAC", "aps": "APS"}
+SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
 COVERAGE_STEP = 17
 COVERAGE_TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.text.texts import VERBALISED
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
@@ -35,15 +36,7 @@ SCORES_TEXT = Markup("""\
 A score ranks the options of a question, and a threshold from the calibration questions turns the ranking into
 a set. All scores have the same coverage guarantee. A better score has smaller sets and keeps its coverage at
 every set size.""")
-SCORE_NAMES = {
-    "lac": "LAC",
-    "aps": "APS",
-    "aps_randomised": "APS, randomised",
-    "aps_crossing": "APS, crossing",
-    "margin": "margin",
-    "raps": "RAPS",
-    "saps": "SAPS",
-}
+SCORE_NAMES = {name: score.label for name, score in SCORES.items()}
 THRESHOLD_KINDS = {
     MARGINAL: "all questions",
     "class": "each letter",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.metrics.comparison.statistics import holm
 from vouch.report import formatting
 from vouch.report.claims import leaders
@@ -34,29 +35,11 @@ with the models fixed.""")
 FEWEST = 3
 """Fewest models for a correlation: two are simply in the correct order or not."""
 # ranker, label, what it is; in the order of the table
-RANKERS = (
-    ("nll_first", "NLL, first token", ""),
-    ("nll_last", "NLL, last token", ""),
-    ("nll_min", "NLL, worst token", "of the least probable token"),
-    ("nll_avg", "NLL, mean", ""),
-    ("ent_first", "Entropy, first token", ""),
-    ("ent_last", "Entropy, last token", ""),
-    ("ent_max", "Entropy, largest", ""),
-    ("ent_avg", "Entropy, mean", ""),
-    ("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text"),
-    ("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder"),
-    ("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text"),
-    ("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text"),
-    ("agreement", "Samples, agreement", "share that are the greedy text"),
-    ("confidence", "Confidence", "probability of the chosen option"),
-    ("entropy", "Entropy", "of the options"),
-    ("gap", "Gap", "between the two best options"),
+_SHOWN = [(name, each.label, each.note, each.per_proxy is None) for name, each in RANKERS.items()]
+SHOWN = (
+    *((name, label, note) for name, label, note, alone in _SHOWN if alone),
     (COMBINED, "All of these", "mean of their ranks"),
-    ("set_size", "Set size", "threshold from another dataset"),
-    ("certainty", "Certainty", "share of options ruled out, threshold from another dataset"),
-    ("atc", "Thresholded confidence", "threshold from another dataset"),
-    ("atc_literal", "The same, as printed", "counts the uncertain items"),
-    ("accuracy_on_the_line", "Other datasets", "performance there"),
+    *((name, label, note) for name, label, note, alone in _SHOWN if not alone),
     (FEW_LABELS, "A few labels", "mean over draws of labelled items ± its standard deviation"),
 )
 
@@ -159,7 +142,7 @@ def _columns(here: pd.DataFrame, help: str) -> list[Column]:
 def _rows(here: pd.DataFrame, name: str) -> list[list[Cell]]:
     datasets = sorted(here["dataset"].unique())
     rows = []
-    for ranker, label, note in RANKERS:
+    for ranker, label, note in SHOWN:
         of_ranker = here[here["ranker"] == ranker]
         for score in sorted(of_ranker["score"].unique()):
             own = of_ranker[of_ranker["score"] == score].set_index("dataset")

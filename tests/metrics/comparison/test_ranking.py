@@ -1,0 +1,450 @@
+"""Correlations against scipy's, p-values by counting, and rankings without labels on simulated and published data."""
+
+from math import factorial, isnan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from tests.metrics.simulated import ROOT
+from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.rankers import (
+    RANKERS,
+    Task,
+    above,
+    atc,
+    atc_literal,
+    certainty,
+    gap,
+    minus_entropy,
+)
+from vouch.metrics.comparison.ranking import few_labels, p_values, rankings, spearman, tasks, weighted_tau
+from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables.results import LABEL_FREE
+
+FEW = st.integers(2, 12).flatmap(
+    lambda count: arrays(np.float64, (2, count), elements=st.integers(-3, 3).map(float))
+)
+
+
+def close(ours: float, theirs: float) -> bool:
+    return (isnan(ours) and isnan(theirs)) or ours == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:An input array is constant")
+@given(FEW)
+def test_scipy_agrees_ties_included(pair):
+    assert close(float(spearman(*pair)), stats.spearmanr(*pair).statistic)
+    assert close(float(weighted_tau(*pair)), stats.weightedtau(*pair).statistic)
+
+
+@given(st.integers(0, 10_000))
+def test_many_at_once_are_each_by_itself(seed):
+    x, y = np.random.RandomState(seed).randint(0, 6, (2, 4, 3, 7)).astype(float)
+    for measure in (spearman, weighted_tau):
+        together = measure(x, y)
+        alone = [
+            [float(measure(a, b)) for a, b in zip(*rows, strict=True)] for rows in zip(x, y, strict=True)
+        ]
+        np.testing.assert_array_equal(together, alone)
+
+
+@given(st.integers(2, 12).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.permutations(range(n)))))
+def test_the_order_of_the_models_does_not_matter_and_turning_turns(pair):
+    x, y = np.random.RandomState(0).randint(0, 5, (2, len(pair[0]))).astype(float)
+    for measure in (spearman, weighted_tau):
+        assert close(float(measure(x, y)), float(measure(x[list(pair[0])], y[list(pair[0])])))
+    ranks = [np.array(one, dtype=float) for one in pair]
+    assert spearman(-ranks[0], ranks[1]) == -spearman(*ranks)
+
+
+def test_turned_before_weighing_is_not_the_absolute_value_of_turned_after():
+    nll, performance = np.array([3.0, 2.0, 0.5, 1.0]), np.array([0.1, 0.4, 0.5, 0.6])
+    assert float(weighted_tau(-nll, performance)) != pytest.approx(abs(float(weighted_tau(nll, performance))))
+    assert float(spearman(-nll, performance)) == pytest.approx(abs(float(spearman(nll, performance))))
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([1, 2, 3, np.nan], [1, 2, 3, 4]),
+        ([1, 2, 3, 4], [np.nan, 2, 3, 4]),
+        ([np.nan] * 3, [1, 2, 3]),
+        ([np.nan, np.nan, 3], [1, 2, 3]),
+        ([1, 1, 1, 1], [1, 2, 3, 4]),
+        ([1], [1]),
+    ],
+)
+def test_what_orders_nothing_or_is_unknown_is_nan(x, y):
+    first, second = np.array(x, dtype=float), np.array(y, dtype=float)
+    assert all(isnan(measure(first, second)) for measure in (spearman, weighted_tau))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 6])
+def test_a_perfect_order_has_the_smallest_p(count):
+    order = np.arange(count, dtype=float)
+    assert p_values(order, 2 * order) == pytest.approx((2 / factorial(count),) * 2)
+
+
+def test_p_by_hand():
+    # Of 24 orders of four, rho .8 or more: 1 with 1, 3 with .8; as many below -.8.
+    p, least = p_values(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3]))
+    assert (p, least) == pytest.approx((8 / 24, 2 / 24))
+    p, least = p_values(np.array([1.0, 1, 1, 2]), np.array([1.0, 2, 3, 4]))
+    assert (p, least) == pytest.approx((12 / 24, 12 / 24)), "one of four against three equals: 2 of 4 ends"
+
+
+def test_p_of_many_models_is_scipys():
+    x, y = np.random.RandomState(1).rand(2, 20)
+    assert p_values(x, y)[0] == pytest.approx(stats.spearmanr(x, y).pvalue)
+    assert p_values(x, x) == (2 / factorial(20),) * 2
+    assert all(isnan(value) for value in p_values(x, np.ones(20)))
+
+
+CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
+MODELS = ("m0", "m1", "m2", "m3")
+
+
+def text_rows(model: str, dataset: str, skill: float, seed: int = 0, count: int = 60) -> list[dict[str, Any]]:
+    """Answers of a model that is right with probability `skill` and unsure of the rest."""
+    random = np.random.RandomState(seed)
+    rows = []
+    for item in range(count):
+        right = random.rand() < skill
+        unsure = (0.2 if right else 1.0) + 0.3 * random.rand()
+        row = {"model": model, "dataset": dataset, "prompt": f"{item}/original", "group": f"g{item // 2}"}
+        row |= {"output": "text", "performance": float(right)}
+        rows.append(row | dict.fromkeys(TOKENS, unsure))
+        rows.append(row | {"temperature": 0.7} | dict.fromkeys(SAMPLES, 1 / (1 + unsure)))
+    return rows
+
+
+def letter_rows(
+    model: str, dataset: str, skill: float, seed: int = 0, count: int = 60
+) -> list[dict[str, Any]]:
+    random = np.random.RandomState(seed)
+    rows = []
+    for item in range(count):
+        right, p = random.rand() < skill, 0.9 * skill + 0.1 * random.rand()
+        best = [p, *[(1 - p) / 3] * 3]
+        row = {"model": model, "dataset": dataset, "prompt": f"{item}/original", "group": f"g{item}"}
+        row |= {"output": "letters", "performance": float(right), "answers": [0 if right else 2]}
+        rows.append(row | {"probabilities": best})
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, LABEL_FREE.schema)
+
+
+def skilled(make: Any, datasets: tuple[str, ...] = ("a", "b", "c")) -> list[dict[str, Any]]:
+    return [
+        row
+        for number, dataset in enumerate(datasets)
+        for place, model in enumerate(MODELS)
+        for row in make(model, dataset, 0.3 + 0.2 * place, 10 * number + place)
+    ]
+
+
+@pytest.fixture(scope="module", params=[text_rows, letter_rows])
+def every(request) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    rows = skilled(request.param)
+    return rows, *rankings(table(rows), CONFIG, 0.5)
+
+
+def test_surer_is_better_and_every_ranker_says_so(every):
+    _, found, _ = every
+    of_target = [row for row in found if row["ranker"] != "few_labels"]
+    assert len(of_target) > 10
+    for row in of_target:
+        if row["rho"] is None:  # sets that are as large for all models
+            assert row["ranker"] in ("set_size", "certainty")
+            continue
+        assert row["rho"] > 0.7 or row["ranker"] == "atc_literal", row
+        assert row["tau_paper"] >= 0
+        assert (row.get("p") is None) == (row["proxy"] == "mean")
+        assert row["rho_low"] - 1e-9 <= row["rho"] <= row["rho_high"] + 1e-9 or abs(row["rho"]) == 1
+
+
+def test_each_ranker_stands_for_each_dataset_and_each_proxy_for_itself(every):
+    rows, found, values = every
+    output = rows[0]["output"]
+    names = {
+        name
+        for name, ranker in RANKERS.items()
+        if not ranker.needs
+        or set(ranker.needs) & ({*TOKENS, *SAMPLES} if output == "text" else {"probabilities"})
+    }
+    assert {row["ranker"] for row in found} == {*names, "combined", "few_labels"}
+    with_proxies = [row for row in found if (row["dataset"], row["ranker"]) == ("b", "atc")]
+    assert [row["proxy"] for row in with_proxies] == ["mean", "a", "c"]
+    mean, *rest = with_proxies
+    assert mean["rho"] == pytest.approx(np.mean([row["rho"] for row in rest]))
+    scores = {row["score"] for row in found if row["ranker"] in SAMPLES}
+    assert scores == ({"t0.7"} if output == "text" else set())
+    for row in values:
+        own = [r for r in rows if (r["model"], r["dataset"]) == (row["model"], row["dataset"])]
+        truth = [r["performance"] for r in own if r.get("temperature") is None]
+        assert row["performance"] == pytest.approx(np.mean(truth), abs=1e-9)
+
+
+def test_values_are_means_ranks_and_scipys_correlations(every):
+    rows, found, values = every
+    name, raw = ("nll_avg", "nll_avg") if rows[0]["output"] == "text" else ("confidence", None)
+    own = [row for row in values if (row["ranker"], row["dataset"]) == (name, "a")]
+    for row in own:
+        items = [
+            r for r in rows if (r["model"], r["dataset"]) == (row["model"], "a") and not r.get("temperature")
+        ]
+        truth = np.mean([-r[raw] if raw else max(r["probabilities"]) for r in items])
+        assert row["value"] == pytest.approx(truth, abs=1e-7)
+    x, y = ([row[key] for row in own] for key in ("value", "performance"))
+    (summary,) = [row for row in found if (row["ranker"], row["dataset"]) == (name, "a")]
+    assert summary["rho"] == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert summary["tau"] == pytest.approx(stats.weightedtau(x, y).statistic)
+    turned = [-v for v in x] if raw else x
+    assert summary["tau_paper"] == pytest.approx(abs(stats.weightedtau(turned, y).statistic))
+    assert summary["p_least"] == pytest.approx(2 / 24)
+    assert [row["rank"] for row in own] == stats.rankdata([-v for v in x], "min").tolist()
+
+
+def test_combined_is_the_mean_rank_of_the_rankers_without_a_proxy(every):
+    _, _, values = every
+    here = [row for row in values if row["dataset"] == "a" and not row["proxy"]]
+    single = {}
+    for row in here:
+        if row["ranker"] != "combined":
+            single.setdefault((row["ranker"], row["score"]), []).append(row["value"])
+    truth = np.mean([stats.rankdata(v) for v in single.values()], axis=0) / 4
+    assert [r["value"] for r in here if r["ranker"] == "combined"] == pytest.approx(truth)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.permutations(range(4)), st.integers(0, 99))
+def test_the_order_of_rows_and_the_names_of_models_do_not_matter(names, seed):
+    rows = skilled(text_rows, ("a", "b"))
+    config = Config(seed=3, resamples=10, labels=10, draws=5)
+    found, _ = rankings(table(rows), config, 0.1)
+    other = dict(zip(MODELS, (MODELS[place] for place in names), strict=True))
+    renamed = [row | {"model": other[row["model"]]} for row in rows]
+    np.random.RandomState(seed).shuffle(renamed)
+    again, _ = rankings(table(renamed), config, 0.1)
+    for one, two in zip(found, again, strict=True):
+        assert one == pytest.approx(two, abs=1e-9)
+
+
+def test_thresholded_confidence_by_hand():
+    proxy = np.array([[0.9, 0.8, 0.6, 0.3, 0.1]])
+    performance = np.array([[1.0, 1.0, 0.0, 1.0, 0.0]])  # 3 of 5: above the threshold are .9, .8 and .6
+    values = np.array([[0.31, 0.3, 0.95, np.nan, 0.2, 0.7]])
+    np.testing.assert_array_equal(above(values, proxy, performance), [[1, 0, 1, np.nan, 0, 1]])
+    np.testing.assert_array_equal(above(values, proxy, np.zeros((1, 5))), [[0, 0, 1, np.nan, 0, 0]])
+    np.testing.assert_array_equal(above(values, proxy, np.ones((1, 5))), [[1, 1, 1, np.nan, 1, 1]])
+    assert np.isnan(above(values, proxy, 3 * np.ones((1, 5)))).all(), "no share"
+    assert np.isnan(above(values, proxy, np.full((1, 5), np.nan))).all()
+
+
+def test_the_literal_direction_turns_a_harder_dataset_into_an_easier_one():
+    unsure = task([[[0.5 - 0.01 * k, 0.5 + 0.01 * k] for k in range(5)]])
+    sure = task([[[0.8 + 0.01 * k, 0.2 - 0.01 * k] for k in range(5)]])
+    proxy = task([[[0.6 + 0.05 * k, 0.4 - 0.05 * k] for k in range(5)]])
+    proxy.performance[0] = [0, 0, 1, 1, 1]
+    found = [[r(t, proxy, 0.1).mean() for t in (unsure, proxy, sure)] for r in (atc, atc_literal)]
+    assert found == [[0.0, 0.6, 1.0], [1.0, 0.6, 0.0]]
+
+
+@given(st.integers(0, 500), st.integers(1, 40))
+def test_on_the_proxy_itself_the_share_is_the_accuracy(seed, count):
+    random = np.random.RandomState(seed)
+    values, right = random.rand(1, count), (random.rand(1, count) < 0.6).astype(float)
+    assert above(values, values, right).mean() == pytest.approx(right.mean())
+
+
+def test_performance_elsewhere_by_hand():
+    right = {"a": [1, 2, 3], "b": [3, 2, 1], "c": [0, 2, 3]}  # of four items, for three models
+    rows = [
+        {"model": f"m{m}", "dataset": d, "prompt": f"{i}", "group": f"{i}", "output": "letters"}
+        | {"performance": float(i < right[d][m]), "answers": [0], "probabilities": [0.5, 0.5]}
+        for d in right
+        for m in range(3)
+        for i in range(4)
+    ]
+    found, values = rankings(table(rows), CONFIG, 0.1)
+    rho = {
+        row["proxy"]: row["rho"]
+        for row in found
+        if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
+    }
+    assert rho == pytest.approx({"mean": 0.0, "b": -1.0, "c": 1.0})
+    elsewhere = [
+        row["value"]
+        for row in values
+        if (row["dataset"], row["ranker"], row["proxy"]) == ("a", "accuracy_on_the_line", "b")
+    ]
+    assert elsewhere == [0.75, 0.5, 0.25]
+
+
+def task(probabilities: Any, answers: Any = ()) -> Task:
+    p = np.array(probabilities, dtype=float)
+    right = np.zeros(p.shape[1:], dtype=bool)
+    for item, place in enumerate(answers):
+        right[item, place] = True
+    models = tuple(f"m{m}" for m in range(len(p)))
+    return Task(
+        "d", "letters", "", models, np.arange(p.shape[1]), p[:, :, 0].copy(), {"probabilities": p}, right
+    )
+
+
+def test_sets_by_hand():
+    nan = np.nan
+    proxy = task([[[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]]], [0, 0, 0])  # 1 - p of the right ones: .3 .6 .1
+    own = task([[[0.45, 0.35, 0.2], [0.8, 0.2, nan], [0.34, 0.33, 0.33], [nan, nan, nan]]])
+    # alpha .5: the second smallest of three, .3: only p >= .7 fits, a set is never empty
+    set_size = RANKERS["set_size"].per_proxy
+    assert set_size is not None
+    np.testing.assert_array_equal(set_size(own, proxy, 0.5), [[-1, -1, -1, nan]])
+    # alpha .25: the third, .6: p >= .4
+    np.testing.assert_array_equal(set_size(own, proxy, 0.25), [[-1, -1, -1, nan]])
+    # alpha .1: four of three, everything
+    np.testing.assert_array_equal(set_size(own, proxy, 0.1), [[-3, -2, -3, nan]])
+    np.testing.assert_array_equal(certainty(own, proxy, 0.1)[0, :3], [0, 0, 0])
+    np.testing.assert_array_equal(certainty(own, proxy, 0.5)[0, :3], [1, 1, 1])
+    half = task([[[0.45, 0.42, 0.13]]])
+    assert certainty(half, proxy, 0.25) == pytest.approx(np.array([[0.5]]))
+
+
+def test_gap_and_entropy_by_hand():
+    nan = np.nan
+    own = task([[[0.5, 0.3, 0.2], [1.0, 0.0, nan], [nan, nan, nan]]])
+    np.testing.assert_allclose(gap(own), [[0.2, 1.0, nan]])
+    truth = stats.entropy([0.5, 0.3, 0.2])
+    np.testing.assert_allclose(minus_entropy(own), [[-truth, 0.0, nan]], atol=1e-12)
+    np.testing.assert_allclose(gap(task([[[1.0]]])), [[1.0]])
+
+
+def test_models_without_a_signal_are_left_out_of_it():
+    rows = skilled(text_rows, ("a",))
+    for row in rows:
+        if row["model"] == "m1":
+            row |= {name: None for name in TOKENS if name.startswith("ent_")}
+        if row["model"] == "m2" and "temperature" in row:
+            row |= dict.fromkeys(SAMPLES)
+    found, values = rankings(table(rows), CONFIG, 0.1)
+    models = {row["ranker"]: row["models"] for row in found}
+    assert (models["nll_avg"], models["ent_avg"], models["agreement"], models["combined"]) == (4, 3, 3, 2)
+    assert {row["model"] for row in values if row["ranker"] == "combined"} == {"m0", "m3"}
+
+
+def test_equal_models_one_model_and_no_model_have_no_order():
+    rows = [row for model in MODELS for row in text_rows(model, "a", 0.5)]
+    found, _ = rankings(table(rows), CONFIG, 0.1)
+    assert found and all(row["rho"] is None and row["p"] is None and row["rho_low"] is None for row in found)
+    assert rankings(table(text_rows("m0", "a", 0.5)), CONFIG, 0.1) == ([], [])
+    assert rankings(table([]), CONFIG, 0.1) == ([], [])
+
+
+def test_the_mean_over_proxies_is_of_those_that_say_something():
+    rows = skilled(text_rows, ("a", "b"))
+    rows += [row for model in MODELS for row in text_rows(model, "same", 0.5)]  # as good as one another
+    found, _ = rankings(table(rows), CONFIG, 0.1)
+    by_proxy = {
+        row["proxy"]: row for row in found if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
+    }
+    assert by_proxy["same"]["rho"] is None
+    for key in ("rho", "rho_low", "rho_high", "tau", "tau_low", "tau_high"):
+        assert by_proxy["mean"][key] == pytest.approx(by_proxy["b"][key])
+
+
+def test_few_labels_are_right_on_average_and_more_are_better():
+    random = np.random.RandomState(0)
+    skills = np.linspace(0.3, 0.9, 6)
+    performance = (random.rand(1, 400) < skills[:, None]).astype(float)  # the same items are hard for all
+    noisy = (random.rand(6, 400) < np.linspace(0.45, 0.65, 6)[:, None]).astype(float)
+    found = {labels: few_labels(noisy, labels, 200, 0) for labels in (10, 50, 399)}
+    rho = [row["rho"] for row in found.values()]
+    assert rho[0] < rho[1] < rho[2] and rho[2] > 0.95
+    assert found[10]["sd"] > found[399]["sd"]
+    assert few_labels(performance, 50, 200, 0)["rho"] > 0.95
+    # A plain loop with scipy comes to the same mean, within its error.
+    rng, drawn = np.random.default_rng(7), []
+    for _ in range(300):
+        picked = rng.choice(400, 50, replace=False)
+        drawn.append(stats.spearmanr(noisy[:, picked].mean(axis=1), noisy.mean(axis=1)).statistic)
+    error = np.std(drawn) / np.sqrt(300) + found[50]["sd"] / np.sqrt(200)
+    assert abs(np.mean(drawn) - rho[1]) < 4 * error
+    assert found[50]["sd"] == pytest.approx(np.std(drawn), rel=0.25)
+
+
+def test_few_labels_need_more_items_and_some_order():
+    assert few_labels(np.eye(3), 3, 10, 0) is None
+    assert few_labels(np.ones((3, 90)), 50, 10, 0) is None
+    assert few_labels(np.ones((1, 90)), 50, 10, 0) is None
+
+
+def test_tasks_line_up_models_and_items():
+    rows = skilled(text_rows, ("a",))
+    rows = [row for row in rows if not (row["model"] == "m1" and row["prompt"] == "7/original")]
+    ((plain, sampled),) = tasks(table(rows))
+    assert plain.models == sampled.models == MODELS
+    assert plain.performance.shape == sampled.performance.shape == (4, 60)
+    assert np.isnan(plain.performance).sum() == np.isnan(sampled.label_free["agreement"]).sum() == 1
+    assert len(np.unique(plain.groups)) == 30
+    assert set(sampled.label_free) == set(SAMPLES) and sampled.score == "t0.7"
+    assert plain.only(("m2",)).performance.shape == (1, 60)
+
+
+FIGURES = pd.read_csv(ROOT / "docs/published/tu_tables.csv")
+
+
+def grid(table: int, measure: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Cells by method and dataset, and the printed means."""
+    of_table = FIGURES[FIGURES["table"] == table].pivot(index="method", columns="dataset", values=measure)
+    return of_table.drop(columns="mean", errors="ignore"), of_table.get("mean")
+
+
+def test_every_cell_is_there() -> None:
+    assert FIGURES.groupby("table").size().to_dict() == {1: 13 * 9, 2: 7 * 5, 3: 2 * 4}
+    assert FIGURES["rho"].between(0, 1).all()
+    assert FIGURES["tau"].notna().equals(FIGURES["table"] == 1)
+
+
+@pytest.mark.parametrize(("table", "measure"), [(1, "rho"), (1, "tau"), (2, "rho")])
+def test_printed_means_agree_with_their_cells_but_for_one(table: int, measure: str) -> None:
+    cells, printed = grid(table, measure)
+    off = (cells.mean(axis=1) - printed).abs()
+    wrong = off[off > 0.00501]
+    assert wrong.index.tolist() == (["Ent_avg"] if table == 2 else [])
+    if table == 2:
+        assert cells.loc["Ent_avg"].mean() == pytest.approx(0.6125)
+        assert printed["Ent_avg"] == 0.63
+
+
+def test_who_leads() -> None:
+    assert grid(1, "rho")[0].mean(axis=1).idxmax() == "NLL_avg"
+    assert grid(1, "tau")[0].mean(axis=1).idxmax() == "NLL_min"
+    assert grid(2, "rho")[0].mean(axis=1).idxmax() == "Ent_max"
+
+
+def test_how_often_nll_beats_entropy() -> None:
+    wins = {}
+    for measure in ("rho", "tau"):
+        cells, _ = grid(1, measure)
+        best = [cells[cells.index.str.startswith(name)].max() for name in ("NLL", "Ent")]
+        wins[measure] = [set(cells.columns[a > b]) for a, b in (best, best[::-1])]
+    assert [len(found) for found in wins["rho"]] == [6, 2]
+    assert wins["rho"][1] == {"mmmu", "realworldqa"}
+    assert [len(found) for found in wins["tau"]] == [7, 0], "MMMU is a tie"
+
+
+def test_table_3_against_table_1() -> None:
+    few, _ = grid(3, "rho")
+    whole = grid(1, "rho")[0].loc["NLL_min", few.columns]
+    assert few.columns[few.loc["NLL_min"] != whole].tolist() == ["mmmu"]
+    assert few.loc["NLL_min", "mmmu"] == grid(1, "rho")[0].loc["NLL_avg", "mmmu"]
+    assert few.columns[few.loc["50 labels"] > few.loc["NLL_min"]].tolist() == ["chartqa", "textvqa"]
