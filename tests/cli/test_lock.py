@@ -232,7 +232,7 @@ REFUSALS = [
 NAMES = [
     ("modle", None, r"no model modle; give --repo OWNER/NAME to add it; .*did you mean model\?"),
     ("other", "owner/open", "other is not a model of the hub"),
-    ("third", None, "third is answered by a server"),
+    ("third", None, "third is on a server"),
     ("Model-1", "owner/open", r"models\.lock: models\.Model-1"),
 ]
 
@@ -411,11 +411,11 @@ def test_without_a_name_all_that_is_not_pinned(checkout, capsys):
         (["hub", "--revision", "gone"], "no such commit or branch; correct datasets.hub.origin"),
         (["hub", "--repo", "a/b"], "hub is a dataset, and --repo is for models"),
         (["one", "--revision", FIRST], "files at addresses have no revision"),
-        (["folder"], "is read from ../mirror, which DVC watches: there is nothing to pin"),
+        (["folder"], "is read from ../mirror, which DVC tracks; there is nothing to pin"),
         (["hup"], "no model hup; give --repo OWNER/NAME to add it; did you mean hub?"),
         (["two"], "/b/pictures.zip: the server answered 404"),
-        (["hub", "one", "--revision", FIRST], "--repo and --revision are of one model or dataset"),
-        (["--repo", "a/b"], "name it"),
+        (["hub", "one", "--revision", FIRST], "--repo and --revision need the name of one model or dataset"),
+        (["--repo", "a/b"], "--repo and --revision need the name"),
     ],
 )
 def test_refusals_leave_everything_as_it_was(checkout, vouch, arguments, words):

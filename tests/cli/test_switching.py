@@ -72,7 +72,7 @@ def test_use_sets_values_and_keeps_comments(kept: Checkout, vouch: Vouch) -> Non
         (["small", "--set", "variations=[vr_b, vr_b_3]"], ["variations", "vr_b_3 is the same as vr_b"]),
         (
             ["small", "--set", "variations=[vs_s+vr_b]"],
-            ["variations", "vs_s and vr_b both change the pictures"],
+            ["variations", "vs_s and vr_b both change the images"],
         ),
         (["small", "--set", "variations=[vr_b_9]"], ["variations", "valid: vr_b_1 to vr_b_5"]),
         (["small", "--set", "variations=[vr_b+]"], ["variations"]),

@@ -287,8 +287,8 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     other, strange = second.replace("a cat", "a cow"), f"k,{second.partition(',')[2]}"
     file.write_text("\n".join([names, first, other, strange, *others]) + "\n", "utf-8")
     told = review(vouch, "--import", file)
-    assert f"answer {key:.12}: another question, reference or answer than was exported; not taken" in told
-    assert "decisions about answers that are not drawn (any more), not taken: 1" in told
+    assert f"answer {key:.12}: not taken over, as its question, reference or answer changed" in told
+    assert "decisions about answers outside the sample, not taken over: 1" in told
     assert f"{count - 1} decisions taken over (0 of them changed)" in told and key not in read_judgements(
         path
     )
@@ -304,7 +304,7 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
         ({"model": "writer", "open": True}, "rules decide every answer, and no open question"),
     ):
         set_params(score=scoring | {"judge": settings})
-        assert f"holds no verdict; {remedy}" in review(vouch, status=1)
+        assert f"has no verdict; {remedy}" in review(vouch, status=1)
 
 
 def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) -> None:

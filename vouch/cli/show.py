@@ -107,7 +107,7 @@ def _short(column: tuple[str, str], row: Mapping[str, Any] | None) -> str:
 
 def named(now: Cells) -> list[dict[str, Any]]:
     """An entry for each line, for JSON; numbers have the names that they have in metrics.json."""
-    few = small(now)
+    few, columns = small(now), _present(now)
     return [
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
         | {"too_small": few.get(key[0], "")}
@@ -116,7 +116,7 @@ def named(now: Cells) -> list[dict[str, Any]]:
                 name: row.get(name) for name in ("value", "low", "high", "items")
             }
             for (metric, score), row in now[key].items()
-            if (metric, score) in _present(now)
+            if (metric, score) in columns
         }
         for key in ordered(now)
     ]

@@ -61,7 +61,7 @@ def test_prompts_with_one_picture_share_its_file(greys: Path, vouch: Vouch) -> N
     [
         (["greyz", "vr_b"], "did you mean greys?"),
         (["greys", "vr_bb"], "unknown variation vr_bb"),
-        (["greys", "vr_b+vr_l"], "both change the pictures"),
+        (["greys", "vr_b+vr_l"], "both change the images"),
         (["greys", "ls_n"], "ls_n: no item of greys gets such a prompt"),
         (["greys", "vr_b", "--items", "0"], "--items: give a number of items from 1"),
         (["greys", "vr_b", "--into", "mine"], "mine: exists, and `vouch review render` did not make it"),
@@ -323,7 +323,7 @@ def test_a_known_order_decides_as_a_person_would(
         ("id,first,second\n", "has no item"),
         ('{"id": "a", "order": [1]}', "line 1: order is not a list of two numbers"),
         ('{"id": "a", "order": [true, 2]}', "line 1: True is not a number"),
-        ('{"id": "a", "order": [NaN, 2]}', "line 1: holds NaN, which is not JSON"),
+        ('{"id": "a", "order": [NaN, 2]}', "line 1: has NaN, which is not JSON"),
     ],
 )
 def test_an_order_that_cannot_be_is_one_line_and_changes_nothing(
