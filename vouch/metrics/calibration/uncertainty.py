@@ -116,15 +116,19 @@ class Estimate(NamedTuple):
 
 
 ESTIMATES = {
-    CONFIDENCE: Estimate("Confidence", "probability of the option; of a text exp(−NLL) of its tokens"),
-    "entropy": Estimate("Entropy", "of the options; of a text the mean before its tokens"),
-    "corrected": Estimate("Without words", "confidence after what the words alone say is divided out"),
+    CONFIDENCE: Estimate(
+        "Confidence", "probability of the chosen option; for a text, exp(−NLL) of its tokens"
+    ),
+    "entropy": Estimate("Entropy", "of the options; for a text, the mean over its tokens"),
+    "corrected": Estimate(
+        "Without words", "confidence after dividing out the probabilities given the text alone"
+    ),
     "vauq": Estimate("VAUQ", "entropy minus half the image information"),
     "variations": Estimate("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
     "agreement": Estimate("Agreement", "share of the samples that give the same answer"),
     "semantic_entropy": Estimate("Semantic entropy", "of the answers of the samples"),
-    "vase": Estimate("VASE", "semantic entropy with what samples for a blurred image say taken off"),
-    "p_true": Estimate("P(true)", "probability that the model gives to its answer being true when asked"),
+    "vase": Estimate("VASE", "semantic entropy after subtracting the samples for a blurred image"),
+    "p_true": Estimate("P(true)", "probability that the model gives to its own answer being true"),
     "verbalised": Estimate("Stated", "confidence that the text states"),
 }
 """Uncertainty estimates by name, in the order in which tables show them; estimates of samples end in
