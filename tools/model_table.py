@@ -22,7 +22,7 @@ from vouch.models.chat.chat import ChatTemplate, dropped, messages
 from vouch.models.engine import Question
 
 PAGE = Path("docs/models.md")
-HEAD = "| architecture | class | mode | several pictures | system text | torchvision | entries |\n"
+HEAD = "| architecture | class | mode | several images | system text | torchvision | entries |\n"
 LINE = "|---" * 7 + "|\n"
 # FlanT5 has a decoder of its own: vouch/models/decoder/encoder_decoder.py
 ON_T5 = {"blip-2": "blip2_flan_*", "instructblip": "instructblip_flan_*"}
@@ -62,7 +62,7 @@ def _row(
 
 
 def takes_system(template: str) -> bool:
-    """Whether a chat template writes a system message before a question about a picture."""
+    """Whether a chat template writes a system message before a question about an image."""
     tokenizer: Any = SimpleNamespace(special_tokens_map=SPECIAL)
     chat = ChatTemplate(SimpleNamespace(chat_template=template, tokenizer=tokenizer), None, False)
     asked = Question("q", "Be brief.", "Which?", images=[Image.new("RGB", (8, 8))])
@@ -73,13 +73,13 @@ def takes_system(template: str) -> bool:
 
 
 def needs_torchvision(model_type: str, processor: str | None = None) -> bool:
-    """Whether a processor asks for torchvision: itself, for videos, or for pictures without Pillow."""
+    """Whether a processor asks for torchvision: itself, for videos, or for images without Pillow."""
     name = processor or PROCESSORS[model_type]
     module: str = transformers._class_to_module[name]
     source = Path(transformers.__path__[0], *module.split(".")).with_suffix(".py").read_text("utf-8")
     asks = re.search(rf"@requires\([^\n]*torchvision[^\n]*\)\nclass {name}\b", source)
-    pictures = IMAGES.get(model_type)
-    return bool(asks) or "video_processor" in source or (pictures is not None and "pil" not in pictures)
+    processors = IMAGES.get(model_type)
+    return bool(asks) or "video_processor" in source or (processors is not None and "pil" not in processors)
 
 
 def written(page: str) -> str:

@@ -175,18 +175,18 @@ def quiz(
 ) -> tuple[list[dict[str, Any]], list[bytes]]:
     """Prompts of different lengths about a few images, `count` for each variation."""
     rng = random.Random(seed)
-    images = [image(index) for index in range(images)]
+    shown = [image(index) for index in range(images)]
     prompts = [
         prompt(
             f"q{index}/{variation}",
             f"{sentence(rng, rng.randint(2, 30))} {index % 3}",
-            [images[index % images]],
+            [shown[index % images]],
             outputs=outputs,
         )
         for index in range(count)
         for variation in variations
     ]
-    return prompts, images
+    return prompts, shown
 
 
 def letters_table(rows: Iterable[Mapping[str, Any]]) -> dict[str, pa.Table]:

@@ -100,10 +100,10 @@ def test_answers_of_this_revision(fixed: Path) -> None:
     loaded = shared(fixed)
     assert ENGINES["transformers"].revision == REVISION
     for output, golden in (("letters", LETTERS), ("likelihood", LIKELIHOOD)):
-        found = {id: numbers(one) for id, one in answered(loaded, output, packs(output)).items()}
-        assert found.keys() == golden.keys()
+        answers = {id: numbers(one) for id, one in answered(loaded, output, packs(output)).items()}
+        assert answers.keys() == golden.keys()
         for id, expected in golden.items():
-            assert found[id] == pytest.approx(expected, abs=1e-4), (output, id)
+            assert answers[id] == pytest.approx(expected, abs=1e-4), (output, id)
 
 
 def test_texts_of_this_revision(fixed: Path) -> None:

@@ -55,8 +55,7 @@ class Family:
         return {name: torch.cat([row[name] for row in rows]) for name in rows[0]}
 
     def beyond(self, name: str, values: torch.Tensor) -> torch.Tensor:
-        """A pass: the tensor beside tokens after the prompt. values: those beside its last token,
-        repeated."""
+        """A pass: the values beside tokens after the prompt. values: that of its last token, repeated."""
         return values
 
 
@@ -77,8 +76,8 @@ class Llava(Family):
         tower = config.vision_config
         processor.patch_size = tower.patch_size
         setattr(processor, self._STRATEGY, getattr(config, self._STRATEGY))
-        class_tokens = int(tower.model_type == "clip_vision_model")
-        processor.num_additional_image_tokens = class_tokens
+        # CLIP's tower gives a class token as well.
+        processor.num_additional_image_tokens = int(tower.model_type == "clip_vision_model")
 
 
 class InstructBlip(Family):
@@ -131,11 +130,10 @@ class MiniCpm(Family):
 
     def joined(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
         """See Family.joined."""
-        together = {
+        return {
             name: torch.cat([row[name] for row in rows], -1 if name == "pixel_values" else 0)
             for name in rows[0]
         }
-        return together
 
 
 class PaliGemma(Family):

@@ -22,7 +22,7 @@ from vouch.models.config import Config
 from vouch.models.engine import Decoding
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
 
-Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it
+Prompt = dict[str, Any]  # columns of the prompts table, and `row`, its index there
 KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
 
 ROWS = 1024  # in memory at a time

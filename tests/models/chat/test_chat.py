@@ -1,11 +1,19 @@
-"""Questions as messages."""
+"""Questions as messages, and every prompt of the papers through the chat template of every family (templates.py)."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from vouch.models.chat.chat import dropped, messages
+from tests.models.chat.templates import FAMILIES, IMAGE, OURS, TOKENS
+from tests.prompts.rows import item_rows, template_of
+from vouch.models.chat.chat import ChatTemplate, dropped, messages
 from vouch.models.engine import Question
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import Item
+from vouch.prompts.template import TEMPLATES
 
 
 def asked(text: str, images: int = 0, **changes: Any) -> Question:
@@ -67,3 +75,72 @@ def test_what_a_template_dropped() -> None:
         ("Now.", "text"),
     ):
         assert dropped(whole, text.replace(part, "")) == name
+
+
+ROOT = Path(__file__).parents[3]
+SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}
+STRINGS = {
+    "pixtral": {"system", "assistant"},
+    "llama3": {"user", "system", "assistant"},
+    "glm4v": {"system", "assistant"},
+}
+SYSTEMLESS = ("mllama", "molmo2")
+# the first reads no images; the processors of the others put them in front
+TOKENLESS = ("llama3", "question_answer", "plain")
+
+
+def chat(text: str) -> ChatTemplate:
+    tokenizer: Any = SimpleNamespace(special_tokens_map=SPECIAL)
+    return ChatTemplate(SimpleNamespace(chat_template=text, tokenizer=tokenizer), None, False)
+
+
+def published() -> dict[str, Question]:
+    """One prompt by every template of the papers and every variant of it."""
+    item = Item("q", "g", "Which?", "A hint.", ("x", "y"), (1,), ("d1",), "choice")
+    found = {}
+    for path in sorted(TEMPLATES.glob("*.yaml")):
+        for name in (path.stem, *(f"{path.stem}_{variant}" for variant in load(path).get("variants", {}))):
+            for row in item_rows(item, [load_variation("original")], template_of(name), "own", 7, before={}):
+                turns = [(turn["question"], turn["answer"]) for turn in row["turns"]]
+                shown: Any = row["pictures"]
+                found[name] = Question(name, row["system"], row["text"], turns, row["response"], images=shown)
+    return found
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *OURS])
+def test_every_prompt_of_the_papers_is_written_whole(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    template, asked = chat({**FAMILIES, **OURS}[family]), published()
+    assert (
+        len(asked) >= 100
+        and any(one.system for one in asked.values())
+        and any(one.turns for one in asked.values())
+    )
+    for name, question in asked.items():
+        if family in SYSTEMLESS and question.system:
+            with pytest.raises(ValueError, match=r"alternate|incompatible"):
+                template.render(messages(question)[0])
+            continue
+        if family == "llama3":
+            question = Question(name, question.system, question.text, question.turns)
+        written = template.render(messages(question)[0])
+        assert dropped(question, written) is None and "'type'" not in written, name
+        images = 0 if family in TOKENLESS else len(question.images)
+        assert written.count(TOKENS.get(family, IMAGE)) == images, name
+    assert template._strings == STRINGS.get(family, set())
+
+
+def test_pixtral_with_a_system_message() -> None:
+    """As Azad et al. ask it: the template adds the system message to a string, which fails on a list of parts."""
+    asked: Any = Question("q", "Be brief.", "Which?", [("Where?", "Here.")], images=[None])
+    assert chat(FAMILIES["pixtral"]).render(messages(asked)[0]) == (
+        "<s>[INST][IMG]Where?[/INST]Here.</s>[INST]Be brief.\n\nWhich?[/INST]"
+    )
+
+
+def test_a_template_that_knows_no_system_message_refuses_it_as_before() -> None:
+    strict = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    template = chat(strict + FAMILIES["internvl"])
+    with pytest.raises(ValueError, match="no system role"):
+        template.render(messages(Question("q", "Be brief.", "Which?"))[0])
+    assert "Which?" in template.render(messages(Question("q", None, "Which?"))[0])

@@ -28,9 +28,9 @@ def names(encoder: Tokenizer, ids: tuple[int, ...]) -> list[str]:
 
 def test_both_spellings_are_found_and_the_natural_one_is_read(encoder: Tokenizer) -> None:
     for natural, read, other in ((" ", [" A", " B"], ["A", "B"]), ("", ["A", "B"], [" A", " B"])):
-        found = letters(encoder, "answer\n", natural, "AB")
-        assert (names(encoder, found.read), names(encoder, found.other)) == (read, other)
-        assert (found.dropped, found.added) == (0, ())
+        letter_tokens = letters(encoder, "answer\n", natural, "AB")
+        assert (names(encoder, letter_tokens.read), names(encoder, letter_tokens.other)) == (read, other)
+        assert (letter_tokens.dropped, letter_tokens.added) == (0, ())
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_letter_that_merges_with_the_prompt_where_others_do_not(encoder: Token
 
 
 def test_brackets_of_both_spellings(encoder: Tokenizer) -> None:
-    found = letters(encoder, "answer\n", "", "AB")
-    assert names(encoder, found.bracket) == ["("]  # ` (` is two tokens here
+    letter_tokens = letters(encoder, "answer\n", "", "AB")
+    assert names(encoder, letter_tokens.bracket) == ["("]  # ` (` is two tokens here
 
 
 def test_pieces_that_hold_the_space_before_a_word() -> None:

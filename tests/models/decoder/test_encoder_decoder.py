@@ -60,10 +60,10 @@ def ids(text: str) -> list[int]:
 def test_letters_equal_the_whole_forward(blip: Path, response: str | None) -> None:
     turns = (("is the cat red", "a dog"),)
     asked = [question(n, 2 + n, [n], turns=turns * (n % 2), response=response) for n in range(6)]
-    found = answered(apart(blip, TEMPLATE), "letters", [asked[:4], asked[4:]])
+    answers = answered(apart(blip, TEMPLATE), "letters", [asked[:4], asked[4:]])
     for one in asked:
         log_probs = plain_log_probs(blip, one, ids(response or ""))[-1]
-        answer, expected = letters_of(found[one.id]), log_probs[[ids(label)[0] for label in "ABCD"]]
+        answer, expected = letters_of(answers[one.id]), log_probs[[ids(label)[0] for label in "ABCD"]]
         assert torch.tensor(answer.logits).log_softmax(-1) == pytest.approx(
             expected.log_softmax(-1), abs=1e-4
         )
@@ -72,15 +72,15 @@ def test_letters_equal_the_whole_forward(blip: Path, response: str | None) -> No
         mass = expected.exp().sum() + log_probs[bare].exp().sum()
         assert answer.letter_mass == pytest.approx(float(mass), abs=1e-5)
         assert answer.entropy == pytest.approx(float(-(log_probs.exp() * log_probs).sum()), abs=1e-4)
-        assert found[one.id].mode == "encoder_decoder" and found[one.id].rows == 4
+        assert answers[one.id].mode == "encoder_decoder" and answers[one.id].rows == 4
 
 
 def test_likelihood_counts_the_token_that_ends_an_option(blip: Path) -> None:
     asked = [question(n, 2 + n, [n], labels=(), options=OPTIONS[: 2 + n % 3]) for n in range(6)]
     engine = apart(blip, TEMPLATE)
-    found = answered(engine, "likelihood", [asked])
+    answers = answered(engine, "likelihood", [asked])
     for one in asked:
-        answer = found[one.id].answer
+        answer = answers[one.id].answer
         assert isinstance(answer, LikelihoodAnswer)
         for option, nll, tokens in zip(one.options, answer.nll, answer.tokens, strict=True):
             targets = [*ids(option), END]
@@ -100,14 +100,14 @@ def test_greedy_text_equals_generate(blip: Path) -> None:
 def test_what_cannot_be_asked_is_refused_and_the_rest_answered(blip: Path) -> None:
     two = question(1, 5, [1, 2])
     asked = [replace(two, id="two"), question(2, 5, text="the </s> cat"), question(3, 60), question(4, 4)]
-    found = answered(apart(blip, TEMPLATE), "letters", [asked])
-    assert "2 images, of which this model sees one" in refusal(found["two"])
-    assert "control_tokens" in found["q2"].flags
+    answers = answered(apart(blip, TEMPLATE), "letters", [asked])
+    assert "2 images, of which this model sees one" in refusal(answers["two"])
+    assert "control_tokens" in answers["q2"].flags
     if len(loaded(blip)[1].get_attributes()) == 3:  # InstructBLIP: the Q-Former reads the text as well
-        assert "exceed the 39 that the model's Q-Former reads" in refusal(found["q3"])
+        assert "exceed the 39 that the model's Q-Former reads" in refusal(answers["q3"])
     else:
-        assert letters_of(found["q3"])
-    assert letters_of(found["q4"])
+        assert letters_of(answers["q3"])
+    assert letters_of(answers["q4"])
 
 
 def test_the_qformer_of_instructblip_reads_the_text(tmp_path: Path) -> None:

@@ -261,6 +261,7 @@ def test_a_letter_that_merges_with_the_users_last_words() -> None:
     assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", labels="AB")).letters
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # of transformers' PaliGemma processor
 @pytest.mark.parametrize("images", [1, 2])
 def test_a_prompt_whose_line_the_processor_ends(images: int) -> None:
     from transformers import PaliGemmaProcessor, SiglipImageProcessorPil

@@ -83,8 +83,8 @@ def preparer(name: str, form: str) -> Preparer:
 
 def prepared_ids(ready: Preparer, asked: Question) -> tuple[list[int], Sequence[Sequence[int]]]:
     """The tokens that the model gets, and those that are read after them."""
-    found = ready.prepare(asked)
-    return [*found.ids], [[one] for one in found.letters.read] if found.letters else found.options
+    prepared = ready.prepare(asked)
+    return [*prepared.ids], [[one] for one in prepared.letters.read] if prepared.letters else prepared.options
 
 
 TEXT = "Which one?\nA. a\nB. b"

@@ -109,12 +109,12 @@ class Memory:
 def test_rows_are_halved_where_memory_runs_out(kind: Kind, output: str) -> None:
     engine, packs = kind.make(own=True, batch=8), kind.packs(output)
     memory = Memory(engine, rows=2)
-    found = answered(engine, output, packs)
+    answers = answered(engine, output, packs)
     assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
-    assert found == answered(kind.make(batch=2), output, packs)
-    assert {one.rows for one in found.values()} == {2}
+    assert answers == answered(kind.make(batch=2), output, packs)
+    assert {one.rows for one in answers.values()} == {2}
     memory.seen.clear()
-    assert answered(engine, output, packs) == found
+    assert answered(engine, output, packs) == answers
     assert max(memory.seen) == 2  # never tries more rows of these shapes again
 
 
@@ -135,9 +135,9 @@ def test_memory_that_ran_out_once_changes_nothing(kind: Kind, said: str | None) 
 def test_without_memory_for_one_row_questions_wait_for_another_run(kind: Kind, output: str) -> None:
     engine, packs = kind.make(own=True, batch=2), kind.packs(output)
     memory = Memory(engine, rows=0)
-    found = answered(engine, output, packs)
-    assert found.keys() == {one.id for pack in packs for one in pack}
-    for one in found.values():
+    answers = answered(engine, output, packs)
+    assert answers.keys() == {one.id for pack in packs for one in pack}
+    for one in answers.values():
         assert "no memory left" in refusal(one) and one.answer.transient  # type: ignore[union-attr]
     memory.rows = 1
     assert answered(engine, output, packs) == answered(kind.make(batch=1), output, packs)

@@ -51,10 +51,10 @@ def test_letters_equal_the_whole_forward(tiny: Path) -> None:
         for index, words in enumerate(LENGTHS)
     ]
     engine = shared(tiny)
-    found = answered(engine, "letters", [questions[start : start + 4] for start in range(0, 21, 4)])
-    assert found.keys() == {one.id for one in questions}
+    answers = answered(engine, "letters", [questions[start : start + 4] for start in range(0, 21, 4)])
+    assert answers.keys() == {one.id for one in questions}
     for asked in questions[::2]:
-        check(tiny, asked, found[asked.id])
+        check(tiny, asked, answers[asked.id])
     assert engine.notes["passes"]["prefix"] < engine.notes["passes"]["trie"] * 4  # shared by a pack
 
 
@@ -64,10 +64,10 @@ def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
     asked = [
         replace(question(n, 4, [0]), labels=tuple(labels)) for n, labels in enumerate(("BCD", "bcd", "123"))
     ]
-    found = answered(shared(folder), "letters", [asked])
+    answers = answered(shared(folder), "letters", [asked])
     for one in asked:
-        check(folder, one, found[one.id])
-    assert len({tuple(letters_of(found[one.id]).logits) for one in asked}) == 3
+        check(folder, one, answers[one.id])
+    assert len({tuple(letters_of(answers[one.id]).logits) for one in asked}) == 3
 
 
 @pytest.mark.parametrize("images", [[], [1], [1, 2]])
@@ -89,9 +89,9 @@ def test_images_stand_at_their_marks(tiny: Path) -> None:
 @pytest.mark.parametrize("images", [[], [1]])
 def test_likelihood_equals_the_whole_forward(tiny: Path, images: list[int]) -> None:
     asked = [question(index, 3 + index, images, labels=(), options=OPTIONS) for index in range(3)]
-    found = answered(shared(tiny), "likelihood", [asked])
+    answers = answered(shared(tiny), "likelihood", [asked])
     for one in asked:
-        answer = found[one.id].answer
+        answer = answers[one.id].answer
         assert isinstance(answer, LikelihoodAnswer)
         for option, nll, tokens in zip(OPTIONS, answer.nll, answer.tokens, strict=True):
             expected = Plain(tiny).nll(one.text, next(iter(one.images), None), option)
@@ -104,17 +104,17 @@ def test_letters_and_likelihood_share_a_pass(tiny: Path) -> None:
     scored = [replace(one, id=f"of {one.id}", labels=(), options=("red", "blue")) for one in letters]
     engine = shared(tiny)
     packs = [Pack("letters", letters[:1]), Pack("likelihood", scored), Pack("letters", letters[1:])]
-    found = {one.question: one for one in engine.answer(packs)}
+    answers = {one.question: one for one in engine.answer(packs)}
     assert engine.notes["passes"]["plain"] == 3  # of 3 + 2 * 3 rows
     apart = answered(shared(tiny), "letters", [letters]) | answered(shared(tiny), "likelihood", [scored])
-    assert found == apart
+    assert answers == apart
 
 
 @pytest.mark.parametrize("output", ["letters", "likelihood"])
 def test_settings_of_the_pass_move_bits_only(tiny: Path, output: str) -> None:
     def numbers(engine: Any) -> list[float]:
-        found = answered(engine, output, packs_of(output))
-        values = (one.answer for _, one in sorted(found.items()))
+        answers = answered(engine, output, packs_of(output))
+        values = (one.answer for _, one in sorted(answers.items()))
         return [number for one in values for number in getattr(one, "logits", None) or one.nll]
 
     expected = numbers(shared(tiny))
@@ -197,9 +197,9 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -
         "sound": question(5, 5),
     }
     questions = [replace(one, id=name) for name, one in asked.items()]
-    found = answered(shared(folder), "letters", [questions])
-    check(folder, asked["sound"], found.pop("sound"))
-    problems = {name: refusal(one) for name, one in found.items()}
+    answers = answered(shared(folder), "letters", [questions])
+    check(folder, asked["sound"], answers.pop("sound"))
+    problems = {name: refusal(one) for name, one in answers.items()}
     assert "exceed the 40 that the model reads" in problems["long"]
     assert "image placeholders [2], but 1 images" in problems["marks"]
     assert "no distinct single token for each of A, B, C, D, E, F" in problems["letters"]
@@ -209,11 +209,11 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -
 def test_a_prompt_may_fill_the_context(tmp_path: Path) -> None:
     folder = save_llava(tmp_path / "short", context=40)
     engine, answer = shared(folder), {"labels": (), "options": ("red", "a cat")}
-    found = alone(engine, "likelihood", [question(n, n, text="red " * n, **answer) for n in range(20, 40)])
+    answers = alone(engine, "likelihood", [question(n, n, text="red " * n, **answer) for n in range(20, 40)])
     sizes = {
         name: engine._preparer.prepare(question(1, 1, text="red " * int(name[1:]))).ids
-        for name in found
-        if not isinstance(found[name].answer, Refusal)
+        for name in answers
+        if not isinstance(answers[name].answer, Refusal)
     }
     assert max(map(len, sizes.values())) == 38  # two tokens of an option after it
 

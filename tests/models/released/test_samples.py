@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.refusals import refused
-from vouch.models.released import samples
 from vouch.models.released import samples as reader
-from vouch.models.released.samples import read_samples
+from vouch.models.released.samples import HARNESSES, read_samples
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LIKELIHOOD, TEXT, likelihood_path, text_path
 
@@ -272,8 +271,8 @@ BAD = {
     "two objects": ((b'{"doc_id": 0}{"doc_id": 1}',), "line 1: not JSON"),
     "no object": ((b"1",), "line 1: holds a int, not an object"),
     "no object in a list": ((b"[1]",), "sample 1: holds a int, not an object"),
-    "a list without its end": ((b'[{"doc_id": 0, "resps": "x"}',), "sample 1: not JSON .the end of the file where , should"),
-    "a list without a comma": ((b'[{"doc_id": 0, "resps": "x"} {"doc_id": 1}]',), "sample 1: not JSON .. where , should"),
+    "a list without its end": ((b'[{"doc_id": 0, "resps": "x"}',), "sample 1: not JSON .the end of the file instead of ,"),
+    "a list without a comma": ((b'[{"doc_id": 0, "resps": "x"} {"doc_id": 1}]',), "sample 1: not JSON .. instead of ,"),
     "half an object in a list": ((b'[{"doc_id": 0, "resps": "x"}, {"doc_id": 1',), "sample 2: not JSON"),
     "two lists": ((b'[{"doc_id": 0, "resps": "x"}]', b"[]"), "more text after its list of samples"),
     "an empty list": ((b"[]",), "holds no samples"),
@@ -375,11 +374,11 @@ JSON = st.recursive(
 
 
 @settings(max_examples=30)  # tests/fuzz goes on for longer
-@given(JSON, JSON, st.sampled_from([samples, samples]))
-def test_anything_is_read_or_refused(responses, name, form):
+@given(JSON, JSON, st.sampled_from([*HARNESSES.values()]))
+def test_anything_is_read_or_refused(responses, name, harness):
     line = json.dumps({"doc_id": 0, "resps": responses, "name": name}).encode()
     try:
-        (sample,) = read_samples(line, "x", form, "name", None)
+        (sample,) = read_samples(line, "x", harness, "name", None)
     except UserError:
         return
     assert (sample.text is None) == bool(sample.choices)

@@ -15,6 +15,7 @@ import pytest
 from tests.models.released.conftest import SHARED
 from tests.refusals import refused
 from vouch.models.released import tables
+from vouch.models.released.files import FORMS
 from vouch.tables.answered import TEXT, text_path
 from vouch.tables.results import model_slug
 
@@ -102,7 +103,7 @@ def test_every_kind_gives_the_same_texts(project, name):
 
 def test_a_spreadsheet_needs_no_index(project):
     written(project.root / "toy.csv", ANSWERS)
-    assert tables.TABLE_SUFFIXES == (".csv", ".tsv", ".xlsx")
+    assert FORMS["table"].suffixes == (".csv", ".tsv", ".xlsx")
     project.ingest("toy.csv")
     assert texts()["3"] == "NA"
 

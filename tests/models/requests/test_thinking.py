@@ -124,10 +124,10 @@ def test_a_text_is_what_follows_the_thought_and_so_are_its_numbers(tiny: Path) -
 def test_likelihoods_come_after_the_thought_and_thoughts_are_shared(tiny: Path) -> None:
     engine = thinking(tiny)
     (first, *_) = [pack for pack in packs_of(LIKELIHOOD) if len(pack) > 1]
-    found = answered(engine, LIKELIHOOD, [first])
+    answers = answered(engine, LIKELIHOOD, [first])
     letters = [replace(one, options=(), labels="AB") for one in first]
     again = answered(engine, LETTERS, [letters])
-    assert {name: one.answer.reasoning for name, one in found.items()} == {
+    assert {name: one.answer.reasoning for name, one in answers.items()} == {
         name: one.answer.reasoning for name, one in again.items()
     }
     twice = [replace(one, id=f"{one.id} again") for one in letters]

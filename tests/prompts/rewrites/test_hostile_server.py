@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import Loopback, Reply
-from tests.models.raw_server import http, raw
+from tests.models.loopback_server import Loopback, Reply, http, raw
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from tests.refusals import refused
 from vouch.models.server.engine import ENOUGH
@@ -168,7 +167,7 @@ def test_a_question_that_gives_orders_is_a_question(toy: Project, server: Loopba
 
 
 def test_bytes_that_are_no_answer(toy: Project) -> None:
-    """In no encoding, and in no protocol; tests/models/test_openai.py has drips, floods and detours."""
+    """In no encoding, and in no protocol; tests/models/server/test_faults.py has drips, floods and detours."""
     toy.items(item("a", question(1)))
     for url, callers in raw(http(b'{"choices": [{"message": {"content": "State \xff\xfe."}}]}')):
         toy.ask(url)

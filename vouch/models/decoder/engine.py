@@ -185,7 +185,7 @@ class SharedPrefix(RowEngine[Job]):
         return states
 
     def _letters(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
-        """Answers from the logits [n, vocabulary] of a job's wanted places."""
+        """Answers from the logits [n, vocabulary] of a job's wanted positions."""
         index_of = {position: number for number, position in enumerate(job.wanted)}
         wanted = [
             (index_of[one.wanted[0][0]], one.prepared.letters) for one in job.targets if one.prepared.letters

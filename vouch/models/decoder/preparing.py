@@ -252,10 +252,9 @@ class Preparer:
         return frozenset((self.needs.image_token, *self.needs.indicators))
 
     def _after_images(self, tokens: Sequence[int]) -> int:
-        """The place after the last one of an image, 0 where there is none."""
-        return max(
-            (position + 1 for position, token in enumerate(tokens) if token in self._of_images), default=0
-        )
+        """The position after an image's last token, 0 without images."""
+        ends = (position for position, token in enumerate(tokens, 1) if token in self._of_images)
+        return max(ends, default=0)
 
     @cached_property
     def _sees_all(self) -> bool:

@@ -94,8 +94,8 @@ def _mask(attends: torch.Tensor, depths: torch.Tensor, past: int, window: int | 
     before = torch.ones((*attends.shape[:2], kept), dtype=torch.bool)
     allowed = torch.cat([before, attends], dim=2)
     if window is not None:
-        places = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
-        allowed &= depths[:, :, None] - places[:, None] < window
+        positions = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
+        allowed &= depths[:, :, None] - positions[:, None] < window
     return allowed
 
 
@@ -175,12 +175,12 @@ def jobs(
             continue
         chained: Mode = "plain" if mode == "plain" or not one.prefix else "batch"
         start = 0 if chained == "plain" else one.prefix
-        for number, (sequence, places) in enumerate(_branches(output, one, start)):
+        for number, (sequence, positions) in enumerate(_branches(output, one, start)):
             length = padded_length(len(sequence), bucket)
             if output == TEXT and not may_pad(start + length + one.question.max_tokens):
                 length = len(sequence)
-            target = Target(one, (places,), number)
-            yield Job(chained, output, one, (target,), length, _padded(places), sequence=sequence)
+            target = Target(one, (positions,), number)
+            yield Job(chained, output, one, (target,), length, _padded(positions), sequence=sequence)
     for group in groups.values():
         yield from _tries(output, group, bucket)
 
@@ -223,8 +223,8 @@ def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
         Target(
             one,
             tuple(
-                tuple(path[place] for place in places)
-                for (_, places), path in zip(of_one, paths, strict=False)
+                tuple(path[position] for position in positions)
+                for (_, positions), path in zip(of_one, paths, strict=False)
             ),
         )
         for one, of_one in zip(group, branches, strict=True)

@@ -1,5 +1,6 @@
-"""Packs put to an engine: what is asked, and where its answers go."""
+"""What is asked of an engine, where its answers go, and response tables taken back into the work cache."""
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.models.project import image, prompt, recipe
+from tests.models.project import DATASET, MODEL, Project, image, prompt, quiz, recipe
 from tests.refusals import refused
 from vouch.models.config import Config, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.packs import KeyedPack, Keys, groups
-from vouch.models.requests import Questions
+from vouch.models.requests import DatasetRequests, Questions, Session, answer
+from vouch.models.responses import restore
 from vouch.models.work_cache import WorkCache, remembered, to_remember
+from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
@@ -186,3 +189,75 @@ def test_a_image_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache
         caches[pack.output].fetch(member.keys)[0]["pixels"] for pack in packs for member in pack.members
     ]
     assert len(set(pixels)) == 2 and pixels.count(pixels[0]) == 6
+
+
+def asked(project: Project) -> DatasetRequests:
+    config = Config.model_validate(project.params["extract"])
+    return DatasetRequests(Session(read_pin(pin_path(MODEL)), config), DATASET)
+
+
+def test_what_was_written_can_be_taken_over_and_written_again(project: Project) -> None:
+    project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 2}]
+    prompts, images = quiz(14, outputs=OUTPUTS)
+    repeats = {"outputs": OUTPUTS, "turns": [("what", "{answer 1}")]}
+    prompts += [
+        prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
+        prompt("damaged/original", "what", [b"no image"], outputs=OUTPUTS),
+        prompt("unmarked/original", "what", [images[0]], marks="", outputs=[LETTERS]),
+        prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
+        prompt("mute/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
+        prompt("silent/original", "why", outputs=()),
+    ]
+    project.ask(prompts, [*images, b"no image"])
+    asked_first = project.extract().measured["answers"]["asked"]
+    before = project.bytes()
+    assert restore(asked(project)) == 0, "all is known"
+    shutil.rmtree(".vouch")
+    assert restore(asked(project)) == asked_first
+    shutil.rmtree("data/responses")
+    run = project.extract()
+    assert run.measured["answers"] == {"known": asked_first, "asked": 0} and "engine" not in run.measured
+    assert project.bytes() == before
+
+
+def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
+    prompts, images = quiz(5, outputs=[TEXT])
+    project.ask(prompts, images)
+    project.extract()
+    path = RESPONSES[TEXT].path(MODEL, DATASET)
+    rows = project.rows(TEXT)
+    for bad, reason in [
+        (rows[:3], "prompt q3/original"),
+        (rows[::-1], "prompt q0/original"),
+        ([{**row, "engine": "transformers/1.1"} for row in rows], "prompt q0/original"),
+    ]:
+        shutil.rmtree(".vouch", ignore_errors=True)
+        RESPONSES[TEXT].table.write(path, bad)
+        with refused(rf"^{path}: not the answers of transformers/[0-9.]+ to {reason}"):
+            restore(asked(project))
+    path.write_bytes(path.read_bytes()[:-9])
+    with refused(r"tiny\.text\.parquet: not readable"):
+        restore(asked(project))
+    assert not list(Path(".vouch").rglob("*.parquet"))
+
+
+def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
+    prompts, images = quiz(3, outputs=[TEXT])
+    talk = {"outputs": [TEXT], "turns": [("what", "{answer 1}")], "earlier": [["q1/original"]]}
+    project.ask([*prompts, prompt("talk/original", "why", [images[0]], **talk)], images)
+    project.extract()
+    right = {row["prompt"]: row["text"] for row in project.rows(TEXT)}["q1/original"]
+    rows = [
+        {**row, "text": "other words", "engine": "transformers/1.1"}
+        if row["prompt"] == "q1/original"
+        else row
+        for row in project.rows(TEXT)
+    ]
+    RESPONSES[TEXT].table.write(RESPONSES[TEXT].path(MODEL, DATASET), rows)
+    shutil.rmtree(".vouch")
+    dataset = asked(project)
+    with refused("nothing further is taken"):
+        restore(dataset)
+    assert dataset.known_texts == {}
+    answer(dataset, lambda answers, total, label: answers)
+    assert dataset.known_texts == {"q1/original": right}

@@ -1,13 +1,15 @@
-"""Packs and keys: what they cover, and what they follow from."""
+"""Packs and keys, placeholders of dialogues, and image recipes that no stage of this project wrote."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tests.models.project import prompt
+from tests.models.project import image, prompt, recipe
+from tests.refusals import refused
+from vouch.images.opening import render
 from vouch.models.config import Config, Sampling
-from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, groups
+from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, Pending, fill, groups
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1)
@@ -77,7 +79,7 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
         key(output, response=" ("),
         key(output, turns=[{"question": "a", "answer": "b"}]),
         key(output, turns=[{"question": "b", "answer": "a"}]),
-        *(key(output, images=images) for images in shown),
+        *(key(output, pictures=recipes) for recipes in shown),
         *(key(output, {**BASE, name: "other"}) for name in BASE),
         *(key(other) for other in ALL if other != output),
     ]
@@ -183,3 +185,55 @@ def test_packs_wait_for_the_answers_that_they_repeat() -> None:
     refused = packs(rows, **{"q/a/1": None})
     problems = [member.problem for pack in refused for member in pack.members]
     assert problems.count("repeats the answer to prompt q/a/1, which has none") == 3
+
+
+NOISE = image(0)
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_recipe_with_another_number_of_images(count: int) -> None:
+    made = {**recipe(NOISE), "images": recipe(NOISE)["images"] * count}
+    with refused(f"of {count} images gives {count} images instead of one"):
+        render(made, lambda digest: NOISE)
+
+
+def filled(text: str, known_texts: dict[str, str | None], *earlier: list[str], answer: str = "") -> Any:
+    made, problem = fill(prompt("q/b", text, turns=[("why?", answer)], earlier=earlier), known_texts)
+    assert problem is None
+    return made["text"], made["turns"][0]["answer"]
+
+
+def test_answers_stand_in_turns_and_text() -> None:
+    known_texts = {"x": " dog\n", "y": "cat"}
+    assert filled("{answer 2} {answer 1} {answer 2}", known_texts, ["x"], ["y"], answer="a {answer 1}!") == (
+        "cat dog cat",
+        "a dog!",
+    )
+
+
+def test_the_most_common_answer_and_of_equals_the_first() -> None:
+    known_texts = {"a": "one", "b": "two", "c": "two ", "d": "one", "e": "three"}
+    assert filled("{answer 1}", known_texts, ["a", "b", "c"])[0] == "two"
+    assert filled("{answer 1}", known_texts, ["b", "a", "d", "c"])[0] == "two"
+    assert filled("{answer 1}", known_texts, ["e", "a", "b"])[0] == "three"
+
+
+def test_braces_of_others_are_plain_text() -> None:
+    known_texts = {"x": "{answer 2} {answer 9} \\1 {0} {{", "y": "{answer 1}"}
+    assert filled("{answer 1} {answer 9}", known_texts, ["x"], ["y"], answer="{answer 2}") == (
+        "{answer 2} {answer 9} \\1 {0} {{ {answer 9}",
+        "{answer 1}",
+    )
+    huge = "{answer " + "9" * 5000 + "} {answer 0} {answer -1} {answer} {answer 1 }"
+    assert filled(huge, known_texts, ["x"])[0] == huge
+    unasked, problem = fill(prompt("q/b", "{answer 1}"), {})
+    assert unasked["text"] == "{answer 1}" and problem is None, (
+        "a prompt that names no answers has no placeholders"
+    )
+
+
+def test_unknown_answers_are_waited_for_and_refused_ones_passed_on() -> None:
+    row = prompt("q/b", "{answer 1}", earlier=[["x", "y"]])
+    with pytest.raises(Pending):
+        fill(row, {"x": "a"})
+    assert fill(row, {"x": "a", "y": None})[1] == "repeats the answer to prompt y, which has none"

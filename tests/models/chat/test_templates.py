@@ -1,4 +1,4 @@
-"""Chat templates of ours, as transformers renders them; that none loses a part: tests/models/chat/test_families.py."""
+"""Chat templates of ours, as transformers renders them; that none loses a part: tests/models/chat/test_chat.py."""
 
 from pathlib import Path
 from typing import Any

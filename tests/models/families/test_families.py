@@ -1,6 +1,11 @@
-"""Every family of models gives the numbers it would give by itself, one prompt at a time."""
+"""Every family of models gives the numbers it would give by itself, one prompt at a time.
+
+And docs/models.md has the table of families, in which every entry of models.lock stands.
+"""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,10 +14,12 @@ from tests.models.families.family import LETTERS as LETTER_IDS
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import EOS, FAMILIES, WORDS
 from tests.refusals import refused
+from tools.model_table import ON_T5, PAGE, written
 from vouch.models.decoder.passes import Forward
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Mode
 from vouch.models.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
+from vouch.pipeline.yaml12 import load
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation
@@ -32,9 +39,9 @@ def packs(one: Family, **more: int) -> list[list[Prepared]]:
 
 def test_letters(one: Family) -> None:
     prompts = packs(one)
-    found = one.asked(LETTERS, prompts)
+    answers = one.asked(LETTERS, prompts)
     for prompt in (prompt for pack in prompts for prompt in pack):
-        answered = found[prompt.question.id]
+        answered = answers[prompt.question.id]
         assert isinstance(answered.answer, LetterAnswer)
         assert (answered.mode, answered.rows) == (one.mode, 3)
         right = one.logits(prompt)[-1]
@@ -47,10 +54,10 @@ def test_letters(one: Family) -> None:
 def test_two_images(name: str) -> None:
     one = family(name)
     prompts = [one.prepared(f"{words}", words, images=2) for words in LENGTHS[:2]]
-    found = one.asked(LETTERS, [prompts])
+    answers = one.asked(LETTERS, [prompts])
     for prompt in prompts:
         right = one.logits(prompt)[-1]
-        answer = found[prompt.question.id].answer
+        answer = answers[prompt.question.id].answer
         assert isinstance(answer, LetterAnswer)
         wanted = right[[*LETTER_IDS.read]]
         assert (torch.tensor(answer.logits) - wanted).abs().max() < CLOSE * right.std()
@@ -83,10 +90,10 @@ def check_likelihood(one: Family, mode: Mode) -> None:
                 nll(logits, written),
                 *(nll(alone(one, prompt, option), option) for option in options[1:]),
             )
-    found = one.asked(LIKELIHOOD, prompts, mode)
+    answers = one.asked(LIKELIHOOD, prompts, mode)
     for name, right in rights.items():
-        answer = found[name].answer
-        assert found[name].mode == mode
+        answer = answers[name].answer
+        assert answers[name].mode == mode
         assert isinstance(answer, LikelihoodAnswer)
         assert answer.nll == pytest.approx(right, abs=1e-3)
 
@@ -101,10 +108,10 @@ def nll(logits: torch.Tensor, tokens: Sequence[int]) -> float:
 
 def test_text(one: Family) -> None:
     prompts = packs(one, max_tokens=TOKENS)
-    found = one.asked(TEXT, [[prompt] for pack in prompts for prompt in pack])
+    answers = one.asked(TEXT, [[prompt] for pack in prompts for prompt in pack])
     written: set[int] = set()
     for prompt in (prompt for pack in prompts for prompt in pack):
-        answered: Answered = found[prompt.question.id]
+        answered: Answered = answers[prompt.question.id]
         assert isinstance(answered.answer, TextAnswer)
         tokens, logits = one.generated(prompt, TOKENS)
         assert answered.answer.text.split() == [str(token) for token in tokens if token != EOS]
@@ -134,8 +141,8 @@ def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, output
     whole = one.asked(output, prompts)
     assert len(whole) == 2 * len(LENGTHS)
     for part in (prompts[::-1], prompts[:1], prompts[1::2]):
-        found = one.asked(output, part)
-        assert found and found.items() <= whole.items()
+        answers = one.asked(output, part)
+        assert answers and answers.items() <= whole.items()
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "paligemma", "mllama"])
@@ -143,9 +150,9 @@ def test_prompt_without_a_image_after_others(name: str) -> None:
     one = family(name)
     seen = packs(one)[0]
     bare = [one.bare(f"bare {words}", words) for words in LENGTHS]
-    found = one.asked(LETTERS, [seen, bare])
+    answers = one.asked(LETTERS, [seen, bare])
     for prompt in bare:
-        answered = found[prompt.question.id]
+        answered = answers[prompt.question.id]
         assert isinstance(answered.answer, LetterAnswer)
         assert answered.mode == "plain"
         right = one.logits(prompt)[-1]
@@ -158,3 +165,21 @@ def test_model_with_an_encoder_of_text_is_refused() -> None:
     config = T5Config(vocab_size=20, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2)
     with refused("T5ForConditionalGeneration writes with a decoder of its own"):
         Forward(T5ForConditionalGeneration(config), "cpu", 20, 0)
+
+
+ROOT = Path(__file__).parents[3]
+SEE_NOTHING = {"llama_3_70b", "clip_l14_336", "roberta_large", "all_minilm_l6_v2"}
+
+
+def test_the_table_is_that_of_the_tests() -> None:
+    page = (ROOT / PAGE).read_text("utf-8")
+    assert written(page) == page, "stale: run `python -m tools.model_table`"
+
+
+def test_every_model_that_sees_has_one_family() -> None:
+    rows = [pattern for kind in FAMILIES.values() for pattern in kind.entries.split()] + list(ON_T5.values())
+    models = load(ROOT / "models.lock")["models"]
+    asked = {name for name, entry in models.items() if entry["source"]["kind"] == "hub"} - SEE_NOTHING
+    for name in asked:
+        assert sum(fnmatchcase(name, pattern) for pattern in rows) == 1, name
+    assert all(any(fnmatchcase(name, pattern) for name in asked) for pattern in rows)

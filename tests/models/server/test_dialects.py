@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
-from tests.models.test_openai import letters, questions, told
+from tests.models.server.asked import by_question, letters, questions
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.completions import BadAnswer, completion, text
 from vouch.models.server.engine import ServerEngine
@@ -117,7 +117,7 @@ def test_each_server_gives_what_it_has(server: Loopback, name: str) -> None:
         *letters(questions(4)),
         *[Pack("likelihood", [one]) for one in questions(6, options=["a", "b"])[4:]],
     ]
-    answers = told(tested.answer(options))
+    answers = by_question(tested.answer(options))
     for number in range(4):
         answer = answers[f"q{number}"]
         if dialect.most is None:
@@ -132,7 +132,7 @@ def test_what_is_known_is_not_asked_again(server: Loopback) -> None:
     """A pack comes whole, with one unknown answer; a server answers each of its questions by itself."""
     first, second, third = questions(3)
     pack = Pack("letters", [replace(first, known=True), second, replace(third, known=True)])
-    assert set(told(engine(server).answer([pack]))) == {second.id} and len(server.requests) == 1
+    assert set(by_question(engine(server).answer([pack]))) == {second.id} and len(server.requests) == 1
 
 
 def test_vllm_scores_options_as_the_model_does(server: Loopback) -> None:
@@ -154,7 +154,7 @@ def test_vllm_scores_options_as_the_model_does(server: Loopback) -> None:
     server.instead = scored
     (first, second) = questions(2, options=["red one", "blue"])
     begun = [first, type(second)(**{**vars(second), "response": "the"})]
-    answers = told(engine(server).answer([Pack("likelihood", begun)]))
+    answers = by_question(engine(server).answer([Pack("likelihood", begun)]))
     for question in begun:
         answer = answers[question.id]
         assert isinstance(answer, LikelihoodAnswer)
@@ -202,7 +202,7 @@ def test_a_thought_in_the_text(server: Loopback) -> None:
 
     thinking = engine(server, reasoning=THINKS, template_kwargs={"enable_thinking": True})
     asked = [*letters(questions(1)), Pack("text", questions(2, max_tokens=4, decodings=[Decoding()])[1:])]
-    answers = told(thinking.answer(asked))
+    answers = by_question(thinking.answer(asked))
     assert "letters of a model that thinks" in answers["q0"].problem
     (request,) = server.requests
     assert request["max_tokens"] == 24 and request["chat_template_kwargs"] == {"enable_thinking": True}

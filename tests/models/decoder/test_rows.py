@@ -1,16 +1,49 @@
-"""What a row of a pass holds follows from its pack alone."""
+"""Rows of passes: what a job holds follows from its pack alone, tries share beginnings, caches split by rows."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers.cache_utils import DynamicLayer
 
 from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder import rows as jobs_file
+from vouch.models.decoder.passes import join, row_of
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job, Mode, jobs
+from vouch.models.decoder.rows import Job, Mode, Unsupported, build, jobs
 from vouch.models.engine import Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+
+SEQUENCES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=6)
+
+
+def test_two_branches() -> None:
+    trie = build([[5, 6, 7], [5, 6, 8, 9], [5, 6]])
+    assert trie.tokens.tolist() == [5, 6, 7, 8, 9]
+    assert trie.depths.tolist() == [0, 1, 2, 2, 3]
+    assert trie.paths == ((0, 1, 2), (0, 1, 3, 4), (0, 1))
+    assert trie.attends.astype(int).tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 1, 0, 1, 1],
+    ]
+
+
+@given(SEQUENCES)
+def test_every_sequence_is_a_path_that_sees_itself_alone(sequences: list[list[int]]) -> None:
+    trie = build(sequences)
+    assert len(trie) == len({tuple(one[: end + 1]) for one in sequences for end in range(len(one))})
+    for sequence, path in zip(sequences, trie.paths, strict=True):
+        assert trie.tokens[list(path)].tolist() == sequence
+        assert trie.depths[list(path)].tolist() == list(range(len(sequence)))
+        for depth, node in enumerate(path):
+            assert np.flatnonzero(trie.attends[node]).tolist() == list(path[: depth + 1])
+
 
 BUCKET = 8
 
@@ -102,3 +135,28 @@ def test_a_pack_makes_the_same_jobs_in_any_company() -> None:
     assert [job.shape for job in alone] == [job.shape for job in again]
     longer = made(LETTERS, [prompt("a", [4, 5, 6, 7])], "trie")
     assert longer[0].shape == alone[0].shape  # of one bucket
+
+
+def layer(rows: int = 3) -> DynamicLayer:
+    made = DynamicLayer()
+    made.update(torch.randn(rows, 2, 5, 4), torch.randn(rows, 2, 5, 4))
+    return made
+
+
+def test_rows_apart_and_together() -> None:
+    whole = layer()
+    whole.cumulative_length = torch.tensor(5)  # of all rows alike
+    again = join([row_of(whole, row) for row in range(3)])
+    assert torch.equal(again.keys, whole.keys) and torch.equal(again.values, whole.values)
+    assert again.cumulative_length == 5
+
+
+@pytest.mark.parametrize("more", [torch.zeros(3), torch.zeros(3, 5)])
+def test_what_may_belong_to_rows_is_refused(more: torch.Tensor) -> None:
+    whole = layer()
+    whole.lengths = more
+    with pytest.raises(Unsupported, match="DynamicLayer is of an unknown kind"):
+        row_of(whole, 1)
+    whole.lengths = {"first": more}
+    with pytest.raises(Unsupported):
+        row_of(whole, 1)

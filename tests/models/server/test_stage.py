@@ -1,0 +1,228 @@
+"""The stage against a server: asked once, and one odd answer among others is refused in words."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.models.loopback_server import (
+    NAME,
+    Loopback,
+    Reply,
+    error,
+)
+from tests.models.project import DATASET, MODEL, Project, prompt
+from tests.models.project import image as png
+from tests.models.server.asked import KEY, by_question, engine, letters, questions
+from tests.models.server.test_faults import EDITS, _position
+from tests.refusals import refused
+from vouch.models.engine import (
+    LikelihoodAnswer,
+    Pack,
+    Question,
+    Refusal,
+)
+from vouch.models.server.client import MAX_BODY
+from vouch.models.server.engine import ENOUGH, SILENT
+from vouch.tables.answered import text_path
+
+
+@pytest.fixture
+def project(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose model is the server, pinned; the key is in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"VOUCH_SERVER_KEY_{MODEL.upper()}", KEY)
+    made = Project(tmp_path, tmp_path)
+    made.entry = {"source": {"kind": "server", "url": server.url, "name": NAME}, "engine": "openai"}
+    made.pin()
+    return made
+
+
+def test_a_whole_stage_asks_once_and_writes_no_key(
+    server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = png(1)
+    asking = {"marks": "ABC", "outputs": ["letters", "text"]}
+    rows = [
+        prompt(f"i{n}/original", f"what is shown {n % 3} here", [data] * (n % 2), **asking) for n in range(4)
+    ]
+    project.ask(rows, [data])
+    server.edit = lambda answer: answer.update(model=f"{NAME} {KEY}", system_fingerprint=KEY)
+    server.instead = lambda request, number: error(500, f"not with {KEY}") if number == 1 else None
+    run = project.extract()
+    project.extract()
+    assert len(server.requests) == 4 + 4 + 1
+    told = run.measured["engine"]
+    assert told["models"] == {f"{NAME} [key]": 8} and told["fingerprints"] == ["[key]"]
+    answers = project.letters()
+    assert [row["prompt"] for row in answers] == [f"i{n}/original" for n in range(4)]
+    assert {(row["device"], row["mode"], row["problem"]) for row in answers} == {("server", None, None)}
+    assert all(len(row["logits"]) == 3 for row in answers)
+    texts = pq.read_table(text_path(MODEL, DATASET)).to_pylist()
+    assert len(texts) == 4 and all(row["entropies"] is None and row["logprobs"] for row in texts)
+    files = [path for name in ("data", ".vouch") for path in Path(name).rglob("*") if path.is_file()]
+    assert len(files) > 5 and not any(KEY.encode() in path.read_bytes() for path in files)
+    assert KEY not in f"{vars(run)} {capfd.readouterr()}"
+
+
+ODD = "this odd one"
+
+
+def _top(answer: dict[str, Any], **changes: Any) -> None:
+    for one in _position(answer)["top_logprobs"][2:]:
+        one.update(changes)
+
+
+def _legacy(answer: dict[str, Any]) -> None:
+    """As a text completion has them."""
+    logprobs = {"tokens": ["A"], "token_logprobs": [-0.1], "top_logprobs": [{"A": -0.1}], "text_offset": [0]}
+    answer["choices"][0]["logprobs"] = logprobs
+
+
+def _empty(answer: dict[str, Any]) -> None:
+    answer["choices"][0].update(logprobs=None, message={"role": "assistant", "content": None})
+
+
+def _declined(answer: dict[str, Any], how_likely: bool = False) -> None:
+    """As OpenAI has it: in words that stand beside a content of null."""
+    choice = answer["choices"][0]
+    tokens = {"content": None, "refusal": choice["logprobs"]["content"]}
+    message = {"role": "assistant", "content": None, "refusal": "I cannot help."}
+    choice.update(logprobs=tokens if how_likely else None, message=message)
+
+
+ANSWERED = ""
+ODD_ANSWERS: dict[str, tuple[Any, str]] = {
+    "null logprobs": (lambda answer: _top(answer, logprob=None), ANSWERED),
+    "minus infinity": (lambda answer: _top(answer, logprob=-math.inf), ANSWERED),
+    "null tokens": (lambda answer: _top(answer, token=None), ANSWERED),
+    "null entry": (lambda answer: _position(answer)["top_logprobs"].append(None), ANSWERED),
+    "no likelier ones": (lambda answer: _position(answer).update(top_logprobs=None), ANSWERED),
+    "null usage": (lambda answer: answer["usage"].update(completion_tokens=None), ANSWERED),
+    "half a character": (lambda answer: _top(answer, token="\ud83d"), ANSWERED),
+    "null content": (_empty, "the answer is empty"),
+    "declined": (_declined, "the model declined in words"),
+    "declined, with log-probabilities": (lambda answer: _declined(answer, True), ANSWERED),
+    "a piece of a character": (
+        lambda answer: answer["choices"][0].update(logprobs=None, message={"content": "\ufffd"}),
+        "a piece of a character",
+    ),
+    "no logprobs": (EDITS["no logprobs"], "log-probabilities"),
+    "an empty list": (lambda answer: answer["choices"][0].update(logprobs=[]), "log-probabilities"),
+    "legacy": (_legacy, "`logprobs` holds 'text_offset', 'token_logprobs', 'tokens', 'top_logprobs'"),
+    "all impossible": (
+        lambda answer: (
+            _position(answer).update(logprob=None),
+            _top(answer, logprob=None),
+            _position(answer).update(top_logprobs=[]),
+        ),
+        "every log-probability",
+    ),
+    "no message": (lambda answer: answer["choices"][0].update(message=None), "choices.0.message"),
+    "no choices": (EDITS["no choices"], "choices"),
+    "not a number": (EDITS["nan"], "top_logprobs.3.logprob"),
+    "filtered": (
+        lambda answer: answer["choices"][0].update(finish_reason="content_filter"),
+        "filter withheld",
+    ),
+}
+ODD_REPLIES = {
+    "not JSON": (Reply(200, "<html>welcome</html>"), "not a chat completion"),
+    "cut": (Reply(200, '{"choices": [', cut=True), "the connection failed"),
+    "too large": (Reply(200, " " * (MAX_BODY + 1)), "AnswerTooLarge"),
+    "500": (error(500, "poison"), "500: poison"),
+    "500 for ever": (error(500, "image input is not supported"), "500: image input"),
+    "400": (error(400, "bad image"), "400: bad image"),
+    "400 of logprobs": (error(400, "logprobs are not available for this prompt"), "400: logprobs are not"),
+    "404": (error(404, "No endpoints found that support image input"), "404: No endpoints"),
+}
+
+
+def _changed(server: Loopback, request: dict[str, Any], change: Any) -> Reply:
+    answer = json.loads(server._answer(request).body)
+    answer["choices"][0]["message"]["content"] = "A"
+    change(answer)
+    return Reply(200, json.dumps(answer))
+
+
+@pytest.mark.parametrize("place", [0, 3])
+@pytest.mark.parametrize("odd", [*ODD_ANSWERS, *ODD_REPLIES])
+def test_one_odd_answer_is_refused_in_words_and_the_stage_ends(
+    server: Loopback, project: Project, monkeypatch: pytest.MonkeyPatch, odd: str, place: int
+) -> None:
+    """Whether it comes first or last, of one that is asked or of many at once; and it is not asked again."""
+    monkeypatch.setenv("VOUCH_SERVER_TRIES", "2")
+    monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "1" if place else "16")
+    texts = [ODD if n == place else f"what is shown {n}" for n in range(4)]
+    project.ask([prompt(f"i{n}/original", text, marks="ABC") for n, text in enumerate(texts)], [])
+    change, says = {**ODD_ANSWERS, **ODD_REPLIES}[odd]
+
+    def instead(request: dict[str, Any], number: int) -> Reply | None:
+        if ODD not in str(request["messages"]):
+            return None
+        return change if isinstance(change, Reply) else _changed(server, request, change)
+
+    server.instead = instead
+    project.extract()
+    rows = project.letters()
+    assert [row["problem"] is None for row in rows] == [n != place or says == ANSWERED for n in range(4)]
+    assert says in (rows[place]["problem"] or "")
+    asked = len(server.requests)
+    most = 9 if odd == "400 of logprobs" else 6  # with 20, 5 and 1, before and after others had them
+    assert asked <= most, "one more try, and one more question to see whether the server is at fault"
+    project.extract()
+    assert len(server.requests) == asked
+
+
+def test_a_new_question_that_is_turned_down_does_not_stop_a_stage_that_has_answers(
+    server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In this run the server answers nothing; those of an earlier one show that it can."""
+    rows = [prompt(f"i{n}/original", f"what is shown {n}", marks="ABC") for n in range(2)]
+    project.ask(rows, [])
+    project.extract()
+    server.instead = lambda request, number: error(400, "bad image")
+    project.ask([*rows, prompt("i2/original", ODD, marks="ABC")], [])
+    project.extract()
+    assert [row["problem"] for row in project.letters()] == [
+        None,
+        None,
+        "the server turned the request down (400: bad image)",
+    ]
+
+
+def test_logprobs_in_another_shape_are_told_and_asked_for_no_further(server: Loopback) -> None:
+    server.edit = _legacy
+    with refused(
+        "answers no question: .* in `logprobs.content`: `logprobs` holds 'text_offset', 'token_logprobs'"
+    ):
+        by_question(engine(server, concurrency=1).answer(letters(questions(ENOUGH))))
+    assert len(server.requests) == SILENT
+
+
+def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loopback) -> None:
+    def scored(request: dict[str, Any], _: int) -> Reply:
+        asked = str(request["messages"])
+        if ODD in asked:
+            return error(400, "bad image") if "grim" in asked else Reply(200, server._answer(request).body)
+        rows = server.model.scored(*server.prompt(request))
+        said = [{str(token): {"logprob": None if "never" in asked else value}} for token, value in rows]
+        choice = {"index": 0, "message": {"content": "x"}, "finish_reason": "length"}
+        return Reply(200, json.dumps({"choices": [choice], "prompt_logprobs": [None, *said]}))
+
+    server.instead = scored
+    texts = [ODD, "one", f"{ODD} grim", "two", "never"]
+    asked = [Question(text, None, text, options=["red one", "blue"]) for text in texts]
+    answers = by_question(engine(server, concurrency=1, tries=1).answer([Pack("likelihood", asked)]))
+    assert all(isinstance(answers[text], LikelihoodAnswer) for text in ("one", "two", "never"))
+    assert answers["never"].nll == [math.inf, math.inf]
+    assert "400: bad image" in answers[f"{ODD} grim"].problem
+    fails = "the server fails at this question and answers others"
+    assert answers[ODD] == Refusal(f"{fails} (the answer has no log-probabilities)")
+    server.instead = lambda request, _: error(422, "Unexpected fields in the request: {'prompt_logprobs'}")
+    server.requests.clear()
+    silent = by_question(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))
+    assert len(server.requests) == 1 and all("does not score" in one.problem for one in silent.values())
