@@ -138,7 +138,7 @@ def sets(rows: Responses, splits: int) -> None:
     """LAC and APS sets of the clean protocol, from logits."""
     drawn = group_splits(rows.groups, 0.5, 42, splits)
     calibrations = Calibrations(
-        rows_of(rows, np.zeros(len(rows), dtype=bool), CONFIG.scores, CONFIG.settings.penalties), drawn
+        rows_of(rows, np.zeros(len(rows), dtype=bool), CONFIG.scores, CONFIG.parameters), drawn
     )
     calibrations.of(calibrations.rows.strata("marginal"), 0.1)
 

@@ -1,12 +1,13 @@
-"""`python -m stages.browse DATASET`: what the item pages show of a dataset -> reports/items/DATASET.
+"""`python -m stages.browse DATASET`: the item pages of a dataset -> reports/items/DATASET.
 
-A page first loads `index`, which is small whatever the dataset's size; then what the reader looks at:
+A page first loads `index`, which is small whatever the size of the dataset, then only what the reader looks
+at:
 
-index      what there is: numbers of items, models, variations, and of items in a file
-rows-*     short rows of items: what a list shows and what a search looks through
+index      numbers of items and prompts, models, variations, and items per file
+rows-*     short rows of items, for lists and for search
 page-*     items with their prompts and all answers to them
-columns    category, flags, and how many models are right, of all items
-model-*    of one model and all items: right or wrong by variation, confidence, size of the set
+columns    category, flags, and how many models are correct, for all items
+model-*    one model, all items: correct or wrong by variation, confidence, size of the set
 ids        a hash of each item's id, in their order
 sheet-*    thumbnails
 """
@@ -39,13 +40,13 @@ SUFFIX = ".letters.parquet"
 
 
 def models_of(inputs: Sequence[Path], dataset: str) -> list[str]:
-    """Models that were asked this dataset, in the order of their names."""
+    """The models that were asked this dataset, by name."""
     names = (path.name.removesuffix(SUFFIX) for path in inputs if path.parent.name == dataset)
     return sorted(name for name in names if "." not in name)
 
 
-def write_pictures(folder: Path, dataset: str, config: Config) -> Sheets | None:
-    """Thumbnails of the pictures as they are, then as variations show them; None where none may be shown."""
+def write_images(folder: Path, dataset: str, config: Config) -> Sheets | None:
+    """Thumbnails of the original images, then of those of variations; None if no image may be shown."""
     if not config.images:
         return None
     store = ImageStore(images_path(dataset))
@@ -58,13 +59,13 @@ def write_pictures(folder: Path, dataset: str, config: Config) -> Sheets | None:
 def write_pages(
     folder: Path, dataset: str, questions: Questions, size: int, count: int, sheets: Sheets | None
 ) -> None:
-    """Joins items, prompts and the parts of `count` models, one page after the other."""
+    """Joins items, prompts and the parts of `count` models, page after page."""
     tiles = sheets.tiles if sheets else {}
-    found = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
+    joined = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
     with ExitStack() as stack:
         paths = [folder / f"{number}.part" for number in range(count)]
         parts = [stack.enter_context(path.open(encoding="utf-8")) for path in paths]
-        for number, (items, prompts) in enumerate(found):
+        for number, (items, prompts) in enumerate(joined):
             models = ",".join(part.readline().rstrip("\n") for part in parts)
             shown, asked = pages.script_text(items), pages.script_text(prompts)
             page = f'{{"items":{shown},"prompts":{asked},"models":[{models}]}}'
@@ -78,14 +79,14 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
     questions = read_questions(items_path(dataset), prompts_path(dataset))
     models = models_of(inputs, dataset)
     with replacing_folder(REPORTS / dataset) as folder:
-        sheets = write_pictures(folder, dataset, config)
+        sheets = write_images(folder, dataset, config)
         size = items_a_page(questions, len(models))
-        rightly, leads = write_models(folder, dataset, models, questions, size)
+        correct, leads = write_models(folder, dataset, models, questions, size)
         write_pages(folder, dataset, questions, size, len(models), sheets)
         for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
             pages.write_script(folder, dataset, f"rows-{number:03d}", pages.script_text(rows))
         columns, ids = of_items(items_path(dataset))
-        pages.write_script(folder, dataset, "columns", pages.script_text(columns | rightly))
+        pages.write_script(folder, dataset, "columns", pages.script_text(columns | correct))
         pages.write_script(folder, dataset, "ids", pages.script_text(ids))
         index = {
             "dataset": dataset,
@@ -105,7 +106,7 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
 
 
 def main(run: Run) -> None:
-    """Writes what the pages of one dataset load."""
+    """Writes the item pages of one dataset."""
     (dataset,) = run.keys
     config = config_of(run.params["browse"], run.params["datasets"][dataset])
     write(dataset, config, run.inputs, run)

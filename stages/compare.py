@@ -100,19 +100,19 @@ def _comparable(table: pa.Table, away: Collection[Place]) -> pa.Table:
 
 def _vectors(items: Mapping[str, pa.Table]) -> dict[str, dict[str, dict[str, Array]]]:
     """By kind, dataset and item, the embeddings that there are."""
-    found: dict[str, dict[str, dict[str, Array]]] = {kind: {} for kind in EMBEDDED}
+    vectors: dict[str, dict[str, dict[str, Array]]] = {kind: {} for kind in EMBEDDED}
     for name, table in items.items():
         tables = (EMBEDDINGS.read(embeddings_path(name, kind)) for kind in EMBEDDED)
         for kind, of_items in item_vectors(table, *tables).items():
-            found[kind][name] = of_items
-    return found
+            vectors[kind][name] = of_items
+    return vectors
 
 
 def _clouds(datasets: Sequence[str]) -> dict[tuple[str, str], Cloud]:
     """By kind and dataset, the embeddings that there are."""
     paths = {(kind, name): embeddings_path(name, kind) for kind in EMBEDDED for name in datasets}
-    found = {place: cloud(EMBEDDINGS.read(path), str(path)) for place, path in paths.items()}
-    return {place: each for place, each in found.items() if each is not None}
+    clouds = {key: cloud(EMBEDDINGS.read(path), str(path)) for key, path in paths.items()}
+    return {key: each for key, each in clouds.items() if each is not None}
 
 
 def _read(table: Table, paths: Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:

@@ -1,4 +1,4 @@
-"""`python -m stages.report`: what the other stages found -> reports/."""
+"""`python -m stages.report`: the results of all other stages -> reports/."""
 
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from vouch.report.site import write
 
 LOCK = Path("models.lock")
 SETUP = ("datasets", "extract", "models", "variations", "train")
-"""Parameters that the pages speak of."""
+"""Parameters that the pages show."""
 
 
 def main(run: Run) -> None:
@@ -27,8 +27,8 @@ def main(run: Run) -> None:
     }
     setup = {name: run.params[name] for name in SETUP} | {"locked": locked}
     score = ScoreConfig.model_validate(run.params["score"])
-    told = score.model_dump(include={"calibration", "splits", "bins", "seed"})
-    scoring = Scoring(alpha=score.main_alpha, **told)
+    shown = score.model_dump(include={"calibration", "splits", "bins", "seed"})
+    scoring = Scoring(alpha=score.main_alpha, **shown)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
     config, watch = Config.model_validate(run.params["report"]), partial(run.progress, label="figures")
     write(config, evidence, watch, Registry(pages, vouch.papers))

@@ -1,8 +1,8 @@
-"""rewrite: `python -m stages.rewrite NAME` writes the questions of a dataset in other words.
+"""rewrite: `python -m stages.rewrite NAME` puts the questions of a dataset into other words.
 
 Inputs   data/items/NAME.parquet, the rewriter (rules, or the pin of a model), decisions/rewrites/NAME.csv
-Output   data/rewrites/NAME.parquet: of every distinct question the kinds that the dataset's variations
-         need, cleaned questions first; schema-only where they need none
+Output   data/rewrites/NAME.parquet: for every distinct question the kinds that the dataset's variations need,
+         cleaned questions first; schema-only where they need none
 """
 
 from collections import Counter
@@ -30,16 +30,17 @@ from vouch.tables.decisions import are_there
 
 
 def read_questions(path: Path) -> dict[str, bool]:
-    """Distinct questions in the order of the items -> whether an item with options asks it."""
-    found: dict[str, bool] = {}
+    """Distinct questions in the order of the items -> whether an item with options asks them."""
+    questions: dict[str, bool] = {}
     for batch in ITEMS.open(path).iter_batches(columns=["question", "kind"], use_threads=False):
         for row in batch.to_pylist():
-            found[row["question"]] = found.get(row["question"], False) or row["kind"] == "choice"
-    return found
+            choice = questions.get(row["question"], False) or row["kind"] == "choice"
+            questions[row["question"]] = choice
+    return questions
 
 
 def rewriter_of(config: Config, dataset: str) -> tuple[Engine[Task], str]:
-    """The rewriter of a profile and what it is called in the table. Raises UserError."""
+    """The rewriter, and its name in the table. Raises UserError."""
     if config.model is None:
         return rules.Rules(), f"rules/{rules.REVISION}"
     model: CachedModel[Task] = CachedModel(read_pin(Path(config.rewriter)), config, dataset)

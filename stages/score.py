@@ -136,10 +136,10 @@ class Scoring:
         self._decided: list[str] = []
         if self._config.judge.model is not None:
             judge, decided = self._config.judge, read_judgements(judgements_path(self.dataset))
-            found = JUDGED.read(judged_path(self.dataset), ("key", "verdict", "place")).to_pylist()
+            rows = JUDGED.read(judged_path(self.dataset), ("key", "verdict", "place")).to_pylist()
             self._verdicts = Verdicts(
-                {row["key"]: row["place"] for row in found},
-                {row["key"]: {CORRECT: True, INCORRECT: False}.get(row["verdict"]) for row in found},
+                {row["key"]: row["place"] for row in rows},
+                {row["key"]: {CORRECT: True, INCORRECT: False}.get(row["verdict"]) for row in rows},
                 {name: row["decision"] == CORRECT for name, row in decided.items()},
                 judge.open,
                 judge.sample,
@@ -168,16 +168,16 @@ class Scoring:
         released = read_pin(pin_path(model)).source.kind == "released" or not answered
         inputs = [path(self.dataset) for path in (prompts_path, items_path, judged_path)]
         name = self._run.rests_on([*inputs, *answers], released, self._decided, self._run.params["score"])
-        known, found = self.cache.get(name), list[Tables]()
+        known, parts = self.cache.get(name), list[Tables]()
         if known is not None:
             yield from repeat(None, self.parts)
             return unpacked(known)
         asked = (self._prompts, self._items)
         for part in model_scores(model, self.dataset, *asked, released, self._config, self._verdicts):
-            found.append(part)
+            parts.append(part)
             yield
-        yield from repeat(None, self.parts - len(found))
-        tables = [pa.concat_tables(rows) for rows in zip(*found, strict=True)]
+        yield from repeat(None, self.parts - len(parts))
+        tables = [pa.concat_tables(rows) for rows in zip(*parts, strict=True)]
         self.cache.put(name, packed(tables))
         return tables
 

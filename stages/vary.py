@@ -13,7 +13,7 @@ from pathlib import Path
 from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
-from vouch.prompts.build import Before, Making, Prompts, Rewrites, read_items, read_rows, text_cap
+from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items, read_rows, text_cap
 from vouch.prompts.combination import load_variation
 from vouch.prompts.config import Config, config_of
 from vouch.prompts.draft import Item
@@ -24,7 +24,7 @@ from vouch.tables.decisions import are_there
 
 
 def read_exchanges(name: str, source: Path) -> Exchanges:
-    """What people decided about pictures to exchange. Raises UserError."""
+    """What people decided about images to exchange. Raises UserError."""
     path = decisions_path(name)
     decisions = read_decisions(path) if are_there(path) else []
     if decisions:
@@ -46,13 +46,13 @@ def main(run: Run) -> None:
     config = config_of(run.params["datasets"][name], run.params["variations"])
     template = read_template(config.template, config.variant)
     source = items_path(name)
-    total, asked = ITEMS.open(source).metadata.num_rows, 0
+    total, asked = ITEMS.open(source).metadata.num_rows, 0  # items
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
-    making = Making(rewrites, read_exchanges(name, source), keeping(config, template))
+    builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, template))
     variations = [load_variation(variation) for variation in config.variations]
     prompts = Prompts(variations, template, config.name, text_cap(template, source))
     with PROMPTS.writer(prompts_path(name)) as table:
-        items = run.progress(read_items(source, making), total=total, label=f"vary {name}")
+        items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
         for _, group in groupby(items, key=lambda item: item.group):
             before: Before = {}
             for item in group:
@@ -66,8 +66,8 @@ def main(run: Run) -> None:
                     raise UserError(f"{source}: {error}") from None
         if not asked and config.rows != "all":
             raise UserError(
-                f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
-                f"none; say which pictures win (`vouch review exchange {name}`), or write rows: all"
+                f"{source}: no item has an image to exchange, so datasets.{name}.rows: {config.rows} leaves "
+                f"none; say which images win (`vouch review exchange {name}`), or write rows: all"
             )
     run.note("items", asked)
     run.note("left_out", total - asked)
@@ -75,5 +75,5 @@ def main(run: Run) -> None:
 
 
 if __name__ == "__main__":
-    gc.disable()  # rows hold no cycles, and looking for some takes a fifth of the time
+    gc.disable()  # rows hold no cycles, and the search for them takes a fifth of the time
     run_stage("vary", main)

@@ -193,7 +193,7 @@ def test_an_item_by_its_link(reports, window):
     assert page.locator("#item .prompt h3").all_text_contents() == [
         "original",
         "option_order",
-        "pictures blurred, level 5 vr_b_5",
+        "images blurred, level 5 vr_b_5",
         "ls_n",
     ]
     assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", "alpha", "beta", "gamma"]

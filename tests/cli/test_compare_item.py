@@ -276,7 +276,7 @@ def test_a_small_dataset_has_one_verdict_on_every_surface(
     assert right["accuracy"]["p_holm"] == right["accuracy"]["p"], "the only claim that is left"
     assert out.count("A is better") == 1 and out.count("too small to tell") == 1
     assert f"left: {why}.\n" in shown and "right: too small" not in shown
-    assert f"The dataset is {why}." in card and card.count("Of 2 prompt variations") == 1
+    assert f"The dataset is {why}." in card and card.count("of 2 prompt variations") == 1
 
 
 def test_the_rules_of_the_example_are_rules() -> None:
@@ -418,7 +418,7 @@ def test_results_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) ->
     assert str(found.notes).startswith(f"Accuracy by {row['output']}, {row['value']:.3f} [")
     assert str(found.notes).endswith(f"of {row['items']} questions of test")
     text = file.read_text("utf-8")
-    assert "guaranteed to cover 90 %" in text and "Of 2 prompt variations" in text and "(vr_b)" in text
+    assert "guaranteed to cover 90 %" in text and "of 2 prompt variations" in text and "(vr_b)" in text
     assert "verified" in text and vouch("publish", "card", "tiny_a") == text
 
 

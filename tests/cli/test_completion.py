@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from vouch.cli.command import FILES, commands, fill, imported
 from vouch.cli.completion import NAMES, SHELLS, run
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -116,4 +117,9 @@ def test_names_are_those_of_the_checkout() -> None:
         path.stem for path in (ROOT / "profiles").glob("*.yaml")
     }
     assert vouch("completion", "sources").split() == [*params["datasets"], *params["models"]]
-    assert set(NAMES) == {"models", "datasets", "variations", "sources", "profiles", "items"}
+
+
+def test_every_argument_names_files_or_a_kind_of_names() -> None:
+    found = [imported(found) for own in commands().values() for found in own.values()]
+    named = {names for command in found for _, names in fill(argparse.ArgumentParser(), command)}
+    assert named == {"", FILES, *NAMES}

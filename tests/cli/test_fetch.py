@@ -73,7 +73,7 @@ def test_a_plan_needs_no_network(checkout):
     unknown = DatasetEntry.model_validate(entry)
     named = DatasetEntry.model_validate({**entry, "settings": {"expect": {"items": 12}}})
     Handler.requests.clear()
-    assert count_items("mm", unknown).said == "?" and count_items("mm", named).said == "12"
+    assert count_items("mm", unknown).text == "?" and count_items("mm", named).text == "12"
     assert not count_items("mm", named).here
     assert Handler.requests == []
     run("mm")

@@ -48,7 +48,7 @@ def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
     rows += [prompt(f"q/many/{n}", "what", outputs=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
     rows.append(prompt("silent/original", "what", outputs=()))
     count = counted(tmp_path, rows)
-    assert count.said == "23" and count.prompts == 23
+    assert count.text == "23" and count.prompts == 23
     assert count.answers == (9 + 13) + 9 + 9
     assert count.of(SAMPLED, "m", "d").answers == (9 + 13) + 9 + 9 * 6
     assert count.passes(4) == 3 + 3 + 3, "11 packs of letters, 9 of likelihood, 9 texts, in fours"
@@ -73,12 +73,12 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
         {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
     )
     count = estimate(TEN, entry, ["original", "vr_b", "ls_n+vs_s"])
-    assert count.said == "at most 30" and count.of(SAMPLED, "m", "d").answers == 30 and count.passes(4) == 8
+    assert count.text == "at most 30" and count.of(SAMPLED, "m", "d").answers == 30 and count.passes(4) == 8
     # the template has one instruction, so `instruction` applies to nothing
     assert estimate(TEN, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 50
     assert estimate(TEN, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
     count = estimate(TEN, entry, ["original", "circular", "circular+vr_b"])
-    assert count.said == "about 90" and count.answers == 80, "circular/1 is the original once more"
+    assert count.text == "about 90" and count.answers == 80, "circular/1 is the original once more"
 
 
 @pytest.mark.parametrize(

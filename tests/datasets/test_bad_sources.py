@@ -230,11 +230,11 @@ FILES: dict[str, tuple[Edit, str]] = {
     "items that lead to themselves": (link("items.jsonl", "items.jsonl"), "items.jsonl: "),
     "sparse items": (sparse("items.jsonl"), r"line 4: longer than 67,108,864 characters, in a file of 100,000,000,000 bytes"),
     "sparse picture": (sparse("one.png"), "larger than 268,435,456 bytes"),
-    "picture in a cache of Python": (item_of("__pycache__/1.png"), r"'__pycache__/1.png': .dvcignore leaves out __pycache__"),
-    "picture in an environment": (item_of("a/.venv/1.png"), r"\.dvcignore leaves out \.venv, so changes would go unseen; give it"),
-    "picture with a name of compiled code": (item_of("1.pyc"), r"\.dvcignore leaves out 1\.pyc"),
-    "picture with a name of a temporary file": (item_of("a/.1.png.tmp"), r"\.dvcignore leaves out \.1\.png\.tmp"),
-    "picture in a folder of git": (item_of(".git/1.png"), r"\.dvcignore leaves out \.git"),
+    "image in a cache of Python": (item_of("__pycache__/1.png"), r"'__pycache__/1.png': .dvcignore excludes __pycache__"),
+    "image in an environment": (item_of("a/.venv/1.png"), r"\.dvcignore excludes \.venv, so changes would not be noticed; rename it"),
+    "image with a name of compiled code": (item_of("1.pyc"), r"\.dvcignore excludes 1\.pyc"),
+    "image with a name of a temporary file": (item_of("a/.1.png.tmp"), r"\.dvcignore excludes \.1\.png\.tmp"),
+    "image in a folder of git": (item_of(".git/1.png"), r"\.dvcignore excludes \.git"),
     "items of noise": (lambda at: (at / "items.jsonl").write_bytes(bytes(range(256)) * 99), "line 1.*not JSON"),
     "items of another code": (lambda at: (at / "items.jsonl").write_text("{}", "utf-16"), "line 1.*not UTF-8"),
 }  # fmt: skip
@@ -246,8 +246,8 @@ TABLES: dict[str, tuple[str, str, Edit, str]] = {
     "sparse tsv": ("mmbench", "x.tsv", sparse("x.tsv"), "longer than 134,217,728 characters, in a file of 100,000,000,000"),
     "sparse json": ("reform", "Flowers102/flower102_val_1p.json", sparse("Flowers102/flower102_val_1p.json"), "larger than|not JSON"),
     "sparse zip": ("ai2d", "ai2d-all.zip", sparse("ai2d-all.zip"), "not readable as a zip archive"),
-    "table in a cache of Python": ("mmmu", "__pycache__/x.parquet", lambda at: (at / "__pycache__/x.parquet").write_bytes(b""), r"x\.parquet: \.dvcignore leaves out __pycache__"),
-    "archive in a cache of Python": ("ai2d", "__pycache__/ai2d-all.zip", lambda at: (at / "__pycache__/ai2d-all.zip").write_bytes(b""), r"\.dvcignore leaves out __pycache__"),
+    "table in a cache of Python": ("mmmu", "__pycache__/x.parquet", lambda at: (at / "__pycache__/x.parquet").write_bytes(b""), r"x\.parquet: \.dvcignore excludes __pycache__"),
+    "archive in a cache of Python": ("ai2d", "__pycache__/ai2d-all.zip", lambda at: (at / "__pycache__/ai2d-all.zip").write_bytes(b""), r"\.dvcignore excludes __pycache__"),
     "pipe among archives": ("ai2d", "ai2d-all.zip", pipe("ai2d-all.zip"), "named pipe"),
 }  # fmt: skip
 

@@ -208,9 +208,9 @@ def test_statuses_are_one_line_and_the_next_run_goes_on(server, status):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (b"200 OK\r\nContent-Length: \xb2\r\n\r\n", "sent nothing in place of the file"),
-        (b"204 No\r\n\r\n", "sent nothing in place of the file"),
-        (b"200 OK\r\n\r\n\n<!DOCTYPE html><p>log in", "sent a web page in place of the file"),
+        (b"200 OK\r\nContent-Length: \xb2\r\n\r\n", "sent nothing instead of the file"),
+        (b"204 No\r\n\r\n", "sent nothing instead of the file"),
+        (b"200 OK\r\n\r\n\n<!DOCTYPE html><p>log in", "sent a web page instead of the file"),
         (b"302 F\r\nLocation: ftp://127.0.0.1:9/x\r\n\r\n", "redirects to ftp://.*correct origin"),
         (b"302 F\r\nLocation: file:///etc/passwd\r\n\r\n", "the server answered 302"),
         (b"302 F\r\nLocation: http://[::1/x\r\n\r\n", "answer cannot be read .*correct origin"),
@@ -254,13 +254,13 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"hub": "a/b", "split": "test", "revision": 10**39}, "give a commit"),
         ({"hub": "../b", "split": "test"}, "OWNER/NAME"),
         ({"hub": "a/b", "split": "../x"}, "pattern"),
-        ({"hub": "a/b", "files": ["../x.json"]}, "no file name inside a folder"),
+        ({"hub": "a/b", "files": ["../x.json"]}, "not a file name inside a folder"),
         ({"hub": "a/b", "files": ["x.pkl"]}, "can run code"),
         ({"url": "file:///etc/passwd"}, "give an address"),
         ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),
         ({"url": "https://host/model.pt"}, "can run code"),
-        ({"url": "https://host/"}, "no file name"),
-        ({"url": "https://host/%2e%2e"}, "no file name"),
+        ({"url": "https://host/"}, "not a file name"),
+        ({"url": "https://host/%2e%2e"}, "not a file name"),
         ({"url": "https://host/a%2Fb.tsv"}, "names a folder"),
         ({"url": "https://host/a.tsv", "sha256": "abc"}, "64 hexadecimal"),
         ({"url": "https://host/a.tsv", "split": "test"}, "belong to hub"),
@@ -270,7 +270,7 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"url": f"https://{'a' * 300}/a.tsv"}, "not a valid address"),
         ({"url": "https://./a.tsv"}, "not a valid address"),
         ({"url": f"https://host/{'a' * 300}"}, "longer than 200 bytes"),
-        ({"parts": [{"url": "https://host/a", "name": "."}]}, "no file name"),
+        ({"parts": [{"url": "https://host/a", "name": "."}]}, "not a file name"),
         ({"parts": [{"url": "https://a/x"}, {"url": "https://b/x"}]}, "the same name"),
     ],
 )
@@ -359,7 +359,7 @@ def test_files_that_are_no_tables(hub):
     assert [file.name for file in found.files] == ["extra/questions.json"]
     with pytest.raises(UserError, match=r"no file extra/answers\.json at 0123456789ab"):
         fetch("toy", hub_origin(split=None, files=["extra/questions.json", "extra/answers.json"]))
-    with pytest.raises(UserError, match=r"weights\.pkl' can be a pickle, which can run code"):
+    with pytest.raises(UserError, match=r"weights\.pkl' may be a pickle, which can run code"):
         fetch("toy", hub_origin(split=None, files=["extra/*"]))
 
 

@@ -413,7 +413,7 @@ def test_neighbours_in_wordnet(tmp_path):
     assert set(found["dog"]) == {"dog", "wolf", "cat", "salmon"}, "no synonym, no kind of it; then by name"
     assert set(found["great dane"]) == {"great dane", "wolf", "cat", "salmon"}
     assert set(found["trout"]) >= {"trout", "salmon"}
-    with pytest.raises(UserError, match=r"1 answers are no nouns of WordNet \(blorb\); write them as"):
+    with pytest.raises(UserError, match=r"1 answers are not nouns of WordNet \(blorb\); write them as"):
         made("reform_wordnet", rows=[*rows, Asked("b", "b", "", "What?", "blorb")], folder=tmp_path)
     with pytest.raises(UserError, match=r"index\.noun: cannot be read .*put WordNet's"):
         made("reform_wordnet", rows=rows, folder=tmp_path / "none")
@@ -444,7 +444,7 @@ def test_written_ones(tmp_path):
     for text, words in {
         "id,wrong_1\n": "its first line must be id,wrong_1,wrong_2,wrong_3",
         "id,wrong_1,wrong_2,wrong_3\na,dog,,rat\n": "line 2: needs an id of its own and 3 texts",
-        "id,wrong_1,wrong_2,wrong_3\na,x,y,z\na,x,y,z\n": "line 3: must have an id",
+        "id,wrong_1,wrong_2,wrong_3\na,x,y,z\na,x,y,z\n": "line 3: needs an id",
         "id,wrong_1,wrong_2,wrong_3\na,dog,The cat,rat\n": "two options are the same, or one is the answer 'cat'",
         "id,wrong_1,wrong_2,wrong_3\nz,x,y,z\n": "no line for 1 questions",
     }.items():

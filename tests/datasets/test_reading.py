@@ -93,7 +93,7 @@ def test_cells():
         (lambda: one.text("d"), "d is a bool, not a text"),
         (lambda: one.integer("d"), "d is a bool, not an integer"),
         (lambda: one.integer("e"), "is not an integer"),
-        (lambda: one.texts("i"), "i holds a int"),
+        (lambda: one.texts("i"), "i has a int among its texts"),
         (lambda: one.texts("g"), "g is a NoneType"),
         (lambda: row(x="{}").texts("x"), "is not a list written as text"),
         (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is not a list written as text"),
@@ -149,7 +149,7 @@ def test_cards():
     assert choose(names, "no front matter", "default", "test", "r") == ["test.parquet"]
     assert choose(names, "", "b", "train", "r") == ["b/train-0.parquet"]
     other = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: data.csv}\n---\n"
-    with pytest.raises(UserError, match=r"data\.csv is no \.parquet file; name it under `files`"):
+    with pytest.raises(UserError, match=r"data\.csv is not a \.parquet file; name it under `files`"):
         choose(names, other, "x", "train", "r")
     with pytest.raises(UserError, match=r"no file is named c/\*"):
         choose(names, card.replace("[a/*, 'b/*']", "c/*"), "x", "train", "r")
@@ -159,7 +159,7 @@ def test_cards():
 
 @pytest.mark.parametrize("cell", [5, 10**15, -1, "abc", [1, 300], 1.5, {"bytes": b"1"}])
 def test_an_image_cell_holds_bytes_or_is_refused(cell):
-    with pytest.raises(Unusable, match=r"image holds a .* in place of an image's bytes"):
+    with pytest.raises(Unusable, match=r"image has a .* instead of an image's bytes"):
         row(image={"bytes": cell}).images("image")
 
 
@@ -296,19 +296,19 @@ def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "its end where"),
-        ("[1, 2", "its end where"),
-        ("[1 2]", "2 where , should stand"),
+        ("", "its end instead of"),
+        ("[1, 2", "its end instead of"),
+        ("[1 2]", "2 instead of ,"),
         ('{"data": [1]} x', "more text after its end"),
-        ('{"data": [1}', "} where , should stand"),
-        ('{"version"', "its end where : should stand"),
+        ('{"data": [1}', "} instead of ,"),
+        ('{"version"', "its end instead of :"),
         ("[" * 100_000, "brackets are too deep"),
         ('{"data": [1], "version": 2, "questions": [2]}', "rows under data and questions; correct the file"),
         ('{"data": [1], "data": [2]}', "duplicate key 'data' in one object; correct the file"),
         ('{"version": 1, "data": [], "version": 2}', "duplicate key 'version' in one object"),
         ('[{"a": 1, "a": 2}]', "duplicate key 'a' in one object"),
-        ('[{"a": NaN}]', "holds NaN, which is not JSON"),
-        ('{"x": -Infinity}', "holds -Infinity, which is not JSON"),
+        ('[{"a": NaN}]', "has NaN, which is not JSON"),
+        ('{"x": -Infinity}', "has -Infinity, which is not JSON"),
         ('{"questions": ["a"]}\n{"questions": ["b"]}', "more text after its end"),
     ],
 )

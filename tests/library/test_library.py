@@ -130,7 +130,7 @@ def choose(original: Any) -> Any:
         (lambda: vouch.read_answer("A", "red"), "options: the one text 'red'; give a list"),
         (lambda: vouch.prediction_sets(LOGITS, list("DA")), "answers: row 0 is 'D'; give indices 0 to 3"),
         (lambda: vouch.prediction_sets(LOGITS, [0, None]), "answers: row 1 is None; give indices 0 to 3"),
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS == 0), "answers are indices, not whether right"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS == 0), "answers are indices, not whether correct"),
         (
             lambda: vouch.prediction_sets([[1, 2], [1]], [0, 0]),
             "logits: rows differ in length; fill with -inf",
@@ -326,13 +326,13 @@ def test_groups_are_what_was_given(groups: Any, as_good_as: list[int] | None) ->
         (lambda: vouch.rank_without_labels({"a": [[1.5, -0.5]], "b": [[0.5, 0.5]]}), "of a: row 0 .* outside 0 to 1"),
         (lambda: vouch.rank_without_labels({"a": [[1, np.nan]], "b": [[0.5, 0.5]]}), "of b: row 0 .* other options"),
         (lambda: vouch.rank_without_labels({"a": [[0.5, 0.5]], 1: [[0.5, 0.5]]}), "probabilities: the name 1"),
-        (lambda: vouch.sampled_sets([["a", "a"]] * 4, [[1, 0]] * 4), "correct: row 0 has 'a' both right and wrong"),
-        (lambda: vouch.read_answer("A", ["x", "y"], marks=["A", "A"]), "marks: 'A' stands twice"),
+        (lambda: vouch.sampled_sets([["a", "a"]] * 4, [[1, 0]] * 4), "correct: row 0 has 'a' both correct and wrong"),
+        (lambda: vouch.read_answer("A", ["x", "y"], marks=["A", "A"]), "marks: 'A' is a duplicate"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, ids=["q"] * 600), "ids: row 1 has the name of row 0"),
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(np.nan, 2, 0.2)), "penalties: raps is nan"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(np.nan, 2, 0.2)), "penalties: raps penalty is nan"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(0.1, 1.5, 0.2)), "k_reg is 1.5; give a whole"),  # type: ignore[arg-type]
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(1,)), "penalties is .1,.; give three"),  # type: ignore[arg-type]
-        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(-5, 2, 0.2)), "raps is -5; it must lie"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(1,)), "penalties is .1,.; give them by name"),  # type: ignore[arg-type]
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(-5, 2, 0.2)), "raps penalty is -5; it must lie"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, seed=[[1]]), r"seed is \[\[1\]\]; give a number"),  # type: ignore[arg-type]
         (lambda: vouch.compare([1, 0], [1, 0], seed=-1), "seed is -1"),
         (lambda: vouch.answering([0.5, np.inf], [1, 1]), "confidence: row 1 is inf; give finite"),

@@ -1,6 +1,8 @@
-"""The faithful protocol against a row-by-row twin, and its quirks one by one."""
+"""The faithful protocol against row-by-row code of the same rules, and its quirks."""
 
+import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.metrics.reference_loop import network_argsort, score_rows
 from tests.metrics.released import block, needs_released
-from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
+from tests.metrics.simulated import CONFIG, SHARED, config, labels_of, simulate, values
 from vouch.metrics.calibration.calibration import authors_probabilities
-from vouch.metrics.protocols import AUTHORS, clean, faithful
+from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold, clean, faithful
 from vouch.metrics.responses import Responses, descending
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
@@ -224,3 +226,70 @@ def test_shifting_the_logits_changes_nothing(seed: int, shift: int) -> None:
     responses = simulate(seed, 60)
     moved = replace(responses, logits=responses.logits + np.float32(shift))
     assert faithful(moved, CONFIG).figures == faithful(responses, CONFIG).figures
+
+
+FOLDER = SHARED.parent / "outputs/conformalllm"
+SEEDS = 30
+needs_answers = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="needs the answers that the authors of ConformalLLM released"
+)
+
+
+@cache
+def released() -> dict[str, list[Responses]]:
+    """By subject, the answers to each prompt."""
+    found = {}
+    with np.load(FOLDER / "llama13b_mmlu16_10prompts.npz", allow_pickle=False) as data:
+        for name in data.files:
+            subject, _, kind = name.rpartition("_")
+            if kind == "scores":
+                found[subject] = [responses(p, data[f"{subject}_targets"]) for p in data[name]]
+    return found
+
+
+def responses(p: np.ndarray, answer: np.ndarray) -> Responses:
+    count, letters = p.shape
+    answers = np.eye(letters, dtype=bool)[answer]
+    return Responses(
+        logits=np.asfortranarray(np.log(p)),
+        answers=np.asfortranarray(answers),
+        roles=np.asfortranarray(np.tile(np.arange(letters, dtype=np.int32), (count, 1))),
+        letters=np.full(count, letters),
+        options=np.full(count, letters),
+        groups=np.arange(count),
+        categories=np.zeros(count, dtype=np.int64),
+        noise=np.zeros(count),
+        defective=np.zeros(count, dtype=bool),
+    )
+
+
+@needs_answers
+def test_every_accuracy_comes_out() -> None:
+    """16 subjects, ten prompts; printed with three digits."""
+    printed = json.loads((FOLDER / "published_accuracy_per_prompt.json").read_text("utf-8"))
+    ours = {
+        subject: [round(float(authors_probabilities(each).correct.mean()), 3) for each in prompts]
+        for subject, prompts in released().items()
+    }
+    assert ours == printed and sum(map(len, ours.values())) == 160
+
+
+@needs_answers
+def test_sets_are_as_large_as_printed() -> None:
+    """LAC at alpha 0.1, mean over the prompts; their splits are not known, ours are 30 seeds."""
+    printed = json.loads((FOLDER / "published_notebook_lac.json").read_text("utf-8"))
+    for subject, prompts in released().items():
+        sizes, covered = [], []
+        for each in prompts:
+            probabilities = authors_probabilities(each)
+            scores = AUTHORS["lac"].answers(probabilities)
+            for seed in range(SEEDS):
+                test, calibration = authors_split(len(each), 0.5, seed)
+                sets = AUTHORS["lac"].sets(
+                    probabilities, authors_threshold(scores[calibration], printed["alpha"])
+                )
+                sizes.append(sets.size[test].mean())
+                covered.append(sets.covered[test].mean())
+        name = subject.replace("_", " ")
+        assert np.mean(sizes) == pytest.approx(printed["set_size"][name], abs=0.1), name
+        assert 100 * np.mean(covered) == pytest.approx(printed["coverage_pct"][name], abs=3), name

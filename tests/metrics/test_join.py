@@ -1,16 +1,28 @@
-"""Letters, prompts and items that fit together become arrays; what does not is refused by name."""
+"""Answers, prompts and items become arrays, or an error names the prompt; letter mass, yes and no, likelihoods."""
 
+import json
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.metrics import precision_recall_fscore_support
 
-from tests.metrics.simulated import replace_row, simulate, tables
-from vouch.metrics.join import join
-from vouch.metrics.responses import uniform
+from tests.metrics.released import block, models, needs_released
+from tests.metrics.simulated import CONFIG, config, replace_row, simulate, tables
+from tests.metrics.text.test_texts import OPTIONS, blocks, choice, scored
+from vouch.metrics.join import YES_NO, Block, join, likelihood_blocks, yes_no
+from vouch.metrics.metric import metrics
+from vouch.metrics.responses import Responses, uniform
+from vouch.metrics.tables import score_block
+from vouch.metrics.text.scoring import score_texts
+from vouch.metrics.unranked import unranked
 from vouch.pipeline.errors import UserError
+from vouch.tables.answered import LIKELIHOOD
+from vouch.tables.asked import PROMPTS
 
 WHERE = "data/responses/d/m.letters.parquet"
 
@@ -109,7 +121,7 @@ def test_missing_and_repeated_rows_are_named() -> None:
     assert "prompt 0/original was asked but has no row" in message and "dvc repro" in message
     assert "(and 5 more)" in refused(letters.slice(0, 0), prompts, items)
     twice = pa.concat_tables([letters, letters.slice(4, 1)])
-    assert "prompt 4/original stands twice" in refused(twice, prompts, items)
+    assert "prompt 4/original is a duplicate" in refused(twice, prompts, items)
     assert "prompt 3/original (and 2 more) belongs to no item" in refused(letters, prompts, items.slice(0, 3))
 
 
@@ -166,3 +178,267 @@ def test_a_row_without_any_letter_of_its_options_is_no_answer() -> None:
     behind = replace_row(none, 2, {"logits": [*[float("-inf")] * 4, 1.0, 2.0], "upper": [-9.0] * 6})
     (block,) = join(behind, prompts, items, WHERE)
     assert block.items == ["0", "3"]
+
+
+def mass_figures(mass: dict[int, Any], **changes: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    """Rows of the metrics by protocol and metric. mass: by row, changes: attributes of ten responses."""
+    found = simulate(0, 10)
+    for name, rows in changes.items():
+        getattr(found, name)[rows] = True
+    letters, prompts, items = tables(found)
+    for row, change in mass.items():
+        letters = replace_row(letters, row, change if isinstance(change, dict) else {"letter_mass": change})
+    (block,) = join(letters, prompts, items, "letters.parquet")
+    rows, _ = score_block("m", "d", block, CONFIG)
+    return {(row["protocol"], row["metric"]): row for row in rows}
+
+
+def test_mean_and_share_are_of_the_rows_whose_mass_is_known() -> None:
+    refused = {"logits": None, "problem": "too long"}
+    found = mass_figures({0: 0.25, 1: 0.5, 2: 0.75, 3: refused})
+    for protocol in ("clean", "faithful"):
+        mass, low = found[protocol, "letter_mass"], found[protocol, "low_mass_rate"]
+        assert (mass["value"], mass["items"]) == (0.5, 3)
+        assert low["value"] == pytest.approx(1 / 3)  # one half is not low
+        assert (low["low"] is None) == (protocol == "faithful")
+    assert found["clean", "low_mass_rate"]["low"] < 1 / 3 < found["clean", "low_mass_rate"]["high"]
+
+
+def test_clean_leaves_out_rows_with_defects() -> None:
+    found = mass_figures(dict.fromkeys(range(10), 0.1) | {0: 0.9}, defective=[0])
+    assert found["clean", "low_mass_rate"]["value"] == 1
+    assert found["faithful", "low_mass_rate"]["value"] == 0.9
+
+
+def test_a_server_that_tells_no_letter_at_all_tells_that_none_is_said() -> None:
+    """Such a prompt is unanswered: of its letters nothing is known but that together they are unlikely."""
+    nothing = {"logits": [-np.inf] * 6, "upper": [-9.0] * 6, "letter_mass": 0.0, "flags": ["censored"]}
+    found = mass_figures(dict.fromkeys(range(10), 0.9) | dict.fromkeys(range(6), nothing))
+    assert found["clean", "low_mass_rate"]["value"] == 0.6
+    assert found["clean", "accuracy"]["items"] == 4
+
+
+def test_of_released_logits_nothing_is_said() -> None:
+    assert not {metric for _, metric in mass_figures({})} & {"letter_mass", "low_mass_rate"}
+
+
+@needs_released
+def test_of_the_published_logits_nothing_is_said() -> None:
+    rows, _ = score_block("m", "mmbench", block(models()[0]), CONFIG)
+    assert not {row["metric"] for row in rows} & {"letter_mass", "low_mass_rate"}
+    assert not unranked(rows)
+
+
+def test_the_registry_knows_both() -> None:
+    for name, better in (("letter_mass", "higher"), ("low_mass_rate", "lower")):
+        assert (metrics()[name].better, metrics()[name].unit, bool(metrics()[name].source)) == (
+            better,
+            "share",
+            True,
+        )
+
+
+MATHVISTA = Path(__file__).parents[3] / "shared/reference/answers/mathvista.parquet"
+SAID = ["Yes", "No, it is not.", "(A)", "no", "B", "Yes.", "I see a dog", "(B)"]
+IS_YES = [True, True, True, False, False, False, True, False]
+"""Three of four that are yes: two hits, one miss, one unread. Of four that are no one is said to be yes."""
+
+
+def asked(name: str, text: str, yes: bool, **changes: Any) -> dict[str, Any]:
+    own = {"options": ["Yes", "No"], "order": [0, 1], "marks": ["A", "B"]}
+    return choice(name, text, 1 - yes, **own) | changes
+
+
+def rows() -> list[dict[str, Any]]:
+    found = [asked(f"q{n}", text, yes) for n, (text, yes) in enumerate(zip(SAID, IS_YES, strict=True))]
+    # the same shown the other way round
+    found[2] |= {"options": ["No", "Yes"], "order": [1, 0], "text": "(B)", "answers": [1]}
+    return found
+
+
+def test_of_texts() -> None:
+    found, outcomes = scored(rows())
+    said = [row["chosen"] == 0 for row in outcomes]
+    assert said == [True, False, True, False, False, True, False, False]
+    precision, recall, f1, _ = precision_recall_fscore_support(IS_YES, said, average="binary")
+    for protocol in ("clean", "faithful"):
+        values = [found[protocol, "", name]["value"] for name in YES_NO]
+        assert values == pytest.approx([f1, precision, recall, 3 / 8])
+        assert {found[protocol, "", name]["items"] for name in YES_NO} == {8}
+    f1 = found["clean", "", "f1"]
+    assert 0 <= f1["low"] < f1["value"] < f1["high"] <= 1 and found["faithful", "", "f1"]["low"] is None
+    assert all(metrics()[name].source for name in YES_NO) and metrics()["f1"].ranked
+
+
+def test_categories_have_their_own() -> None:
+    (block,) = blocks([row | {"category": "ab"[n % 2]} for n, row in enumerate(rows())])
+    found, _ = score_texts("m", "d", block, config())
+    rates = {
+        row["category"]: row["value"]
+        for row in found
+        if (row["metric"], row["protocol"]) == ("yes_rate", "clean")
+    }
+    assert rates == {"all": 3 / 8, "a": 2 / 4, "b": 1 / 4}
+
+
+def test_defective_items_count_in_the_faithful_protocol_only() -> None:
+    found, _ = scored([*rows(), asked("q8", "yes", False, flags=["duplicate_options"])])
+    assert [found[name, "", "yes_rate"]["value"] for name in ("clean", "faithful")] == [3 / 8, 4 / 9]
+
+
+def test_of_letters() -> None:
+    responses = simulate(3, 60)
+    letters, prompts, items = tables(responses)
+    shown = {"options": ["yes", "no", "None"], "order": [0, 1, -2], "answers": [0]}
+    changed = [row | shown | {"answers": [n % 2]} for n, row in enumerate(prompts.to_pylist())]
+    prompts = pa.Table.from_pylist(changed, prompts.schema)
+    (block,) = join(letters, prompts, items, "here")
+    found, outcomes = score_block("m", "d", block, CONFIG)
+    right = [prompt["answers"] == [0] for prompt in changed]
+    said = [row["predicted"] == 0 for row in outcomes.to_pylist()]
+    expected = precision_recall_fscore_support(right, said, average="binary")[2]
+    values = {(row["protocol"], row["metric"]): row["value"] for row in found if row["category"] == "all"}
+    assert 0 < values["faithful", "f1"] == pytest.approx(expected)
+
+
+def prompt(options: list[str], order: list[int]) -> dict[str, Any]:
+    return {"options": options, "order": order, "answers": [0]}
+
+
+@pytest.mark.parametrize(
+    ("given", "places"),
+    [
+        ([prompt(["Yes.", "no"], [0, 1]), prompt(["No", "YES"], [1, 0])], [0, 1]),
+        ([prompt(["None", "no", "yes", "I don't know"], [-2, 0, 1, -1])], [2]),
+        ([prompt(["yes", "no"], [0, 1]), prompt(OPTIONS, [0, 1, 2])], None),
+        ([prompt(["yes", "maybe"], [0, 1])], None),
+        ([prompt(["yes", "yes"], [0, 1])], None),
+        ([prompt(["yes", "no", "both"], [0, 1, 2])], None),
+        ([prompt([], [])], None),
+        ([], None),
+    ],
+)
+def test_which_prompts_ask_for_yes_or_no(given: list[dict[str, Any]], places: list[int] | None) -> None:
+    found = yes_no(pa.Table.from_pylist(given, PROMPTS.schema))
+    assert (None if found is None else found.yes.tolist()) == places
+
+
+@pytest.mark.skipif(not MATHVISTA.exists(), reason="needs the answers to MathVista in ../shared")
+def test_real_answers_to_yes_no_questions() -> None:
+    frame = pd.read_parquet(MATHVISTA)
+    frame = frame[frame["options"].isin(['["Yes", "No"]', '["No", "Yes"]'])]
+    frame = frame[frame["text"].str.fullmatch(r"(Yes|No)\.?")]
+    given = []
+    for n, (options, gold, text) in enumerate(
+        zip(frame["options"], frame["gold"], frame["text"], strict=True)
+    ):
+        own = {"options": json.loads(options), "order": [0, 1], "marks": ["A", "B"]}
+        (answer,) = json.loads(gold)
+        given.append(choice(f"q{n}", text, answer, **own))
+    assert len(given) > 100
+    found, _ = scored(given, config())
+    said = frame["text"].str.startswith("Yes").to_numpy()
+    right = np.array([row["options"][row["answers"][0]] == "Yes" for row in given])
+    precision, recall, f1, _ = precision_recall_fscore_support(right, said, average="binary")
+    values = [found["faithful", "", name]["value"] for name in YES_NO]
+    assert values == pytest.approx([f1, precision, recall, said.mean()])
+
+
+def rows_of(responses: Responses, lengths: np.ndarray | None = None) -> list[dict[str, Any]]:
+    """LIKELIHOOD whose sums are minus the logits of simulated letters."""
+    return [
+        {
+            "prompt": f"{row}/original",
+            "option": option,
+            "nll": -float(value),
+            "tokens": None if lengths is None else int(lengths[row, option]),
+            "bytes": None if lengths is None else 3 * int(lengths[row, option]),
+        }
+        for row, values in enumerate(responses.logits)
+        for option, value in enumerate(values)
+    ]
+
+
+def block_of(rows: list[dict[str, Any]], responses: Responses, released: bool = False) -> Block:
+    _, prompts, items = tables(responses, outputs=("likelihood",))
+    table = pa.Table.from_pylist(rows, LIKELIHOOD.schema)
+    (block,) = likelihood_blocks(table, prompts, items, "here", released)
+    return block
+
+
+def values(rows: list[dict[str, Any]], protocol: str) -> dict[tuple[str, str], tuple[float, float | None]]:
+    return {(r["score"], r["metric"]): (r["value"], r["low"]) for r in rows if r["protocol"] == protocol}
+
+
+def test_sums_go_through_the_machinery_of_letters() -> None:
+    responses = simulate(0, 80, 5, dtype=np.float64, copies=2)
+    (letters,) = join(*tables(responses), "here")
+    block = block_of(rows_of(responses)[::-1], responses)
+    (rows, outcomes), (same, beside) = (score_block("m", "d", each, CONFIG) for each in (block, letters))
+    assert {row["output"] for row in rows} == {"likelihood"} == set(outcomes["output"].to_pylist())
+    assert values(rows, "clean") == values(same, "clean")
+    assert outcomes.drop_columns("output").equals(beside.drop_columns("output"))
+    faithful = values(rows, "faithful")
+    assert faithful.pop(("", "accuracy")) == (outcomes["correct"].to_numpy().mean(), None)  # of every row
+    plain = values(same, "faithful")
+    rates = ("dont_know_rate", "none_rate", "accuracy")
+    assert all(plain[key] == value for key, value in faithful.items() if key[1] not in rates)
+
+
+def test_mean_per_token_and_byte() -> None:
+    responses = simulate(1, 60, 4, step=1e-6, dtype=np.float64)
+    responses.defective[:7] = True
+    logits = responses.logits - 20
+    shifted = Responses(**(vars(responses) | {"logits": logits}))
+    lengths = np.random.RandomState(0).randint(1, 9, logits.shape)
+    rows, _ = score_block("m", "d", block_of(rows_of(shifted, lengths), shifted), CONFIG)
+    right = responses.answers[np.arange(60), (logits / lengths).argmax(axis=1)]
+    plain = responses.answers[np.arange(60), logits.argmax(axis=1)]
+    assert right.mean() != plain.mean()
+    for metric in ("accuracy_per_token", "accuracy_per_byte"):
+        assert values(rows, "faithful")["", metric] == (right.mean(), None)
+        value, low = values(rows, "clean")["", metric]
+        assert value == pytest.approx(right[7:].mean()) and low is not None and low < value
+    assert values(rows, "clean")["", "accuracy"][0] == pytest.approx(plain[7:].mean())
+
+
+def test_unknown_lengths_leave_the_means_out() -> None:
+    responses = simulate(1, 20, 4)
+    rows, _ = score_block("m", "d", block_of(rows_of(responses), responses), CONFIG)
+    assert not {row["metric"] for row in rows} & {"accuracy_per_token", "accuracy_per_byte"}
+
+
+def test_a_problem_is_an_unanswered_prompt_and_an_impossible_option_is_none() -> None:
+    responses = simulate(2, 20, 4)
+    rows = rows_of(responses)
+    for row in rows[:4]:
+        row |= {"nll": None, "problem": "too long"}
+    rows[4]["nll"] = float("inf")
+    block = block_of(rows, responses)
+    assert np.flatnonzero(~block.asked.answered).tolist() == [0]
+    assert block.responses.logits[0, 0] == -np.inf
+    _, outcomes = score_block("m", "d", block, CONFIG)
+    assert outcomes.num_rows == 19 and np.isfinite(outcomes["confidence"].to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda rows: rows[:-1], "19/original has 3 logits for 4 options"),
+        (lambda rows: rows[:2] + rows[3:], "0/original has not one row for each option"),
+        (lambda rows: [*rows, rows[5]], "1/original has not one row for each option"),
+        (lambda rows: [{**rows[0], "nll": float("nan")}, *rows[1:]], "0/original has a logit that is NaN"),
+        (lambda rows: [{**rows[0], "nll": None}, *rows[1:]], "0/original has a logit that is NaN"),
+        (lambda rows: rows[4:], "0/original was asked but has no row"),
+        (lambda rows: [*rows, {"prompt": "x", "option": 0, "nll": 1.0}], "x is no prompt of this dataset"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change: Any, problem: str) -> None:
+    responses = simulate(2, 20, 4)
+    with pytest.raises(UserError, match=f"here: prompt {problem}"):
+        block_of(change(rows_of(responses)), responses)
+
+
+def test_released_likelihoods_may_be_missing() -> None:
+    _, prompts, items = tables(simulate(2, 20, 4), outputs=("likelihood",))
+    assert likelihood_blocks(LIKELIHOOD.schema.empty_table(), prompts, items, "here", True) == []

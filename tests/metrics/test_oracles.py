@@ -13,16 +13,14 @@ from sklearn import metrics as sk
 from tests.metrics.given import Given
 from tests.metrics.simulated import config, simulate, values
 from vouch.metrics.calibration.calibration import fit
-from vouch.metrics.config import Raps, Settings
 from vouch.metrics.conformal.figures import Calibrations, Rows, rows_of
-from vouch.metrics.conformal.scores import Penalties, score_values
+from vouch.metrics.conformal.scores import Settings, score_values
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits, set_membership
 from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Ranked, Responses
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*dataset has less labels")
 HALF = 500
-PENALTIES = Penalties()
 ROWS = simulate(11, 2 * HALF, step=1e-9, dtype=np.float64)
 P = special.softmax(ROWS.logits, axis=1)
 LABELS = ROWS.answers.argmax(axis=1)
@@ -42,15 +40,15 @@ def mapie(score: Any, alpha: float, **settings: Any) -> tuple[float, np.ndarray,
 
 def of(rows: Responses, settings: Settings, *scores: str) -> Calibrations:
     asked = config(scores=["lac", "aps", *scores], settings=settings)
-    return Calibrations(rows_of(rows, rows.noise, asked.scores, asked.settings.penalties), FIRST_HALF)
+    return Calibrations(rows_of(rows, rows.noise, asked.scores, asked.parameters), FIRST_HALF)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_lac_is_mapies(alpha: float) -> None:
     threshold, sets, _ = mapie(LACConformityScore(), alpha)
-    calibrations = of(ROWS, Settings())
+    calibrations = of(ROWS, {})
     found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["lac"]
-    assert score_values("lac", found.limits, PENALTIES) == pytest.approx(threshold, abs=1e-12)
+    assert score_values("lac", found.limits, {}) == pytest.approx(threshold, abs=1e-12)
     code = found.membership.settled[HALF:]
     empty = (code & 1).astype(bool)  # MAPIE leaves them so
     assert np.where(empty, 0, code >> 2).tolist() == sets.sum(axis=1).tolist()
@@ -62,9 +60,9 @@ def test_randomised_aps_has_mapies_threshold(alpha: float) -> None:
     """MAPIE calibrates with the random term always, u counted from the other end."""
     threshold, _, _ = mapie(APSConformityScore(), alpha)
     noise = np.r_[1 - np.random.RandomState(0).uniform(size=HALF), np.zeros(HALF)]
-    calibrations = of(replace(ROWS, noise=noise), Settings(), "aps_randomised")
+    calibrations = of(replace(ROWS, noise=noise), {}, "aps_randomised")
     found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["aps_randomised"]
-    assert score_values("aps", found.limits, PENALTIES) == pytest.approx(threshold, abs=1e-12)
+    assert score_values("aps", found.limits, {}) == pytest.approx(threshold, abs=1e-12)
 
 
 def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
@@ -72,7 +70,7 @@ def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
     limits, alike = {score: np.array([[threshold]])}, np.zeros(2 * HALF, dtype=int)
 
     def values_of(ranked: Ranked) -> np.ndarray:
-        return score_values(score, rows.scores[score](ranked), rows.penalties)
+        return score_values(score, rows.scores[score](ranked), rows.settings)
 
     return set_membership(rows.ranked, {score: values_of}, limits, alike)[score]
 
@@ -80,7 +78,7 @@ def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_aps_sets_are_mapies(alpha: float) -> None:
     threshold, sets, _ = mapie(APSConformityScore(), alpha, include_last_label=False)
-    rows = of(ROWS, Settings()).rows
+    rows = of(ROWS, {}).rows
     found = sets_of(rows, "aps", threshold)
     assert (found.settled[HALF:] >> 2).tolist() == sets.sum(axis=1).tolist()
 
@@ -88,7 +86,7 @@ def test_aps_sets_are_mapies(alpha: float) -> None:
 def test_raps_sets_are_mapies() -> None:
     """MAPIE chooses the penalty itself."""
     threshold, sets, used = mapie(RAPSConformityScore(size_raps=0.2), 0.1, include_last_label=False)
-    settings = Settings(raps=Raps(penalty=float(used.lambda_star), k_reg=int(used.k_star[0])))
+    settings = {"raps": {"penalty": float(used.lambda_star), "k_reg": int(used.k_star[0])}}
     rows = of(replace(ROWS, noise=np.ones(2 * HALF)), settings, "raps").rows
     found = sets_of(rows, "raps", threshold)
     assert (found.settled[HALF:] >> 2).tolist() == sets.sum(axis=1).tolist()

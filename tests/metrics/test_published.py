@@ -44,9 +44,7 @@ def test_whole_groups_spread_the_coverage_that_torn_ones_hide() -> None:
     for label, groups in (("group", responses.groups), ("row", np.arange(len(responses)))):
         rows = replace(responses, groups=groups)
         drawn = group_splits(groups, 0.5, 7, 1000)
-        calibrations = Calibrations(
-            rows_of(rows, rows.noise, config().scores, config().settings.penalties), drawn
-        )
+        calibrations = Calibrations(rows_of(rows, rows.noise, config().scores, config().parameters), drawn)
         counts = calibrations.of(calibrations.rows.strata("marginal"), 0.1)["lac"].counts
         covered = (counts.counted * counts.covered * (1 - counts.empty)).sum(axis=1) / counts.counted.sum(
             axis=1

@@ -1,4 +1,5 @@
-"""Rows of items and of their prompts, templates by the name that the prompts table has, and stages run here."""
+"""Rows of items and of their prompts, templates by the name that the prompts table has, and stages run
+here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -97,7 +97,7 @@ def test_a_variation_changes_no_more_than_it_says() -> None:
     def parts(draft: Draft) -> dict[str, object]:
         return {
             "words": (draft.item.question, draft.item.hint, draft.item.options),
-            "pictures": draft.pictures,
+            "images": draft.images,
             "order": draft.order,
             "turns": (draft.turns, draft.earlier),
             "template": draft.template,
@@ -120,5 +120,5 @@ def test_drafts_are_numbered_where_one_part_makes_several() -> None:
     variation = load_variation("vr_b+circular")
     drafts, numbered = variation.drafts(SIDES, STYLE)
     assert numbered and [draft.order for draft in drafts] == [(0, 1), (1, 0)]
-    assert all(draft.pictures[0].steps for draft in drafts)
+    assert all(draft.images[0].steps for draft in drafts)
     assert load_variation("vr_b").drafts(SIDES, STYLE)[1] is False

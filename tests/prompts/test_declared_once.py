@@ -15,7 +15,7 @@ from vouch.cli.main import main
 from vouch.cli.schema import VARIATIONS, schemas
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.prompts import variations
-from vouch.prompts.draft import PICTURES, Draft
+from vouch.prompts.draft import IMAGES, Draft
 from vouch.prompts.variations import declared, variation
 from vouch.report.costs import in_words
 from vouch.report.pages.image_use import SEVERITY_FIGURE, severity_frame
@@ -24,12 +24,12 @@ ROOT = Path(__file__).parents[2]
 SMUDGE = """
 from functools import partial
 
-from vouch.prompts.draft import PICTURES
+from vouch.prompts.draft import IMAGES
 from vouch.prompts.variations import variation
 from vouch.prompts.variations.basic import disturbed
 
 declare = variation(
-    "smudge", "images smudged", does="every image smudged", changes=PICTURES, levels=7, default_level=2
+    "smudge", "images smudged", does="every image smudged", changes=IMAGES, levels=7, default_level=2
 )
 declare(partial(disturbed, "blur"))
 """
@@ -69,7 +69,7 @@ def test_one_new_entry_is_planned_completed_documented_and_drawn(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"changes": "sound"}, "variation x: unknown changes sound; valid: .*pictures"),
+        ({"changes": "sound"}, "variation x: unknown changes sound; valid: .*images"),
         ({"effect": "turned"}, "unknown effect turned; valid: .*swapped"),
         ({"family": "XR"}, "unknown family XR; .*valid: .*VR"),
         ({"name": "X 1"}, "variation X 1: a name has small letters"),
@@ -83,7 +83,7 @@ def test_a_declaration_that_is_refused(arguments: dict[str, Any], reason: str) -
         return draft
 
     with refused(reason):
-        variation(**{"name": "x", "label": "", "changes": PICTURES, **arguments})(vary)
+        variation(**{"name": "x", "label": "", "changes": IMAGES, **arguments})(vary)
     assert "x" not in declared()
 
 

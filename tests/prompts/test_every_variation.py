@@ -1,14 +1,13 @@
-"""Every variation on items of the demo: the words, the correct options and the pictures that it must give, as the
-tables of tests/prompts/every have them. A variation without a line there fails.
-"""
+"""Every variation on items of the demo: the words, the correct options and the pictures that it must give, as
+the tables of tests/prompts/every have them. A variation without a line there fails."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
 
 import pytest
 
-from tests.prompts.every.asked import Asked
 from tests.prompts.every.demo_items import DEMO
+from tests.prompts.every.expected import Asked
 from tests.prompts.every.made import Made, checkout, correct
 from vouch.images.opening import pixel_digest
 from vouch.prompts.variations import declared

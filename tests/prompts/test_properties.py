@@ -23,7 +23,7 @@ STYLE_NAMES = (
     "reform_vqa",
     "reform_vqa_likelihood",
 )
-NAMES = sorted(set(declared()) - {"p_true"})  # only beside `original`; see test_p_true.py
+NAMES = sorted(set(declared()) - {"p_true"})  # only beside `original`; see test_conversation.py
 ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
 
@@ -50,7 +50,7 @@ def items(draw: st.DrawFn, least: int = 0, most: int = 6) -> Item:
         *(tuple(options), tuple(answers), tuple(images), kind),
         exchange=exchange,
         rewrites=REWRITES,
-        place=draw(st.integers(0, 9)),
+        index=draw(st.integers(0, 9)),
     )
 
 
@@ -82,7 +82,7 @@ def test_swapped_twice_is_as_before(item: Item, name: str) -> None:
     first = start(item, template(name), "vs_s")
     for once, (twice,) in again("vs_s", item, template(name)):
         assert twice == first != once
-        assert [picture.image for picture in once.pictures] == ["v", "u"]
+        assert [image.image for image in once.images] == ["v", "u"]
     variation = load_variation("vs_s")
     assert variation.effect == SWAPPED
     turned = variation.answers(item)
@@ -129,7 +129,8 @@ def test_two_that_turn_the_answer_turn_it_back(item: Item, look: str, kind: str)
 
 @given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(NAMES))
 def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
-    """Only an item's own options are ever correct, as many as its effect says, and each prompt has its own id."""
+    """Only an item's own options are ever correct, as many as its effect says, and each prompt has its own
+    id."""
     made = rows(name, item, template(look))
     others = tuple(index for index in range(len(item.options)) if index not in item.answers)
     for row in made:

@@ -1,4 +1,5 @@
-"""The prompts of the five papers, as they were published: literal texts by digest, whole prompts by equality."""
+"""The prompts of the five papers, as they were published: literal texts by digest, whole prompts by
+equality."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -222,7 +223,7 @@ def test_texts_of_task_families(template: str, hint: str | None, text: str) -> N
 def test_a_dialogue_of_reform_eval() -> None:
     """The instruction stands before the sample; earlier answers begin with the prefix as well."""
     first = replace(ITEM, id="p", question="Is it one?", options=("No", "Yes"), goes_on=True)
-    item = replace(ITEM, question="Which?", turns=(first,), place=4)
+    item = replace(ITEM, question="Which?", turns=(first,), index=4)
     variation, before = load_variation("dialogue_gold"), dict[str, Any]()
     template = template_of("reform_visdial")
     _, row = (row for one in (first, item) for row in item_rows(one, [variation], template, "own", 7, before))
@@ -241,7 +242,7 @@ def test_a_dialogue_of_reform_eval() -> None:
 
 
 def test_captions_of_reform_eval() -> None:
-    row = prompt("reform_cap", replace(ITEM, kind="text", options=(), answers=(), place=7))
+    row = prompt("reform_cap", replace(ITEM, kind="text", options=(), answers=(), index=7))
     assert row["text"] == "Generate a brief descriptive statement for the image's content."
     assert (row["outputs"], row["response"], row["turns"]) == (["text"], None, [])
     row = prompt("reform_dialog_txt", replace(ITEM, kind="text", options=(), answers=()))
@@ -249,12 +250,12 @@ def test_captions_of_reform_eval() -> None:
 
 
 def test_instructions_go_round() -> None:
-    starts = [prompt("reform_vqa_free", replace(ITEM, place=place))["text"][:6] for place in range(6)]
+    starts = [prompt("reform_vqa_free", replace(ITEM, index=index))["text"][:6] for index in range(6)]
     assert starts == ["Assess", "Take a", "Please", "Analyz", "Your t", "Assess"]
 
 
 def test_an_instruction_about_a_hint_needs_one() -> None:
-    with refused("item q: has no hint, of which the template's instruction speaks"):
+    with refused("item q: has no hint, which the template's instruction needs"):
         prompt("reform_itm")
 
 

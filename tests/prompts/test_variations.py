@@ -1,5 +1,6 @@
-"""Every file of vouch/prompts/variations, and what its prompts look like."""
+"""What each variation does to an item, which items it does not apply to, and which names are refused."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import FAMILIES, PARTS, Item
 from vouch.prompts.template import TEMPLATES, parse_template
 from vouch.prompts.variations import declared
-from vouch.tables.asked import EFFECTS, TEXT
+from vouch.tables.asked import EFFECTS, TEXT, painted_option
 
 NAMES = declared()
 STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
@@ -63,8 +64,8 @@ def test_a_file_says_what_it_is(name: str) -> None:
         ("tests_51", "unknown variation tests_51; valid: tests_1 to tests_50"),
         ("shuffled_0", "valid: shuffled_1 to shuffled_50"),
         ("option_order+qqqq", "unknown variation qqqq; valid: "),
-        ("vr_b+vr_l", "vr_b and vr_l both change the pictures; combine variations that change different"),
-        ("vr_b+vr_b", "vr_b and vr_b both change the pictures"),
+        ("vr_b+vr_l", "vr_b and vr_l both change the images; combine variations that change different"),
+        ("vr_b+vr_b", "vr_b and vr_b both change the images"),
         ("original+vr_b", "variation original.vr_b: original changes nothing; leave it out"),
     ],
 )
@@ -191,3 +192,47 @@ def test_without_its_pictures_an_item_is_asked_in_the_same_words(pictures: str, 
     assert rows("original", replace(item, images=()))[0]["outputs"] == [], (
         "nobody asks an item without a picture"
     )
+
+
+ATTACK, CONTROL = "typographic", "typographic_control"
+
+
+def painted(name: str, item: Item, template: Any = None) -> list[tuple[str, str]]:
+    """Look and text of the words on each picture of the only prompt."""
+    (row,) = rows(name, item, template) if template else rows(name, item)
+    steps = [[step["operation"] for step in recipe["steps"]] for recipe in row["pictures"]]
+    assert row["answers"] == list(item.answers) and row["effect"] == "kept"
+    return [tuple(found[0].removeprefix("write:").split(":", 1)) for found in steps]  # type: ignore[misc]
+
+
+def test_a_wrong_option_is_painted_and_the_control_in_its_place() -> None:
+    items = [replace(ITEM, id=f"i{number}") for number in range(300)]
+    words = Counter(painted(ATTACK, item)[0][1] for item in items)
+    assert set(words) == {"y", "z"} and min(words.values()) > 100
+    for item in items[:40]:
+        attack, control = painted(ATTACK, item), painted(CONTROL, item)
+        assert [look for look, _ in attack] == [look for look, _ in control]
+        assert {text for _, text in control} == {"example"}
+        assert attack[0][1] == item.options[painted_option(item.id, 3, item.answers) or 0]
+        assert painted(ATTACK, item) == attack, "the item's id decides"
+    assert len({painted(ATTACK, item)[0][0] for item in items}) > 200
+
+
+def test_each_of_two_pictures_is_painted_before_they_are_joined() -> None:
+    (row,) = rows(ATTACK, PAIR, JOINED)
+    (recipe,) = row["pictures"]
+    assert [step["operation"].split(":")[0] for step in recipe["steps"]] == ["write", "side_by_side"]
+    assert painted(ATTACK, PAIR)[0][1] == "Right"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"images": ()},
+        {"answers": (0, 1, 2)},
+        {"options": ("x", "größer", "红")},
+        {"options": (), "answers": ()},
+    ],
+)
+def test_items_that_cannot_be_attacked_have_no_control_either(changes: Any) -> None:
+    assert rows(ATTACK, replace(ITEM, **changes)) == rows(CONTROL, replace(ITEM, **changes)) == []

@@ -3,16 +3,16 @@ import pytest
 from tests.prompts.rows import item_rows
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build import Making, Rewrites, read_items
+from vouch.prompts.build import ItemBuilder, Rewrites, read_items
 from vouch.prompts.combination import Part, Variation, load_variation
-from vouch.prompts.draft import Item, Picture, Step, prompt_id
+from vouch.prompts.draft import Item, ShownImage, Step, prompt_id
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.template import TEMPLATES, parse_template
 from vouch.prompts.variations import Declaration
 from vouch.tables.asked import items_path, prompts_path
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
-ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
+ALL = ItemBuilder(Rewrites([]), Exchanges([]), lambda _: True)
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
 
 
@@ -132,16 +132,18 @@ def test_a_draft_in_another_order(project):
     template = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 
     def vary(draft):
-        return draft._replace(order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
+        return draft._replace(
+            order=(2, 0), images=(ShownImage("d1", (Step("blur", 3, 2),)), ShownImage("d2"))
+        )
 
-    own = [Variation("own", (Part(Declaration("own", vary, ("order", "pictures")), None),))]
+    own = [Variation("own", (Part(Declaration("own", vary, ("order", "images")), None),))]
     (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     step = {"operation": "blur", "severity": 3, "revision": 2}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
     joined = template.model_copy(update={"pictures": "joined"})
-    with refused(r"item q: .* disturbs two pictures differently, .*first`"):
+    with refused(r"item q: .* disturbs two images differently, .*first`"):
         item_rows(source, own, joined, "kostumov", None, before={})
 
 

@@ -31,6 +31,12 @@ from vouch.tables.asked import (
 )
 from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
 
+
+def mentions(text: str, *parts: str) -> bool:
+    """Whether a text makes a claim: all of its names, numbers and words of direction occur, however it is worded."""
+    return all(part in text for part in parts)
+
+
 REGISTRY = Registry(pages, papers)
 """All pages, as the stage writes them."""
 SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)

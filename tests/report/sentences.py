@@ -14,41 +14,41 @@ from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table import Cell
 
 NAMES = r"[\w, ]+?"
-SAID = {
+PATTERNS = {
     "best": rf"(\w+) is best on ({NAMES})(?:, tied for best on {NAMES})?",
     "tied": rf"\w+ is tied for best on {NAMES}|No model stands out on {NAMES}: {NAMES} are tied",
     "others": rf"others lead on {NAMES}",
-    "none": rf"[Nn]o model is shown to be better than a guess on {NAMES}",
-    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ (?:finds? \d+ points|cannot show even .*))?",
+    "none": rf"[Nn]o model is shown to beat guessing on {NAMES}",
+    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ (?:can show \d+ points|cannot even show .*))?",
     "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
     "estimate": r"On \w+, [\w ]+ answers? .*",
-    "worth": r"On \w+, [\w ]+ (finds? \d+ points over a guess; a smaller lead is often missed|cannot show even .*)|"
-    r"(About [\d,]+ would|These) show 10 points over a guess",
-    "boasts": r"Overconfident: \d+\s% sure, \d+\s% right \((\w+)\)",
+    "worth": r"On \w+, [\w ]+ (can show \d+ points over guessing; a smaller lead is often missed|cannot even show .*)|"
+    r"(About [\d,]+ would|These) show a lead of 10 points over guessing",
+    "boasts": r"Overconfident: \d+\s% confident, \d+\s% correct \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
-    "where": r"With it \w+ answers .* of [\d,]+ questions? on (\w+) right, without it .*",
+    "where": r"With this variation \w+ answers .* of [\d,]+ questions? on (\w+) correctly, on the original prompts .*",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
-    "shift": r"Sets calibrated on the originals then cover \d+\s%",
+    "shift": r"Sets calibrated on the original prompts then cover only \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: of \d+)? comparisons?",
-    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, it is shown to be kept in \d+ and broken in (\d+))?",
+    "coverage": r"Is the coverage target .*\? (Yes|No|Unclear).*?\)(?:; over .*, it is shown to be kept in \d+ and broken in (\d+))?",
     "alone": r"\d+\s% of the questions \((\w+)\)",
-    "handed over": r"Those that it is less sure of than ([\d.]+)\s% go to a person",
-    "silent": r"\w+ may answer them alone with at most 5\s% wrong, at 90\s% confidence for all models .*|"
-    r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
-    r"Looked for .*|Not measured: .*|"
-    r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
-    r"By accuracy on .*|No model is recommended|Models that are not shown .*|With fewer than .*|\w+ cannot be told from .*",
+    "handed over": r"Questions with a confidence below ([\d.]+)\s% go to a person",
+    "silent": r"\w+ can answer these alone with at most 5\s% errors|The statement holds with 90\s% confidence for all models .*|"
+    r"No bad news|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
+    r"Tested but not significant: .*|Not measured: .*|None of \d+ variations? .*|In .* the mean confidence of .*|"
+    r"A set contains .*|For \d+\s% of .*|\w+ has too few questions .*|Significant by accuracy on .*|"
+    r"No model is recommended.*|Models that are not shown .*|\w+ is tied with .*",
 }
 """Every sentence of the front page, by what it claims."""
 
 
 def false_sentences(world: World, evidence: Evidence) -> list[str]:
-    """What the front page says that is not so. Raises ValueError for a sentence that no pattern knows."""
+    """The sentences of the front page that are false. Raises ValueError for a sentence that no pattern knows."""
     view, model = VERDICT_SECTION.build(evidence), preferred(evidence) or ""
     texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because, *view.warnings]
     texts += [f"{card.answer}. {card.why}" for card in view.cards]
     return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
-        said for text in texts for said in _false_in(world, model, text)
+        sentence for text in texts for sentence in _false_in(world, model, text)
     ]
 
 
@@ -57,9 +57,9 @@ def _wrong_above(world: World, model: str, dataset: str, threshold: float) -> fl
     mean = (min(world.accuracy[model, dataset], 0.97) - CHANCE) / (1 - CHANCE)
     if mean <= 0:
         return 1 - CHANCE
-    right = CHANCE + (1 - CHANCE) * beta.ppf((np.arange(100_000) + 0.5) / 100_000, 2 * mean, 2 * (1 - mean))
-    stated = 1 - BOAST * (1 - right) if (model, dataset) in world.boasts else right
-    return float((1 - right[stated >= threshold]).mean())
+    correct = CHANCE + (1 - CHANCE) * beta.ppf((np.arange(100_000) + 0.5) / 100_000, 2 * mean, 2 * (1 - mean))
+    stated = 1 - BOAST * (1 - correct) if (model, dataset) in world.boasts else correct
+    return float((1 - correct[stated >= threshold]).mean())
 
 
 def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
@@ -76,11 +76,13 @@ def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
 def _false_in(world: World, model: str, text: str) -> Iterator[str]:
     """Sentences of one block, which may speak of the same dataset and variation."""
     truth, where, change = world.accuracy, "", ""
-    for said in text.removesuffix(".").split(". "):
-        known = ((kind, match) for kind, pattern in SAID.items() if (match := re.fullmatch(pattern, said)))
+    for sentence in text.removesuffix(".").split(". "):
+        known = (
+            (kind, match) for kind, pattern in PATTERNS.items() if (match := re.fullmatch(pattern, sentence))
+        )
         kind, match = next(known, ("", None))
         if match is None:
-            raise ValueError(f"{said!r}: no pattern knows it")
+            raise ValueError(f"{sentence!r}: no pattern knows it")
         wrong = False
         if kind == "best":
             others = [each for each in MODELS if each != match[1]]
@@ -109,4 +111,4 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
         elif kind == "coverage":
             wrong = match[1] == "No" or int(match[2] or 0) > 0
         if wrong:
-            yield said
+            yield sentence

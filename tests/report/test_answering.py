@@ -1,4 +1,4 @@
-"""What a model may answer alone, and what thresholds are worth elsewhere, as the report says it."""
+"""What a model can answer alone, and what thresholds are worth elsewhere."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.report.project import parts, with_rows
+from tests.report.project import mentions, parts, with_rows
 from tests.report.sentences import false_sentences
 from tests.report.worlds import MODELS, World, evidence
 from vouch.report.cards import ALONE
@@ -23,23 +23,23 @@ def world(groups: int, seed: int = 0, boasts: frozenset[tuple[str, str]] = froze
     return World(seed, {"set0": groups}, SURE, boasts=boasts)
 
 
-def test_the_front_page_says_what_may_be_answered_alone_and_is_right() -> None:
-    told = 0
+def test_the_front_page_says_what_can_be_answered_alone_and_that_holds() -> None:
+    shown = 0
     for seed in range(4):
         made = world(800, seed)
         known = evidence(made)
         cards = [card for card in VERDICT_SECTION.build(known).cards if card.question == ALONE]
         found = answers_alone(known)
         assert len(cards) == (("set0", "ant") in found)
-        told += len(cards)
+        shown += len(cards)
         if cards:
             share = round(100 * found["set0", "ant"].answered)
             assert cards[0].answer == f"{share}\u202f% of the questions (set0)"
-        assert [said for said in false_sentences(made, known) if "less sure" in said] == []
-    assert told >= 3
-    # The same words are false of a model that boasts.
+        assert [one for one in false_sentences(made, known) if "confidence below" in one] == []
+    assert shown >= 3
+    # The same sentence is false of an overconfident model.
     other = replace(made, accuracy=SURE | {("ant", "set0"): 0.6})
-    assert any("less sure of" in said for said in false_sentences(other, known))
+    assert any("confidence below" in one for one in false_sentences(other, known))
 
 
 @pytest.mark.parametrize("groups", [12, 29])
@@ -86,11 +86,11 @@ def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:
     ]
     frame = pd.DataFrame(rows).reindex(columns=TRANSFER.schema.names)
     found, every = parts(TRANSFER_SECTION.build(replace(known, transfer=frame)))
-    assert found.sentences == (
-        "90\u202f% coverage is shown to be broken in 1 of 2 transfers; lowest: 60.0\u202f%, ant from set0 to set1.",
-        "Answers alone with 5\u202f% wrong at home have up to 30\u202f% wrong elsewhere: ant from set0 to set1.",
-        "Weights by pictures bring coverage nearer to the target in 1 of 1 transfer, and further from it in 0; of the "
-        "nearer ones 25\u202f% of the sets hold every option.",
+    broken, alone, weighted = found.sentences
+    assert mentions(broken, "90\u202f%", "broken in 1 of 2 transfers", "60.0\u202f%, ant from set0 to set1")
+    assert mentions(alone, "5\u202f% wrong", "30\u202f%", "ant from set0 to set1")
+    assert mentions(
+        weighted, "image", "closer to the target in 1 of 1 transfer", "further from it in 0", "25\u202f%"
     )
     shades = {
         (row[0].text, place): cell.shade for row in found.grids[0].rows for place, cell in enumerate(row[1:])

@@ -164,5 +164,5 @@ def test_an_undeclared_table_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 def test_no_scores_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made(accuracy={}))
-    with pytest.raises(UserError, match="holds no scores"):
+    with pytest.raises(UserError, match="no scores; name a model"):
         read(paths, SCORING)

@@ -30,21 +30,21 @@ def test_who_answered(make: Make) -> None:
     )
     found = PROVENANCE_SECTION.build(evidence)["models"]
     assert found is not None
-    said = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
-    assert said["hub"] == [
+    shown = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
+    assert shown["hub"] == [
         "owner/name c0ffee",
         f"model.safetensors {DIGEST}",
         "transformers/3.1",
         "data/models/hub.json",
         "pin@hub, extract@hub-DATASET, score@DATASET",
     ]
-    assert said["loose"][:2] == ["owner/other no commit", "no digest written down"]
-    assert said["server"][:2] == ["a server big", "not known"]
-    assert said["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
-    assert said["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@DATASET"
-    assert said["again"][0] == "trained here train.alpha", "the same weights under another name"
-    assert said["others"][-1] == "pin@others, extract@others-DATASET, score@DATASET"
-    assert said["others"][0] == "answers that others released"
+    assert shown["loose"][:2] == ["owner/other no commit", "no digest recorded"]
+    assert shown["server"][:2] == ["a server big", "not known"]
+    assert shown["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
+    assert shown["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@DATASET"
+    assert shown["again"][0] == "trained here train.alpha", "the same weights under another name"
+    assert shown["others"][-1] == "pin@others, extract@others-DATASET, score@DATASET"
+    assert shown["others"][0] == "released answers"
 
 
 def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,5 +22,5 @@ def test_the_page_says_that_rules_are_english() -> None:
     frame = pd.DataFrame([{**row, "dataset": "kites"} for row in rows])
     section = REWRITES_SECTION.build(SimpleNamespace(rewrites=frame))  # type: ignore[arg-type]
     assert section is not None
-    said = [str(block.text) for part in section.parts for block in part.blocks if isinstance(block, Text)]
-    assert said == ["The rules are English; questions that do not read as English: 2 of kites."]
+    (text,) = [str(block.text) for part in section.parts for block in part.blocks if isinstance(block, Text)]
+    assert "rules are English" in text and "2 of kites" in text

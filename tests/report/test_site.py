@@ -202,13 +202,13 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("ranking", "The minimum detectable effect of 80 items is 10.2 points (80 % power)"),
         ("models", "The minimum detectable effect of 80 items is 10.2 points (80 % power)"),
         ("calibration", "50 % of the test rows have a sibling"),
-        ("calibration", "leaves 2 rows out"),
+        ("calibration", "leaves out 2 rows"),
         ("datasets", "no image"),
         ("datasets", "duplicate options two options have the same text 3 3.8 q0, q1, q2 dropped"),
         ("datasets", "broken image"),
         ("datasets", "A is the answer of 100.0 %"),
-        ("datasets", "shapes: looked for and not found: added option twice, animated, "),
-        ("variations", "pictures blurred vr_b"),
+        ("datasets", "shapes: looked for but not found: added option twice, animated, "),
+        ("variations", "images blurred vr_b"),
         ("variations", "No variation is shown to lower the accuracy of alpha. No variation"),
         ("models", "overall 2 – 80.0 #1"),
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
@@ -262,7 +262,7 @@ def test_pictures_are_shown_where_they_exist(make: Make) -> None:
 
 def test_one_model_and_nothing_published(make: Make) -> None:
     found = build(make(Made(accuracy={"alpha": 0.8}, published=False)))
-    assert "alpha is better than a guess on shapes." in found["index.html"].text
+    assert "alpha is better than guessing on shapes." in found["index.html"].text
     assert not sections_of(found) & {"published", "differences", "variations", "categories", "shift"}
     assert "pages/ranking.html" not in found, "a page with nothing to say"
     assert "pages/ranking.html" not in str(found["index.html"].all("a"))

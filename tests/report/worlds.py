@@ -147,7 +147,7 @@ def _scored(block: Block, plain: Block) -> tuple[list[dict[str, object]], pd.Dat
     probabilities = clean_probabilities(responses)
     correct = probabilities.correct
     splits = group_splits(responses.groups, CONFIG.calibration, CONFIG.seed, CONFIG.splits)
-    rows = rows_of(responses, correct, CONFIG.scores, CONFIG.settings.penalties)
+    rows = rows_of(responses, correct, CONFIG.scores, CONFIG.parameters)
     figures, membership = set_figures(rows, responses.groups, splits, CONFIG)
     figures.append(mean_figure("accuracy", correct, responses.groups, CLEAN))
     if block is not plain:

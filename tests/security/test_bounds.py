@@ -126,7 +126,7 @@ def test_a_member_without_a_name(tmp_path: Path) -> None:
     size = int.from_bytes(nameless[end : end + 4], "little") - 1
     (tmp_path / "a.zip").write_bytes(nameless[:end] + size.to_bytes(4, "little") + nameless[end + 4 :])
     with (
-        pytest.raises(UserError, match=r"a\.zip: '' is no file name inside a folder"),
+        pytest.raises(UserError, match=r"a\.zip: '' is not a file name inside a folder"),
         Tree(Source(tmp_path)),
     ):
         pass

@@ -1,4 +1,4 @@
-"""What `vouch schema` writes in docs: JSON schemas of files that people write, and the table of variations.
+"""`vouch schema`: JSON schemas of files that people write, and tables of what is declared.
 
 Those of params.yaml and models.lock come from the models that check them. items.jsonl is checked by hand
 (vouch/datasets/loaders/jsonl.py); the classes below say what it takes, and a test compares the two.
@@ -17,6 +17,7 @@ from vouch.cli.command import command
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.models.engine import ENGINES
 from vouch.params.check import plugins
+from vouch.params.declared import pages
 from vouch.params.project import Models, Project, Released, Slug
 from vouch.pipeline.files import write_text
 from vouch.prompts.variations import documentation
@@ -87,7 +88,7 @@ def run(_options: argparse.Namespace) -> int:
 
 
 def schemas() -> dict[Path, str]:
-    """The text of each file."""
+    """The text of each file, and of the pages with tables of what is declared."""
     made = {
         "params": _profile(),
         "models": _models(),
@@ -97,7 +98,7 @@ def schemas() -> dict[Path, str]:
     return {
         FOLDER / f"{name}.json": json.dumps(head | _closed(schema), indent=1, ensure_ascii=False) + "\n"
         for name, schema in made.items()
-    } | _variations()
+    } | (_variations() | pages())
 
 
 _TABLE = re.compile(r"^\| name \| what changes \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)

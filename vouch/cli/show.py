@@ -40,8 +40,8 @@ _HEADLINE = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("ece",
 _DIGITS = {"set_size": 2}  # of the headline; ECE has no interval there, as a line has 100 characters
 LEGEND = """\
 Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC)
-that contain the correct answer{target}. Set size: mean number of options in such a set, fewer are
-more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
+that contain the correct answer{target}. Set size: mean number of options in such a set;
+fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
 `vouch show --all` has every column, --json all digits.
 """
 
@@ -274,10 +274,10 @@ def run(options: argparse.Namespace) -> int:
 def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
     """A line for each model, dataset and request type in these leaderboard rows that claims leave out."""
     from vouch.metrics.unranked import unranked
-    from vouch.report.caveats import MARK, REMEDY
+    from vouch.report.caveats import NOTE, REMEDY
 
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
-    lines = [f"{dataset}: {model} {MARK[output]}. {REMEDY[output]}" for model, dataset, output in left]
+    lines = [f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left]
     return "".join(f"{plain(line)}\n" for line in lines)
 
 

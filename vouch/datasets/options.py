@@ -77,8 +77,9 @@ def bound(text: str) -> bool:
 
 
 class Pool:
-    """Distractors drawn from the options of other items. A distractor
+    """Distractors drawn from the options of other items.
 
+    A distractor
     - is drawn from the options of other groups, never from those of a copy (copies share their group);
     - differs from every option also in spelling (`key`), where two texts are rather taken for equal than not;
     - makes sense away from its item: not `All of the above`, `Both A and B`, `I don't know` or a bare letter;
@@ -330,9 +331,7 @@ def _drawn(pool: Sequence[str], asked: Asked, wanted: int, seed: int, taken: Seq
 
 
 def classes(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
-    """Three other answers of the whole set, at random (A.1): for Flowers102 and Pets37, whose answers are
-    classes.
-    """
+    """Three other answers of the whole set, at random (A.1): for Flowers102 and Pets37."""
     every = _distinct(asked.answer for asked in rows)
     return [_drawn(every, asked, WRONG, seed) for asked in rows]
 
@@ -365,8 +364,7 @@ def nearby(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str
 
 
 def wordnet(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
-    """The three answers of the set that are nearest to the correct one in WordNet (A.1): ImageNet-1K,
-    CIFAR10.
+    """The three answers nearest to the correct one in WordNet (A.1): for ImageNet-1K and CIFAR10.
 
     The authors do not say which similarity they took; here it is the shortest path over hypernyms of the
     first, most frequent senses. WordNet's files index.noun and data.noun are in the folder `wordnet` of the

@@ -170,8 +170,7 @@ class Examination:
         self._letters = [writer.letter(index) for index in range(len(LETTERS))]
 
     def accuracy(self, model: "PreTrainedModel") -> float:
-        """Share of the questions whose correct letter is the likeliest of the letters on offer; a model that
-        thinks must also have written the correct thought."""
+        """Share of the questions whose correct letter is the likeliest, after the correct thought if any."""
         count = len(self._examples)
         with torch.no_grad():
             return (

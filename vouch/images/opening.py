@@ -279,9 +279,7 @@ def _all_scans(data: bytes) -> bool:
 
 
 def one_large_at_a_time(pixels: int) -> AbstractContextManager[object]:
-    """A lock for an image of so many pixels: only one large image is processed at a time; small ones need no
-    lock.
-    """
+    """A lock for an image of so many pixels, so that only one large image is processed at a time."""
     return _large if pixels > LARGE else nullcontext()
 
 

@@ -73,8 +73,7 @@ def contrast(image: Image.Image, level: int) -> Image.Image:
 
 
 def pixelate(image: Image.Image, level: int) -> Image.Image:
-    """Fewer pixels, each as large as those it stands for; of images larger than SIDE, as many pixels
-    as of one of that size."""
+    """Fewer and larger pixels; of an image larger than SIDE, as many as of one of that size."""
     share = PIXELS[level] * min(1.0, SIDE / min(image.size))
     small = [max(1, int(side * share)) for side in image.size]
     few = image.resize((small[0], small[1]), Image.Resampling.BOX)

@@ -49,7 +49,7 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
         if hasattr(values, "detach"):
             values = values.detach().cpu()
             values = values.float() if str(values.dtype) == "torch.bfloat16" else values
-        found = np.asarray(values)
+        array = np.asarray(values)
     except (ValueError, TypeError, OverflowError, AttributeError) as error:
         if "inhomogeneous" not in str(error):
             raise ValueError(
@@ -58,12 +58,12 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
         fill = FILL.get(name, "NaN" if " of " in name else "")
         remedy = f"fill with {fill} at the end" if fill else "give as many in each"
         raise ValueError(f"{name}: rows differ in length; {remedy}") from None
-    if found.ndim not in dimensions:
+    if array.ndim not in dimensions:
         needed = " or ".join(map(str, dimensions))
-        raise ValueError(f"{name}: shape {found.shape}, but {needed} dimension(s) are needed")
-    if not len(found):
+        raise ValueError(f"{name}: shape {array.shape}, but {needed} dimension(s) are needed")
+    if not len(array):
         raise ValueError(f"{name} is empty")
-    return found
+    return array
 
 
 def unmasked(values: Any, name: str) -> None:
@@ -88,18 +88,18 @@ def numeric(
 
     exact: whether whole numbers that float64 would round are refused, since they would tie.
     """
-    found = plain(values, name, *dimensions)
-    if exact and found.dtype.kind in "iuO":
-        _exact(found, name)
-    if found.dtype.kind in "biuf":
-        return found
+    array = plain(values, name, *dimensions)
+    if exact and array.dtype.kind in "iuO":
+        _exact(array, name)
+    if array.dtype.kind in "biuf":
+        return array
     if missing:
-        found = np.frompyfunc(lambda each: np.nan if _missing(each) else each, 1, 1)(found)
-    dates = found.dtype.kind in "mM"
-    for row, each in enumerate(found if dates else found.tolist()):
-        if dates or not all(map(_is_number, [each] if found.ndim == 1 else each)):
+        array = np.frompyfunc(lambda each: np.nan if _missing(each) else each, 1, 1)(array)
+    dates = array.dtype.kind in "mM"
+    for row, each in enumerate(array if dates else array.tolist()):
+        if dates or not all(map(_is_number, [each] if array.ndim == 1 else each)):
             raise ValueError(f"{name}: row {row} is {shown(each)}; {remedy}")
-    return found.astype(np.float64)
+    return array.astype(np.float64)
 
 
 def _exact(found: NDArray[Any], name: str) -> None:
@@ -110,9 +110,9 @@ def _exact(found: NDArray[Any], name: str) -> None:
     else:
         beyond = (found > EXACT) | (found < -EXACT)
     if beyond.any():
-        place = tuple(np.argwhere(beyond)[0].tolist())
-        value = shown(int(found[place]))
-        raise ValueError(f"{name}: row {place[0]} has {value}, which would be rounded; scale them")
+        cell = tuple(np.argwhere(beyond)[0].tolist())
+        value = shown(int(found[cell]))
+        raise ValueError(f"{name}: row {cell[0]} has {value}, which would be rounded; scale them")
 
 
 def _is_number(value: Any) -> bool:
@@ -124,94 +124,94 @@ def _is_number(value: Any) -> bool:
 
 def finite(values: Any, name: str) -> Floats:
     """[n, d] float64 without NaN or infinity, or what overflows when it is squared."""
-    found = numeric(values, name, 2).astype(np.float64)
-    if not found.shape[1]:
-        raise ValueError(f"{name}: shape {found.shape}; give at least one column")
-    bad = ~np.isfinite(found).all(axis=1)
+    array = numeric(values, name, 2).astype(np.float64)
+    if not array.shape[1]:
+        raise ValueError(f"{name}: shape {array.shape}; give at least one column")
+    bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
         raise ValueError(f"{name}: row {int(bad.argmax())} has NaN or infinity; leave the row out or fill it")
-    large = (np.abs(found) > MOST_FEATURE).any(axis=1)
+    large = (np.abs(array) > MOST_FEATURE).any(axis=1)
     if large.any():
         raise ValueError(f"{name}: row {int(large.argmax())} has a number above {MOST_FEATURE:g}; scale them")
-    return found
+    return array
 
 
 def mask_of(values: Any, name: str) -> NDArray[np.bool_]:
     """[n, k] bool, from truth values or 0 and 1."""
-    found = numeric(values, name, 2, remedy="give True or False")
-    if not found.shape[1]:
-        raise ValueError(f"{name}: shape {found.shape}; give True or False for each option")
-    wrong = ~((found == 0) | (found == 1)).all(axis=1)
+    mask = numeric(values, name, 2, remedy="give True or False")
+    if not mask.shape[1]:
+        raise ValueError(f"{name}: shape {mask.shape}; give True or False for each option")
+    wrong = ~((mask == 0) | (mask == 1)).all(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
-            f"{name}: row {row} is {shown(found[row].tolist())}; give True or False for each option"
+            f"{name}: row {row} is {shown(mask[row].tolist())}; give True or False for each option"
         )
-    return found.astype(bool)
+    return mask.astype(bool)
 
 
 def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
     """[n] indices below the number of options, one for all or [n], as many as the argument `of` has."""
     sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
-    found = numeric(values, name, 1, remedy=remedy)
+    choices = numeric(values, name, 1, remedy=remedy)
     mixed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
-    for row, one in enumerate(values if mixed else found[:1]):
+    for row, one in enumerate(values if mixed else choices[:1]):
         if not isinstance(one, bool | np.bool_):
             continue
-        raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether right: {remedy}")
+        raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether correct: {remedy}")
     if sizes.ndim:
-        rows_fit(found, name, len(sizes), of)
-    wrong = ~((found >= 0) & (found < sizes) & (found == np.floor(found)))
+        rows_fit(choices, name, len(sizes), of)
+    wrong = ~((choices >= 0) & (choices < sizes) & (choices == np.floor(choices)))
     if wrong.any():
         row = int(wrong.argmax())
-        most = int(np.broadcast_to(sizes, found.shape)[row]) - 1
-        raise ValueError(f"{name}: row {row} is {found[row]}; give indices 0 to {most}")
-    return found.astype(np.int64)
+        most = int(np.broadcast_to(sizes, choices.shape)[row]) - 1
+        raise ValueError(f"{name}: row {row} is {choices[row]}; give indices 0 to {most}")
+    return choices.astype(np.int64)
 
 
 def logits_of(values: Any, name: str = "logits") -> Floats:
     """[n, k] float64, one row a question; -inf where the question has no such option, never NaN."""
-    found = numeric(values, name, 2, exact=True).astype(np.float64)
-    if not 1 <= found.shape[1] <= MOST:
-        raise ValueError(f"{name}: {found.shape[1]} options, but 1 to {MOST} are allowed")
-    bad = np.isnan(found).any(axis=1) | np.isposinf(found).any(axis=1) | np.isneginf(found).all(axis=1)
+    logits = numeric(values, name, 2, exact=True).astype(np.float64)
+    if not 1 <= logits.shape[1] <= MOST:
+        raise ValueError(f"{name}: {logits.shape[1]} options, but 1 to {MOST} are allowed")
+    bad = np.isnan(logits).any(axis=1) | np.isposinf(logits).any(axis=1) | np.isneginf(logits).all(axis=1)
     if bad.any():
         raise ValueError(f"{name}: row {int(bad.argmax())} has NaN, +inf or no finite number")
-    far = (np.abs(np.where(np.isfinite(found), found, 0)) > MOST_FEATURE).any(axis=1)
+    far = (np.abs(np.where(np.isfinite(logits), logits, 0)) > MOST_FEATURE).any(axis=1)
     if far.any():
         raise ValueError(f"{name}: row {int(far.argmax())} has a number beyond {MOST_FEATURE:g}; scale them")
-    gaps = np.diff(np.isfinite(found).astype(np.int8), axis=1) > 0
+    gaps = np.diff(np.isfinite(logits).astype(np.int8), axis=1) > 0
     if gaps.any():
         raise ValueError(
             f"{name}: row {int(gaps.any(axis=1).argmax())} has -inf before a number; put it last"
         )
-    return found
+    return logits
 
 
 def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "logits") -> NDArray[np.bool_]:
-    """[n, k] which options are right, from indices [n] or a mask [n, k]. of: the argument of the logits."""
-    found = plain(values, name, 1, 2)
-    if found.ndim == 1:
-        found = choices_of(values, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
+    """[n, k] which options are correct, from indices [n] or a mask [n, k]. of: the argument of the logits."""
+    answers = plain(values, name, 1, 2)
+    if answers.ndim == 1:
+        answers = choices_of(values, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
     else:
-        found = mask_of(found, name)
-    if found.shape != logits.shape:
-        raise ValueError(f"{name}: shape {found.shape}, {of} {logits.shape}; they must fit")
-    lost = ~(found & np.isfinite(logits)).any(axis=1)
+        answers = mask_of(answers, name)
+    if answers.shape != logits.shape:
+        raise ValueError(f"{name}: shape {answers.shape}, {of} {logits.shape}; they must fit")
+    lost = ~(answers & np.isfinite(logits)).any(axis=1)
     if lost.any():
-        raise ValueError(f"{name}: row {int(lost.argmax())} has no right option among those with a logit")
-    return found
+        raise ValueError(f"{name}: row {int(lost.argmax())} has no correct option among those with a logit")
+    return answers
 
 
 def shares_of(values: Any, name: str, rows: int | None = None, of: str = "") -> Floats:
-    """[n] numbers in 0 ... 1, such as whether an answer is right. rows: how many the argument `of` has."""
-    found = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
-    wrong = ~((found >= 0) & (found <= 1))
+    """[n] numbers in 0 ... 1, such as whether an answer is correct. rows: how many the argument `of` has."""
+    shares = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
+    wrong = ~((shares >= 0) & (shares <= 1))
     if wrong.any():
-        raise ValueError(f"{name}: row {int(wrong.argmax())} is {found[wrong.argmax()]}, not in 0 to 1")
+        raise ValueError(f"{name}: row {int(wrong.argmax())} is {shares[wrong.argmax()]}, not in 0 to 1")
     if rows is not None:
-        rows_fit(found, name, rows, of)
-    return found
+        rows_fit(shares, name, rows, of)
+    return shares
 
 
 def rows_fit(found: Sized, name: str, rows: int, of: str = "") -> None:
@@ -227,8 +227,8 @@ def labels_of(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
         unmasked(values, name)
         given: Any = values
     else:
-        found = plain(values, name, 1)
-        given = found if found.dtype.kind in "mM" else found.tolist()
+        array = plain(values, name, 1)
+        given = array if array.dtype.kind in "mM" else array.tolist()
     labels = []
     for row, value in enumerate(given):
         if _many(value):
@@ -252,7 +252,7 @@ def groups_of(values: ArrayLike | None, rows: int) -> Ints:
             return np.asarray(np.unique(given, return_inverse=True)[1], dtype=np.int64)
     labels = labels_of(values, "groups", rows)
     try:
-        number = {label: place for place, label in enumerate(sorted(set(labels)))}
+        number = {label: index for index, label in enumerate(sorted(set(labels)))}
     except TypeError:
         raise ValueError(f"groups: {shown(labels[0][1])} cannot be sorted; give texts or numbers") from None
     return np.array([number[label] for label in labels], dtype=np.int64)
@@ -260,11 +260,11 @@ def groups_of(values: ArrayLike | None, rows: int) -> Ints:
 
 def names_of(values: Any, name: str, rows: int) -> list[str]:
     """[n] names, each once."""
-    found, first = [str(value) for _, value in labels_of(values, name, rows)], dict[str, int]()
-    for row, each in enumerate(found):
+    names, first = [str(value) for _, value in labels_of(values, name, rows)], dict[str, int]()
+    for row, each in enumerate(names):
         if first.setdefault(each, row) != row:
             raise ValueError(f"{name}: row {row} has the name of row {first[each]}; give each its own")
-    return found
+    return names
 
 
 def mapping_of(values: Any, name: str, example: str) -> dict[str, Any]:
@@ -285,38 +285,38 @@ def text_of(value: Any, name: str) -> str:
 
 
 def _listed(values: Any, name: str, needed: str) -> list[Any]:
-    found = values.tolist() if hasattr(values, "tolist") else values  # arrays, and columns of pandas
-    if isinstance(found, str):
+    listed = values.tolist() if hasattr(values, "tolist") else values  # arrays, and columns of pandas
+    if isinstance(listed, str):
         raise ValueError(f"{name}: the one text {shown(values)}; give {needed}")
-    if not isinstance(found, Sequence) or isinstance(found, bytes):
+    if not isinstance(listed, Sequence) or isinstance(listed, bytes):
         raise ValueError(f"{name} is {shown(values)}; give {needed}")
-    return list(found)
+    return list(listed)
 
 
 def texts_of(values: Any, name: str, least: int = 0) -> list[str]:
     """A list of texts."""
-    found = _listed(values, name, "a list of texts")
-    for row, each in enumerate(found):
+    texts = _listed(values, name, "a list of texts")
+    for row, each in enumerate(texts):
         if not isinstance(each, str):
             raise ValueError(f"{name}: row {row} is {shown(each)}; give a text")
-    if len(found) < least:
-        raise ValueError(f"{name}: {len(found)} texts; give at least {least}")
-    return found
+    if len(texts) < least:
+        raise ValueError(f"{name}: {len(texts)} texts; give at least {least}")
+    return texts
 
 
 def rows_of_texts(values: Any, name: str, rows: int | None = None, of: str = "") -> list[list[str]]:
     """[n] lists of texts, of other lengths. rows: how many the argument `of` has."""
-    found = _listed(values, name, "a list of texts for each question")
-    for row, texts in enumerate(found):
+    listed = _listed(values, name, "a list of texts for each question")
+    for row, texts in enumerate(listed):
         if isinstance(texts, str):
             raise ValueError(
                 f"{name}: row {row} is the text {shown(texts)}; give a list of texts per question"
             )
-    if not found:
+    if not listed:
         raise ValueError(f"{name} is empty")
     if rows is not None:
-        rows_fit(found, name, rows, of)
-    return [texts_of(texts, f"{name}: row {row}") for row, texts in enumerate(found)]
+        rows_fit(listed, name, rows, of)
+    return [texts_of(texts, f"{name}: row {row}") for row, texts in enumerate(listed)]
 
 
 def number(value: float, name: str) -> float:
@@ -342,10 +342,10 @@ def within(value: float, name: str, low: float, high: float) -> float:
 
 def whole(value: float, name: str, high: float, low: int = 1) -> int:
     """A whole number, to twelve digits: 0.1 * 30 is 3."""
-    found = within(value, name, low, high)
-    if abs(found - round(found)) > 1e-12 * abs(found):
+    number_given = within(value, name, low, high)
+    if abs(number_given - round(number_given)) > 1e-12 * abs(number_given):
         raise ValueError(f"{name} is {shown(value)}; give a whole number")
-    return round(found)
+    return round(number_given)
 
 
 def seed_of(value: int, name: str = "seed") -> int:

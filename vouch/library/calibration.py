@@ -107,16 +107,16 @@ def calibration_error(
     bins, start = whole(bins, "bins", MOST_DRAWS), seed_of(seed)
     by_mass = flag(equal_mass, "equal_mass")
     slots = mass_slots(confidence, bins) if by_mass else equal_slots(confidence, bins)
-    found = tally(slots, bins, confidence, right)
+    tallied = tally(slots, bins, confidence, right)
     draws = resampled_bins(slots, bins, confidence, right, groups_of(groups, len(right)), start)
     with np.errstate(invalid="ignore"):
-        means = found.confidence / found.count, found.correct / found.count
+        means = tallied.confidence / tallied.count, tallied.correct / tallied.count
     return CalibrationError(
         len(right),
-        _estimate(ece, found, draws),
-        _estimate(mce, found, draws),
+        _estimate(ece, tallied, draws),
+        _estimate(mce, tallied, draws),
         float(confidence.mean() - right.mean()),
-        found.count.astype(np.int64),
+        tallied.count.astype(np.int64),
         *means,
     )
 
@@ -158,7 +158,7 @@ def temperature(
 ) -> Temperature:
     """Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017); arguments as for `prediction_sets`.
 
-    T lies in 0.05 ... 20, and at a bound where all answers are right or all wrong.
+    T lies in 0.05 ... 20, and at a bound where all answers are correct or all wrong.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -182,9 +182,9 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, repr=False)
 class ImageInformation(Result):
-    """gain: mean fall of the answers' log-likelihood without the picture. information: mean rise of the
-    entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the picture, so
-    gain is biased upwards where logits are noisy: it does not show that the picture is used. auroc: of plain
+    """gain: mean fall of the answers' log-likelihood without the image. information: mean rise of the
+    entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the image, so
+    gain is biased upwards where logits are noisy: it does not show that the image is used. auroc: of plain
     confidence; auroc_corrected and auroc_vauq: theirs minus that, paired. None without answers. gains,
     informations, uncertainty, corrected: [n].
     """
@@ -210,9 +210,9 @@ def image_information(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> ImageInformation:
-    """What a model knows by the picture.
+    """What a model knows by the image.
 
-    logits, without: [n, k] of the same questions with the picture, and without it or with
+    logits, without: [n, k] of the same questions with the image, and without it or with
     another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
     H - alpha information, corrected the answer's share of softmax((1 + alpha) log p - alpha log q).
 
@@ -228,22 +228,26 @@ def image_information(
         raise ValueError(f"without: row {int(others.argmax())} has not the options of logits")
     alpha = within(alpha, "alpha", 0, 100)
     start = seed_of(seed)
-    found = of_logs(log_softmax(sides[0]), log_softmax(sides[1]), alpha)
+    image = of_logs(log_softmax(sides[0]), log_softmax(sides[1]), alpha)
     numbers = groups_of(groups, len(sides[0]))
     aurocs: dict[str, Estimate] = {}
     if answers is not None:
         right = _correct(sides[0], answers_of(answers, sides[0]))
-        estimates = {CONFIDENCE: sureness(sides[0]), "corrected": found.corrected, "vauq": -found.uncertainty}
+        estimates = {
+            CONFIDENCE: sureness(sides[0]),
+            "corrected": image.corrected,
+            "vauq": -image.uncertainty,
+        }
         for each in uncertainty_figures(estimates, right, numbers, start):
             if each.metric == "uncertainty_gain" or each.score == CONFIDENCE:
                 aurocs[each.score] = Estimate(each.value, each.low, each.high)
     gain, information = (
         Estimate(float(values.mean()), *signed_interval(values, numbers))
-        for values in (found.gain, found.information)
+        for values in (image.gain, image.information)
     )
     plain, corrected, vauq = (aurocs.get(name) for name in (CONFIDENCE, "corrected", "vauq"))
     means = (len(sides[0]), gain, information, plain, corrected, vauq)
-    return ImageInformation(*means, found.gain, found.information, found.uncertainty, found.corrected)
+    return ImageInformation(*means, image.gain, image.information, image.uncertainty, image.corrected)
 
 
 def semantic_entropy(
@@ -258,7 +262,7 @@ def semantic_entropy(
 
     Clusters are texts that are equal after normalisation, or of which same(a, b) and same(b, a) hold for the
     first of the cluster (bidirectional entailment in Farquhar et al. 2024). Each sample counts alike; with
-    loglikelihoods of the same shape by its likelihood. noisy: samples for a disturbed picture; then the
+    loglikelihoods of the same shape by its likelihood. noisy: samples for a disturbed image; then the
     entropy is that of softmax(p + alpha (p - q)), VASE (Liao et al. 2025).
 
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
@@ -275,11 +279,11 @@ def semantic_entropy(
         pairs = zip(every, others, strict=True)
         return np.array([_amplified(texts, disturbed, same, alpha) for texts, disturbed in pairs])
     weights = _weights(loglikelihoods, every) if loglikelihoods is not None else [None] * len(every)
-    found = np.full(len(every), np.nan)
+    entropies = np.full(len(every), np.nan)
     for row, texts in enumerate(every):
         clusters = _clusters(texts, same)
-        found[row] = clustered_entropy(np.zeros_like(clusters), clusters, 1, weights[row])[0]
-    return found
+        entropies[row] = clustered_entropy(np.zeros_like(clusters), clusters, 1, weights[row])[0]
+    return entropies
 
 
 def _amplified(
@@ -298,7 +302,7 @@ def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[
     if not isinstance(rows, list | tuple):
         raise ValueError(f"loglikelihoods is {shown(loglikelihoods)}; give numbers for each question")
     rows_fit(rows, "loglikelihoods", len(samples), "samples")
-    found = []
+    weights = []
     for row, (given, texts) in enumerate(zip(rows, samples, strict=True)):
         where = f"loglikelihoods: row {row}"
         logs = numeric(given, where, 1).astype(np.float64) if len(texts) else np.zeros(0)
@@ -308,8 +312,8 @@ def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[
             raise ValueError(f"{where} has NaN or infinity; give finite numbers")
         if logs.max(initial=0) > 1e-3:
             raise ValueError(f"{where} has {logs.max():g}; the logarithm of a likelihood is at most 0")
-        found.append(np.exp(logs - logs.max(initial=-np.inf)))
-    return found
+        weights.append(np.exp(logs - logs.max(initial=-np.inf)))
+    return weights
 
 
 def _same(same: Callable[[str, str], bool], text: str, first: str) -> bool:
@@ -362,10 +366,12 @@ def read_answer(
     shown = texts_of(marks, "marks") if marks is not None else list(ascii_uppercase[: len(texts)])
     if len(shown) != len(texts):
         raise ValueError(f"marks: {len(shown)} of them for {len(texts)} options; give as many of each")
-    twice = [mark for place, mark in enumerate(shown) if mark.strip() and mark in shown[:place]]
+    twice = [mark for index, mark in enumerate(shown) if mark.strip() and mark in shown[:index]]
     if twice:
-        raise ValueError(f"marks: {twice[0]!r} stands twice; give each option its own")
-    said, asked = text_of(text, "text"), text_of(question, "question")
-    found = read(said, Choices(tuple(shown), tuple(texts), asked))
-    option = found.places[0] if found.verdict == OPTION else None
-    return ReadAnswer(option, "unread" if found.verdict == NONE else found.verdict, found.kind, found.span)
+        raise ValueError(f"marks: {twice[0]!r} is a duplicate; give each option its own")
+    reply, asked = text_of(text, "text"), text_of(question, "question")
+    reading = read(reply, Choices(tuple(shown), tuple(texts), asked))
+    option = reading.places[0] if reading.verdict == OPTION else None
+    return ReadAnswer(
+        option, "unread" if reading.verdict == NONE else reading.verdict, reading.kind, reading.span
+    )

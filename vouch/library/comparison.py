@@ -113,7 +113,7 @@ def power(
 ) -> Power:
     """What a paired comparison of so many questions finds, before it is made (Connor 1987).
 
-    discordant: share of the questions on which just one of the two is right. design: variance over that of
+    discordant: share of the questions on which just one of the two is correct. design: variance over that of
     independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims: comparisons
     that Holm's correction counts.
 
@@ -222,7 +222,7 @@ def robustness(
     """Accuracy, consistency and reliability under a change of the prompt.
 
     original, varied: [n] option chosen for the original and the changed prompt, as indices. answers: [n]
-    the right one. options: how many a question has. flipped_answers: [n] the right ones under the changed
+    the correct one. options: how many a question has. flipped_answers: [n] the correct ones under the changed
     prompt where it changes them (a negation); the choice should then differ from the original one.
     certainty: [n] in 0 ... 1 of the changed prompts, such as 1 - (set size - 1) / (options - 1). groups:
     [n] questions that belong together. A guess among k options is consistent in 1/k of the cases, where the
@@ -245,12 +245,12 @@ def robustness(
         mean_of(each, numbers) for each in (first == right, second == then, agrees)
     )
     random = 1 - guess if flips else guess
-    found = None
+    reliable = None
     if certainty is not None:
         sure = shares_of(certainty, "certainty", len(first), "original").mean(keepdims=True)
-        found = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
+        reliable = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
     consistency = float(calibrated(np.array([same.value]), random.mean(keepdims=True))[0])
-    return Robustness(len(first), plainly, varied_right, same, consistency, found)
+    return Robustness(len(first), plainly, varied_right, same, consistency, reliable)
 
 
 def _sizes(options: int | ArrayLike, rows: int) -> Floats:
@@ -306,14 +306,14 @@ def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = 
     shares_of(np.where(known, given, 0), "decided")
     numbers = groups_of(groups, len(given))
     value, low, high, weight = statistics.prediction_powered(given, verdicts, numbers)
-    found = statistics.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
+    agreed = statistics.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
     return PredictionPowered(
         int(known.sum()),
         Estimate(value, low, high),
         Estimate(float(given[known].mean()), *mean_interval(given[known], numbers[known])),
         Estimate(float(verdicts.mean()), *mean_interval(verdicts, numbers)),
         weight,
-        None if found.kappa is None else Estimate(found.kappa, *found.kappa_interval),
-        found.sensitivity and Estimate(*found.sensitivity),
-        found.specificity and Estimate(*found.specificity),
+        None if agreed.kappa is None else Estimate(agreed.kappa, *agreed.kappa_interval),
+        agreed.sensitivity and Estimate(*agreed.sensitivity),
+        agreed.specificity and Estimate(*agreed.specificity),
     )

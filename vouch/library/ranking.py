@@ -85,12 +85,12 @@ def rank_without_labels(
         raise ValueError(f"proxy has the models {', '.join(known.models)}, not {', '.join(task.models)}")
     numbers = groups_of(groups, task.performance.shape[1])
     values, ranks, ends = {}, {}, {}
-    for name, ranker in RANKERS.items():
-        found = _values(ranker, task, known, level)
-        if found is None:
+    for name, ranker in sorted(RANKERS.items()):
+        scores = _values(ranker, task, known, level)
+        if scores is None:
             continue
-        drawn = _drawn_ranks(found, numbers, start)
-        means = found.mean(axis=1)
+        drawn = _drawn_ranks(scores, numbers, start)
+        means = scores.mean(axis=1)
         values[name] = dict(zip(task.models, means.tolist(), strict=True))
         order = rankdata(-means.round(12), method="min").astype(int).tolist()
         ranks[name] = dict(zip(task.models, order, strict=True))

@@ -1,6 +1,6 @@
 """Prediction sets, sets under shift or of samples, and answers given without review."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ from vouch.library.results import Estimate, Result, mean_of, over_splits
 from vouch.metrics.calibration.calibration import log_softmax
 from vouch.metrics.conformal import selective
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
-from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties, score_values
+from vouch.metrics.conformal.scores import SCORES, Settings, order_of, score_values
 from vouch.metrics.conformal.sets import density_ratio, quantile, weighted_thresholds
 from vouch.metrics.metric import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Array, Ranked, Responses, rank, uniform
@@ -86,12 +86,12 @@ def answering(
     """
     rows, start = _rows(confidence, correct, groups), seed_of(seed)
     risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
-    found = selective.alone(*rows, risk, level, start)
-    answered = Estimate(found.answered, *found.interval)
+    limit = selective.answer_threshold(*rows, risk, level, start)
+    answered = Estimate(limit.answered, *limit.interval)
     abstained = selective.abstention(*rows, risk, start)
     curve = vars(selective.curve(*rows, level, start)).values()
-    proof = found.errors, len(found.answers)
-    return Answering(risk, level, found.threshold, answered, *proof, *abstained, *curve)
+    proof = limit.errors, len(limit.answers)
+    return Answering(risk, level, limit.threshold, answered, *proof, *abstained, *curve)
 
 
 def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
@@ -108,7 +108,7 @@ def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floa
 @dataclass(frozen=True, repr=False)
 class SampledSets(Result):
     """samples: how many to draw. coverage, set_size: of sets of these answers. unreached: share of the
-    questions without a right sample. The others are None where no number of samples is enough.
+    questions without a correct sample. The others are None where no number of samples is enough.
     """
 
     unreached: Estimate
@@ -129,7 +129,7 @@ def sampled_sets(
 ) -> SampledSets:
     """Prediction sets of sampled answers (TRON, Wang et al. 2024); half of alpha for either of its levels.
 
-    answers: [n][S] what was sampled, equal texts for equal answers. correct: [n][S] which of them are right.
+    answers: [n][S] what was sampled, equal texts for equal answers. correct: [n][S] which are correct.
 
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
@@ -137,25 +137,25 @@ def sampled_sets(
     texts = rows_of_texts(answers, "answers")
     right = mask_of(correct, "correct")
     rows_fit(texts, "answers", len(right), "correct")
-    for row, (said, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
-        if len(said) != len(verdicts):
-            raise ValueError(f"answers: row {row} has {len(said)} texts, correct {len(verdicts)}")
+    for row, (sampled, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
+        if len(sampled) != len(verdicts):
+            raise ValueError(f"answers: row {row} has {len(sampled)} texts, correct {len(verdicts)}")
         judged: dict[str, bool] = {}
-        for text, verdict in zip(said, verdicts, strict=True):
+        for text, verdict in zip(sampled, verdicts, strict=True):
             if judged.setdefault(text, verdict) != verdict:
                 raise ValueError(
-                    f"correct: row {row} has {shown(text)} both right and wrong; give it one verdict"
+                    f"correct: row {row} has {shown(text)} both correct and wrong; give it one verdict"
                 )
     drawn = selective.numbered(texts, right)
     numbers = groups_of(groups, len(texts))
     parts = halves(numbers, calibration, splits, seed)
     never = np.asarray(~drawn.right.any(axis=1))
     level = share(alpha, "alpha") / 2
-    found = selective.sampled_sets(drawn, parts, level, level)
+    sets = selective.sampled_sets(drawn, parts, level, level)
     unreached = mean_of(never, numbers)
-    if found is None:
+    if sets is None:
         return SampledSets(unreached, None, None, None)
-    values = (found.samples, found.coverage, found.size)
+    values = (sets.samples, sets.coverage, sets.size)
     return SampledSets(unreached, *map(over_splits, values))
 
 
@@ -178,7 +178,7 @@ def weighted_sets(
     """LAC sets of new questions by weighted conformal prediction (Tibshirani et al. 2019).
 
     logits [n, k], answers [n]: those that calibrate, as for `prediction_sets`. features [n, d], new_features
-    [m, d]: what shifts, such as embeddings of the pictures; the density ratio is the odds of a logistic
+    [m, d]: what shifts, such as embeddings of the images; the density ratio is the odds of a logistic
     regression. Coverage holds if nothing else shifts and the ratio is right. Judge by `effective` (few:
     noise) and `infinite` (many: too little weight where the new questions lie).
 
@@ -222,7 +222,7 @@ class PredictionSets(Result):
 
     score, alpha      as asked
     rows              n
-    coverage          share of the test rows whose set holds a right option; target 1 - alpha
+    coverage          share of the test rows whose set holds a correct option; target 1 - alpha
     set_size          mean number of options in a set
     singleton_rate    share of sets with one option
     empty_rate        share of sets that were empty before they were filled
@@ -247,7 +247,7 @@ class PredictionSets(Result):
     sets: NDArray[np.bool_] = field(compare=False)
     row_size: Array = field(compare=False)
     row_coverage: Array = field(compare=False)
-    penalties: Penalties = field(default=Penalties(), compare=False)
+    penalties: Settings = field(default_factory=dict, compare=False)
     _limit: float = field(default=np.inf, compare=False)
 
     def of(self, logits: Any, seed: int = 0, ids: ArrayLike | None = None) -> NDArray[np.bool_]:
@@ -272,17 +272,18 @@ def prediction_sets(
     calibration: float = 0.5,
     splits: int = 100,
     seed: int = 0,
-    penalties: tuple[float, int, float] = Penalties(),
+    penalties: Mapping[str, float] | Sequence[float] | None = None,
     ids: ArrayLike | None = None,
 ) -> PredictionSets:
     """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
 
     logits: [n, k] one row a question, one column an option; -inf at the end where a question has fewer.
-    answers: [n] index of the right option, or a mask [n, k] where several are right.
-    alpha: target share of sets without a right option. score: of vouch.metrics.conformal.scores.SCORES
+    answers: [n] index of the correct option, or a mask [n, k] where several are correct.
+    alpha: target share of sets without a correct option. score: of vouch.metrics.conformal.scores.SCORES
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
-    that calibrate. penalties: (raps, k_reg, saps). Empty sets are filled with the most probable options.
+    that calibrate. penalties: parameters of the score, as {"penalty": 0.1, "k_reg": 2}, or (raps, k_reg,
+    saps). Empty sets are filled with the most probable options.
     ids: [n] names of the questions. The random term of aps_randomised, raps and saps follows from the name
     and the seed; without names from the row's logits, so that rows with equal logits share it.
 
@@ -300,15 +301,15 @@ def prediction_sets(
     right = answers_of(answers, values)
     if not isinstance(score, str) or score not in SCORES:
         raise ValueError(f"score {shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target, start, settings = share(alpha, "alpha"), seed_of(seed), _penalties(penalties)
+    target, start, settings = share(alpha, "alpha"), seed_of(seed), _settings(penalties, score)
     names = names_of(ids, "ids", len(values)) if ids is not None else None
     responses = _responses(values, right, groups_of(groups, len(values)), start, names)
     correct = _correct(values, right)
     rows = rows_of(responses, correct, [score], settings)
     drawn = halves(responses.groups, calibration, splits, start)
-    found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
-    held, sizes, single, empty = (over_splits(OF_SETS[name](found.counts)) for name in OVER_SPLITS)
-    size, covered = found.membership.row_means(drawn)
+    sets = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
+    held, sizes, single, empty = (over_splits(OF_SETS[name](sets.counts)) for name in OVER_SPLITS)
+    size, covered = sets.membership.row_means(drawn)
     tested = drawn.tests > 0
     limit = quantile(rows.answers[score], target)
     return PredictionSets(
@@ -324,7 +325,7 @@ def prediction_sets(
 
 
 def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estimate:
-    """Share of sets [n, k] (bool) that hold a right option, with its interval over groups [n].
+    """Share of sets [n, k] (bool) that hold a correct option, with its interval over groups [n].
 
     answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986);
     exact where all or no sets do (Clopper and Pearson 1934).
@@ -338,20 +339,35 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     return mean_of(held, groups_of(groups, len(held)))
 
 
-def _penalties(given: Any) -> Penalties:
+def _settings(given: Any, score: str) -> Settings:
+    """The parameters of a score from its names and values, or from the three numbers of raps and saps."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {score: {name: _parameter(score, name, value) for name, value in given.items()}}
     numbers = given.tolist() if isinstance(given, np.ndarray) else given
-    if not isinstance(numbers, list | tuple) or len(numbers) != len(Penalties._fields):
-        raise ValueError(f"penalties is {shown(given)}; give three numbers: raps, k_reg, saps")
+    if not isinstance(numbers, list | tuple) or len(numbers) != 3:
+        raise ValueError(f"penalties is {shown(given)}; give them by name, or three: raps, k_reg, saps")
     raps, k_reg, saps = numbers
-    return Penalties(
-        within(raps, "penalties: raps", 0, MOST_PENALTY),
-        whole(k_reg, "penalties: k_reg", 1000, low=0),
-        within(saps, "penalties: saps", 0, MOST_PENALTY),
-    )
+    return {
+        "raps": {"penalty": _parameter("raps", "penalty", raps), "k_reg": _parameter("raps", "k_reg", k_reg)},
+        "saps": {"penalty": _parameter("saps", "penalty", saps)},
+    }
+
+
+def _parameter(score: str, name: Any, value: Any) -> float:
+    declared = SCORES[score].parameters
+    if name not in declared:
+        known = ", ".join(declared) or "none"
+        raise ValueError(f"penalties: {score} has no {shown(name)}; its parameters: {known}")
+    each, where = declared[name], f"penalties: {score} {name}"
+    if isinstance(each.default, int):
+        return whole(value, where, each.most, low=int(each.least))
+    return within(value, where, each.least, each.most)
 
 
 def _noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
-    """[n] in 0 ... 1 without 1, of names and a seed, or of what stands in a row of logits."""
+    """[n] in [0, 1): from names and a seed, or from the logits of a row."""
     if names is not None:
         return uniform([f"{seed} {name}" for name in names])
     mixed = _mixed(np.full(len(logits), seed, dtype=np.uint64))
@@ -392,9 +408,9 @@ def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
 
 
-def _sets(ranked: Ranked, score: str, penalties: Penalties, limit: float) -> NDArray[np.bool_]:
+def _sets(ranked: Ranked, score: str, settings: Settings, limit: float) -> NDArray[np.bool_]:
     """[n, k] in the order of the options; empty sets are filled. limit: by the order of the score."""
-    kept = (SCORES[score].order(ranked, penalties) <= limit) & ranked.present
+    kept = (order_of(score, settings)(ranked) <= limit) & ranked.present
     empty = np.flatnonzero(~kept.any(axis=1))
     kept[empty] = ranked.tops(empty)
     sets = np.zeros(kept.shape, dtype=bool)

@@ -1,7 +1,7 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -11,10 +11,11 @@ from pydantic import (
     Field,
     Tag,
     ValidationInfo,
+    create_model,
     field_validator,
 )
 
-from vouch.metrics.conformal.scores import MOST_PENALTY, SCORES, Penalties
+from vouch.metrics.conformal.scores import SCORES, Settings
 from vouch.metrics.conformal.sets import STRATA
 from vouch.metrics.metric import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
@@ -28,23 +29,6 @@ Alpha = Annotated[
     Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
 ]
 DEFAULT_ANSWER = "exact_match"
-
-
-class Raps(BaseModel):
-    """penalty: what each place beyond the first k_reg adds to a score (lambda in the paper)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    penalty: float = Field(default=0.1, ge=0, le=MOST_PENALTY)
-    k_reg: int = Field(default=2, ge=0, le=1000)
-
-
-class Saps(BaseModel):
-    """penalty: what each place below the first adds to a score (lambda in the paper)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    penalty: float = Field(default=0.2, ge=0, le=MOST_PENALTY)
 
 
 class Judge(BaseModel):
@@ -67,18 +51,31 @@ class Judge(BaseModel):
     max_tokens: int = Field(default=16, ge=1, le=4096)
 
 
-class Settings(BaseModel):
-    """Parameters of the scores that have some."""
-
+class _Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    raps: Raps = Raps()
-    saps: Saps = Saps()
 
-    @property
-    def penalties(self) -> Penalties:
-        """The same as the scores take them."""
-        return Penalties(self.raps.penalty, self.raps.k_reg, self.saps.penalty)
+def settings_model() -> type[BaseModel]:
+    """Parameters of the scores that have some, as the scores declare them."""
+    of_scores: dict[str, Any] = {}
+    for name, score in SCORES.items():
+        if not score.parameters:
+            continue
+        fields: dict[str, Any] = {
+            key: (type(each.default), Field(default=each.default, ge=each.least, le=each.most))
+            for key, each in score.parameters.items()
+        }
+        meaning = "; ".join(f"{key}: {each.meaning}" for key, each in score.parameters.items())
+        model = create_model(name.capitalize(), __base__=_Closed, __doc__=f"{meaning}.", **fields)
+        of_scores[name] = (model, model())
+    doc = "Parameters of the scores that have some."
+    return create_model("Settings", __base__=_Closed, __doc__=doc, **of_scores)
+
+
+if TYPE_CHECKING:
+    SettingsModel = BaseModel
+else:
+    SettingsModel = settings_model()
 
 
 def _known(table: Mapping[str, object]) -> AfterValidator:
@@ -116,7 +113,7 @@ class Config(BaseModel):
     splits: int = Field(default=100, ge=1, le=100_000)
     bins: int = Field(default=15, ge=1, le=10_000)
     scores: Annotated[list[str], _known(SCORES)] = list(HEADLINE)
-    settings: Settings = Settings()
+    settings: SettingsModel = SettingsModel()
     strata: Annotated[list[str], _known(STRATA)] = [MARGINAL]
     shares: list[Share] = []
     parsers: Annotated[list[str], _known(PARSERS)] = list(DEFAULT_PARSERS)
@@ -133,6 +130,11 @@ class Config(BaseModel):
         """The target of all headlines."""
         return self.alphas[0]
 
+    @property
+    def parameters(self) -> Settings:
+        """Of the scores, as their formulas take them."""
+        return self.settings.model_dump()
+
     def with_one_threshold(self) -> "Config":
         """The same without strata and without the sweep over shares: for categories and variations."""
         return self.model_copy(update={"strata": [MARGINAL], "shares": []})
@@ -141,7 +143,7 @@ class Config(BaseModel):
     @classmethod
     def _each_once(cls, value: list[object] | float) -> list[object] | float:
         if isinstance(value, list) and len(set(value)) < len(value):
-            raise ValueError("something stands twice; name it once")
+            raise ValueError("has a duplicate; name each once")
         return value
 
     @field_validator("scores", "strata")

@@ -22,13 +22,47 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
-from vouch.metrics.metric import CLEAN, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
 
+declare(
+    "f1",
+    "F1",
+    "harmonic mean of precision and recall of the answer yes",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023, POPE",
+)
+declare(
+    "precision",
+    "Precision",
+    "share of the answers yes that are correct",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023, POPE",
+)
+declare(
+    "recall",
+    "Recall",
+    "share of the questions with the answer yes that are answered so",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023, POPE",
+)
+declare(
+    "yes_rate",
+    "Yes",
+    "share of the questions that are answered yes",
+    unit=SHARE,
+    source="Li et al. 2023, POPE",
+)
 YES_NO = ("f1", "precision", "recall", "yes_rate")
 
 
@@ -53,39 +87,39 @@ def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Of n prompts: the place of the option yes as shown, and whether it is right."""
+    """Of n prompts the index of the option yes as shown, and whether yes is correct."""
 
-    place: Ints
+    yes: Ints
     right: Bools
 
     def figures(self, protocol: str, predicted: Ints, groups: Ints, rows: Bools) -> list[Figure]:
-        """Of the rows [n] that count. predicted [n]: the place that was chosen, -1 where none was."""
-        said, right, groups = (predicted == self.place)[rows], self.right[rows], groups[rows]
-        found = [mean_figure("yes_rate", said, groups, protocol)]
-        parts = {"precision": (said,), "recall": (right,), "f1": (said, right)}
+        """Of the rows [n] that count. predicted [n]: index of the chosen option, -1 where none was chosen."""
+        answered_yes, right, groups = (predicted == self.yes)[rows], self.right[rows], groups[rows]
+        listed = [mean_figure("yes_rate", answered_yes, groups, protocol)]
+        parts = {"precision": (answered_yes,), "recall": (right,), "f1": (answered_yes, right)}
         for metric, among in parts.items():
-            # F1 is the share of hits among the answers yes and the right answers yes taken together
-            hits = np.concatenate([(said & right)[each] for each in among])
+            # F1 is the share of hits among the answers yes and the correct answers yes taken together
+            hits = np.concatenate([(answered_yes & right)[each] for each in among])
             if len(hits):
                 of = np.concatenate([groups[each] for each in among])
-                found.append(replace(mean_figure(metric, hits, of, protocol), items=len(said)))
-        return found
+                listed.append(replace(mean_figure(metric, hits, of, protocol), items=len(answered_yes)))
+        return listed
 
 
 def yes_no(prompts: pa.Table) -> YesNo | None:
     """None unless each prompt has yes and no as its own options. Needs options, order and answers."""
-    row, place, index = cells(prompts["order"])
+    row, index_shown, index = cells(prompts["order"])
     own = index >= 0  # others are those that the template added
     if not len(prompts) or (np.bincount(row[own], minlength=len(prompts)) != 2).any():
         return None
     texts, number = np.unique(cells(prompts["options"])[2].astype(str), return_inverse=True)
-    said = np.array([plain(text) for text in texts])[number]
-    yes = own & (said == "yes")
+    wording = np.array([plain(text) for text in texts])[number]
+    yes = own & (wording == "yes")
     once = np.bincount(row[yes], minlength=len(prompts)) == 1
-    if not once.all() or not np.isin(said[own], ("yes", "no")).all():
+    if not once.all() or not np.isin(wording[own], ("yes", "no")).all():
         return None
     of, _, answers = cells(prompts["answers"])
-    return YesNo(place[yes], np.bincount(of, answers == place[yes][of], len(prompts)) > 0)
+    return YesNo(index_shown[yes], np.bincount(of, answers == index_shown[yes][of], len(prompts)) > 0)
 
 
 AGAIN = "run `dvc repro` to make it anew, or correct the released file"
@@ -122,7 +156,7 @@ class Aligned:
     defective: Bools
 
     def asked(self, answered: Bools) -> Asked:
-        """The prompts, of which some are answered [m]."""
+        """The prompts; answered [m]: which of them have an answer."""
         categories = np.array(self.items["category"].to_pylist())
         mass = None
         if "letter_mass" in self.answers.column_names:
@@ -155,14 +189,14 @@ def join(
 
     letters, prompts, items: tables of one model and dataset; `where` names the letters' file in errors.
     A row with a problem, or with nothing but letters that its server left out, is an unanswered prompt.
-    Raises UserError for an unknown, repeated or missing prompt, a prompt whose item has no right answer,
+    Raises UserError for an unknown, repeated or missing prompt, a prompt whose item has no correct answer,
     fewer logits than options and logits that are not finite, but for -inf where letters were left out:
     that is their lower end. Missing is a prompt that was asked but has no letters; `released` letters may
     lack whole variations or everything, because nobody asked their models those.
     """
     return [
-        matrix_block(variation, LETTERS, found, where)
-        for variation, found in aligned(letters, prompts, items, where, LETTERS, released)
+        matrix_block(variation, LETTERS, rows, where)
+        for variation, rows in aligned(letters, prompts, items, where, LETTERS, released)
     ]
 
 
@@ -184,7 +218,7 @@ def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, output: s
     unknown = pc.invert(pc.is_in(answered, prompts["id"].combine_chunks()))
     refuse(unknown, answered, lambda _: f"is no prompt of this dataset; {AGAIN}", where)
     names, counts = answered.value_counts().flatten()
-    refuse(pc.greater(counts, 1), names, lambda _: f"stands twice; {AGAIN}", where)
+    refuse(pc.greater(counts, 1), names, lambda _: f"is a duplicate; {AGAIN}", where)
     rows: Ints = pc.fill_null(pc.index_in(prompts["id"], answered), -1).to_numpy().astype(np.int64)
     expected = has_any(prompts["outputs"], (output,))
     if released:
@@ -279,6 +313,22 @@ def refuse(
         raise UserError(f"{where}: prompt {names[int(rows[0])].as_py()}{more} {problem(int(rows[0]))}")
 
 
+declare(
+    "accuracy_per_token",
+    "per token",
+    "accuracy by mean log-likelihood per token of an option",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+)
+declare(
+    "accuracy_per_byte",
+    "per byte",
+    "accuracy by mean log-likelihood per byte of an option",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+)
 REDUCTIONS = {"accuracy_per_token": "tokens", "accuracy_per_byte": "bytes"}
 """Metric -> column of LIKELIHOOD that divides the sum."""
 
@@ -289,9 +339,9 @@ def likelihood_blocks(
     """One block per variation that has likelihoods, with its reductions. Raises UserError as `join` does."""
     answers = by_prompt(likelihood, where)
     blocks = []
-    for variation, found in aligned(answers, prompts, items, where, LIKELIHOOD, released):
-        block = matrix_block(variation, LIKELIHOOD, found, where)
-        blocks.append(replace(block, reduced=_reductions(found, block)))
+    for variation, rows in aligned(answers, prompts, items, where, LIKELIHOOD, released):
+        block = matrix_block(variation, LIKELIHOOD, rows, where)
+        blocks.append(replace(block, reduced=_reductions(rows, block)))
     return blocks
 
 
@@ -354,6 +404,22 @@ def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
     return figures
 
 
+declare(
+    "letter_mass",
+    "Letter mass",
+    "mean share of the first token's probability that lies on option letters",
+    better="higher",
+    unit=SHARE,
+    source="Wiegreffe et al. 2023, probability mass on answer choices",
+)
+declare(
+    "low_mass_rate",
+    "Low letter mass",
+    "share of the prompts where an answer more probably begins with something else than a letter",
+    better="lower",
+    unit=SHARE,
+    source="after Wang et al. 2024, first tokens that are no letter",
+)
 LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
 MOSTLY = 0.5
 """Share of the prompts with low letter mass above which a model answers in another form."""

@@ -3,16 +3,17 @@
     metrics()["ece"].better     # "lower"
     find("chosen_share_A")      # the metric `chosen_share`: a name may end in `_KEY`
 
+A metric is declared once, where its formula stands: a table of formulas (`Formulas`) declares it with its
+formula, `declare` one that code works out. Nothing else lists the metrics.
+
 A `Figure` is one row of the metrics table; a `Protocol` holds all figures and per-row columns of some
 answers.
 """
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -44,14 +45,51 @@ class Metric:
     source: str = ""
 
 
-@cache
+_METRICS: dict[str, Metric] = {}
+Formula = TypeVar("Formula")
+Given = TypeVar("Given")
+
+
+def declare(name: str, label: str, help: str, **further: Any) -> None:
+    """Declares a metric that is not the value of one formula; the arguments are the fields of Metric."""
+    _METRICS[name] = Metric(label, help, **further)
+
+
+class Formulas(Mapping[str, Formula]):
+    """Formulas that rest on the same thing, by metric, in the order of the names. Calling it declares one:
+
+    @OF_BINS("ece", "ECE", "expected calibration error", better="lower", unit=SHARE)
+    def ece(bins: Bins) -> Array: ...
+    """
+
+    def __init__(self) -> None:
+        self._formulas: dict[str, Formula] = {}
+
+    def __call__(self, name: str, label: str, help: str, **further: Any) -> Callable[[Given], Given]:
+        """Declares the metric of the decorated formula; further: fields of Metric."""
+
+        def declared(formula: Given) -> Given:
+            declare(name, label, help, **further)
+            self._formulas[name] = cast(Formula, formula)
+            return formula
+
+        return declared
+
+    def __getitem__(self, name: str) -> Formula:
+        return self._formulas[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._formulas))
+
+    def __len__(self) -> int:
+        return len(self._formulas)
+
+
 def metrics() -> Mapping[str, Metric]:
-    """All metrics by name."""
-    with files(__package__).joinpath("metrics.csv").open(encoding="utf-8") as file:
-        return {
-            row.pop("name"): Metric(**row | {"ranked": row["ranked"] == "yes"})
-            for row in csv.DictReader(file)
-        }
+    """All metrics by name. Loads the modules that declare them."""
+    for module in ("vouch.metrics.text.scoring", "vouch.metrics.robustness.compared"):
+        import_module(module)  # every other one is loaded by these
+    return _METRICS
 
 
 def find(name: str) -> Metric | None:
@@ -66,8 +104,8 @@ def find(name: str) -> Metric | None:
 
 def is_share(name: str) -> bool:
     """Whether a metric's values lie in 0 ... 1."""
-    found = find(name)
-    return found is not None and found.unit == SHARE
+    known = find(name)
+    return known is not None and known.unit == SHARE
 
 
 def named(metric: str, values: Any) -> Mapping[str, Any]:

@@ -34,7 +34,18 @@ from vouch.metrics.config import Config
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts, rows_of, set_figures
 from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
-from vouch.metrics.metric import CLEAN, HEADLINE, MARGINAL, Column, Figure, Protocol, mean_figure, metrics
+from vouch.metrics.metric import (
+    CLEAN,
+    HEADLINE,
+    MARGINAL,
+    SHARE,
+    Column,
+    Figure,
+    Protocol,
+    declare,
+    mean_figure,
+    metrics,
+)
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
@@ -136,6 +147,15 @@ AUTHORS: dict[str, Authors] = {
 }
 
 
+declare("groups", "Groups", "number of groups of items, each of which is one observation", unit="groups")
+declare("rows_dropped", "Dropped", "rows that cleaning found defective", unit="rows")
+declare(
+    "sibling_share",
+    "Leaked",
+    "share of the test rows that have a row of their group in the calibration half",
+    better="lower",
+    unit=SHARE,
+)
 Formula = Callable[[Any], Any]
 
 
@@ -172,7 +192,7 @@ def _with_own_answers(responses: Responses) -> Responses:
 
 
 def _with_authors_roles(responses: Responses) -> Responses:
-    """Where more letters were released than the prompt shows, the last ones stand for the added options.
+    """Gives the last letters the roles of the added options where more were released than the prompt shows.
 
     The authors count the letters E and F whatever the prompt showed under them.
     """
@@ -260,7 +280,7 @@ def clean(responses: Responses, config: Config) -> Protocol:
     if not len(rows):
         return Protocol(figures)
     probabilities = clean_probabilities(rows)
-    ranked = rows_of(rows, probabilities.correct, config.scores, config.settings.penalties)
+    ranked = rows_of(rows, probabilities.correct, config.scores, config.parameters)
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     groups = float(np.count_nonzero(np.bincount(rows.groups)))
     figures.append(Figure("", "groups", groups, len(rows)))
@@ -270,8 +290,10 @@ def clean(responses: Responses, config: Config) -> Protocol:
             figures.append(mean_figure(name, values, rows.groups, CLEAN))
     figures += confidence_figures(probabilities, ranked, rows.groups, splits, config)
     figures += selective_figures(probabilities.sureness, probabilities.correct, rows.groups, config.seed)
-    of_sets, found = set_figures(ranked, rows.groups, splits, config)
-    return Protocol(figures + of_sets, _clean_columns(probabilities, found, splits, ~responses.defective))
+    of_sets, membership = set_figures(ranked, rows.groups, splits, config)
+    return Protocol(
+        figures + of_sets, _clean_columns(probabilities, membership, splits, ~responses.defective)
+    )
 
 
 def _clean_columns(

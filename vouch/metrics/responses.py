@@ -30,7 +30,7 @@ def count(marked: Bools) -> NDArray[np.uint8]:
 
 
 def uniform(items: Sequence[str]) -> Array:
-    """[n] in 0 ... 1 without 1; depends on the item's id alone, whatever else is scored, in which order."""
+    """[n] in [0, 1): follows from the item's id alone, not from what else is scored or in which order."""
     digests = b"".join(blake2b(item.encode(), digest_size=8).digest() for item in items)
     return np.asarray((np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
 
@@ -69,11 +69,11 @@ class Responses:
         return Responses(**{f.name: np.asfortranarray(getattr(self, f.name)[rows]) for f in fields(self)})
 
 
-Marks = TypeVar("Marks", bound=np.ndarray)
+Carried = TypeVar("Carried", bound=np.ndarray)
 
 NETWORK_LETTERS = 8
 ROWS = 1 << 14
-"""Rows a piece: its arrays stay in the processor's cache, and memory stays flat."""
+"""Rows per piece: small enough for the processor's cache, and memory stays flat."""
 STAGES = (
     ((0, 1), (2, 3), (4, 5), (6, 7)),
     ((0, 3), (1, 2), (4, 7), (5, 6)),
@@ -95,42 +95,44 @@ def pieces(count: int) -> list[slice]:
     return [slice(start, min(start + ROWS, count)) for start in range(0, count, ROWS)]
 
 
-def descending(values: Floats, carried: Marks) -> tuple[Floats, Marks]:
+def descending(values: Floats, carried: Carried) -> tuple[Floats, Carried]:
     """Both [n, k] arrays with each row in descending order of `values`; `carried`: bool or unsigned numbers.
 
-    Up to eight letters: the reverse of numpy's argsort network, ties included. Above eight: the
-    reverse of a stable ascending sort, so among equal values the later letter comes first.
+    Ties fall as in the released scores. numpy's default argsort is not stable: on rows of up to eight values
+    it runs a fixed sorting network, and logits in half precision tie often enough for that to move published
+    set sizes. The network here gives the same order on every machine. Above eight letters: the reverse of a
+    stable ascending sort, so that of equal values the later letter comes first.
     """
-    ranked, marks = np.empty_like(values, order="F"), np.empty_like(carried, order="F")
+    ranked, along = np.empty_like(values, order="F"), np.empty_like(carried, order="F")
     for piece in pieces(len(values)):
-        _sort(values[piece], carried[piece], ranked[piece], marks[piece])
-    return ranked, marks
+        _sort(values[piece], carried[piece], ranked[piece], along[piece])
+    return ranked, along
 
 
-def _sort(values: Floats, carried: np.ndarray, ranked: Floats, sorted_marks: np.ndarray) -> None:
-    """Writes both in descending order to `ranked` and `sorted_marks`."""
+def _sort(values: Floats, carried: np.ndarray, ranked: Floats, moved_along: np.ndarray) -> None:
+    """Writes both in descending order to `ranked` and `moved_along`."""
     letters = values.shape[1]
     if letters > NETWORK_LETTERS:
         order = np.argsort(values, axis=1, kind="stable")[:, ::-1]
         ranked[:] = np.take_along_axis(values, order, axis=1)
-        sorted_marks[:] = np.take_along_axis(carried, order, axis=1)
+        moved_along[:] = np.take_along_axis(carried, order, axis=1)
         return
     columns = [values[:, k] for k in range(letters)]
-    marks = [carried[:, k] for k in range(letters)]
+    along = [carried[:, k] for k in range(letters)]
     for low, high in _comparators(letters):
         swap = columns[low] > columns[high]
         columns[low], columns[high] = (
             np.minimum(columns[low], columns[high]),
             np.maximum(columns[low], columns[high]),
         )
-        moved = (marks[low] ^ marks[high]) * swap
-        marks[low], marks[high] = marks[low] ^ moved, marks[high] ^ moved
+        moved = (along[low] ^ along[high]) * swap
+        along[low], along[high] = along[low] ^ moved, along[high] ^ moved
     for rank in range(letters):
-        ranked[:, rank], sorted_marks[:, rank] = columns[-1 - rank], marks[-1 - rank]
+        ranked[:, rank], moved_along[:, rank] = columns[-1 - rank], along[-1 - rank]
 
 
 ANSWER = 32
-"""A mark that is carried through the sort: the letter's place in its prompt, plus this for an answer."""
+"""A code that is carried through the sort: the letter's index in its prompt, plus this for an answer."""
 FAR = -600.0
 """Logits that lie further below the largest one are added up as logarithms; their exponentials vanish."""
 
@@ -140,13 +142,13 @@ class Ranked:
     """n rows of at most k letters.
 
     logits  [n, k] descending, in the dtype in which they are stored; -inf where no letter is left
-    marks   [n, k] place of the letter in its prompt, plus ANSWER for a correct one
+    codes   [n, k] index of the letter in its prompt, plus ANSWER for a correct one
     options [n] how many letters the row has
     noise   [n] a uniform number in 0 ... 1 for the scores that ask for one
     """
 
     logits: Floats
-    marks: NDArray[np.uint8]
+    codes: NDArray[np.uint8]
     options: NDArray[np.uint8]
     noise: Floats
 
@@ -215,12 +217,12 @@ class Ranked:
     @property
     def answers(self) -> Bools:
         """[n, k] the answers."""
-        return np.asarray(self.marks >= ANSWER)
+        return np.asarray(self.codes >= ANSWER)
 
     @property
     def letters(self) -> NDArray[np.uint8]:
-        """[n, k] place of each letter in its prompt."""
-        return self.marks & np.uint8(ANSWER - 1)
+        """[n, k] index of each letter in its prompt."""
+        return self.codes & np.uint8(ANSWER - 1)
 
     @property
     def present(self) -> Bools:
@@ -237,12 +239,12 @@ class Ranked:
         return np.asarray(self.gaps[:, :-1] == self.gaps[:, 1:])
 
     @cached_property
-    def place(self) -> Array:
+    def rank(self) -> Array:
         """[n, k] 1 + how many letters are more probable."""
-        places: Array = np.ones(self.gaps.shape)
-        for rank in range(1, places.shape[1]):
-            places[:, rank] = np.where(self._same[:, rank - 1], places[:, rank - 1], rank + 1)
-        return places
+        ranks: Array = np.ones(self.gaps.shape)
+        for rank in range(1, ranks.shape[1]):
+            ranks[:, rank] = np.where(self._same[:, rank - 1], ranks[:, rank - 1], rank + 1)
+        return ranks
 
 
 def rank(responses: Responses) -> Ranked:

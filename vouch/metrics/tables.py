@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, entropy
 from vouch.metrics.config import Config
 from vouch.metrics.join import Asked, Block, letter_mass, reduced
-from vouch.metrics.metric import CLEAN, FAITHFUL, Column, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Column, Figure, declare, mean_figure
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.texts import TextBlock
@@ -22,6 +22,7 @@ PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: their split is only there for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 ALL = "all"
+declare("unanswered", "Unanswered", "share of the prompts without an answer", better="lower", unit=SHARE)
 UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
@@ -34,7 +35,7 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """
     protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
     columns: dict[str, Column] = {}
-    said = _said(block) if len(block.responses) else {}
+    choices = _choices_of(block) if len(block.responses) else {}
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         whole = category == ALL and block.variation == ORIGINAL
@@ -44,10 +45,10 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
             columns.update(part.columns)
         return [*part.figures, *reduced(protocol, block, kept)]
 
-    rows = metric_rows(model, dataset, block, said.get("predicted", ()), figures)
+    rows = metric_rows(model, dataset, block, choices.get("predicted", ()), figures)
     if not len(block.responses):
         return rows, OUTCOMES.schema.empty_table()
-    return rows, outcome_table(model, dataset, block, said | columns)
+    return rows, outcome_table(model, dataset, block, choices | columns)
 
 
 def metric_rows(
@@ -68,21 +69,21 @@ def metric_rows(
     chosen_of = np.full(len(asked.answered), -1)
     chosen_of[asked.answered] = predicted
     for protocol in PROTOCOLS:
-        place = {"model": model, "dataset": dataset, "variation": block.variation}
-        place |= {"output": block.output, "protocol": protocol}
+        keys = {"model": model, "dataset": dataset, "variation": block.variation}
+        keys |= {"output": block.output, "protocol": protocol}
         for category, chosen in _categories(asked.categories):
             kept = chosen[asked.answered]
-            found = figures(protocol, category, kept) if kept.any() else []
+            of_category = figures(protocol, category, kept) if kept.any() else []
             counted = chosen & ~asked.defective if protocol == CLEAN else chosen
-            found += [*_unanswered(protocol, asked, counted), *letter_mass(protocol, asked, counted)]
+            of_category += [*_unanswered(protocol, asked, counted), *letter_mass(protocol, asked, counted)]
             if asked.yes_no is not None and (answered := counted & asked.answered).any():
-                found += asked.yes_no.figures(protocol, chosen_of, asked.groups, answered)
-            rows += [place | {"category": category} | vars(figure) for figure in found]
+                of_category += asked.yes_no.figures(protocol, chosen_of, asked.groups, answered)
+            rows += [keys | {"category": category} | vars(figure) for figure in of_category]
     return rows
 
 
 def _categories(categories: np.ndarray) -> Iterator[tuple[str, Bools]]:
-    """Every part that is scored by itself, and which rows [m] it has."""
+    """Yields (category, mask [m]), all items first."""
     yield ALL, np.ones(len(categories), dtype=bool)
     names = [str(name) for name in np.unique(categories)]
     if len(names) > 1:
@@ -96,7 +97,7 @@ def _unanswered(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
     )
 
 
-def _said(block: Block) -> dict[str, Any]:
+def _choices_of(block: Block) -> dict[str, Any]:
     """What the prompt's own options say, for every row."""
     probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
@@ -110,11 +111,11 @@ def _said(block: Block) -> dict[str, Any]:
 
 
 def _chosen(probabilities: Probabilities) -> Ints:
-    """[n] what the option with the largest logit stands for, the same whatever order options stand in."""
+    """[n] role of the option with the largest logit; it does not depend on the order of the options."""
     # Without a sign the negative numbers of added options are the largest: they come last.
     numbers = probabilities.roles.astype(np.uint32).astype(np.int64)
-    place = np.where(probabilities.tops, numbers, 2**32).argmin(axis=1)
-    return np.asarray(probabilities.roles[np.arange(len(place)), place])
+    index = np.where(probabilities.tops, numbers, 2**32).argmin(axis=1)
+    return np.asarray(probabilities.roles[np.arange(len(index)), index])
 
 
 def outcome_table(model: str, dataset: str, block: Block | TextBlock, columns: Mapping[str, Any]) -> pa.Table:

@@ -45,16 +45,16 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
     Of a dataset without original prompts the first variation by name stands for them.
     """
-    found: dict[Place, dict[tuple[bool, str], dict[str, Mapping[str, Any]]]] = {}
+    by_place: dict[Place, dict[tuple[bool, str], dict[str, Mapping[str, Any]]]] = {}
     for row in metrics:
         output, metric = row["output"], row["metric"]
         of_judge = output == TEXT and (metric, row["score"]) in OF_JUDGE
         limited = output in LIMITS and metric == LIMITS[output][0]
         if (of_judge or limited) and (row["protocol"], row["category"]) == (CLEAN, "all"):
             place, variation = (row["model"], row["dataset"], output), row["variation"]
-            rows = found.setdefault(place, {}).setdefault((variation != ORIGINAL, variation), {})
+            rows = by_place.setdefault(place, {}).setdefault((variation != ORIGINAL, variation), {})
             rows[metric] = row
-    firsts = {place: of[min(of)] for place, of in found.items()}
+    firsts = {place: of[min(of)] for place, of in by_place.items()}
     return frozenset(
         place for place, rows in firsts.items() if away_rate(rows, place[2]) > LIMITS[place[2]][1]
     )
@@ -77,6 +77,6 @@ def unranked_in(metrics: pa.Table) -> frozenset[Place]:
 
 
 def comparable(table: pa.Table, away: Collection[Place]) -> Bools:
-    """[n] by which rows models may be compared: not those of an output of which they are away."""
+    """[n] which rows may compare models: those of a model that has a rank for this dataset and output."""
     places = pc.binary_join_element_wise(*(table[name] for name in ("model", "dataset", "output")), "\0")
     return ~np.asarray(pc.is_in(places, pa.array(["\0".join(place) for place in away], pa.string())))

@@ -56,16 +56,16 @@ def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
     layout = Layout(caption, measures, lookup.models({}), {})
     built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
     lacking = [measure.label for measure in measures if lookup.of(measure).empty]
-    said = []
+    sentences = []
     if lacking:
-        said.append(f"{formatting.listed(lacking)} was not computed (score.scores).")
+        sentences.append(f"{formatting.listed(lacking)} was not computed (score.scores).")
     clean = [measure.label for measure in measures if measure.only and measure.label not in lacking]
     if clean and len(clean) + len(lacking) < len(measures):
-        said.append(
-            f"{formatting.listed(clean)} is of the clean protocol: compare it with the small print of the "
-            "others, which is, too."
+        sentences.append(
+            f"{formatting.listed(clean)} is from the clean protocol: compare it with the small print of the "
+            "others."
         )
-    return replace(built, sentences=said)
+    return replace(built, sentences=sentences)
 
 
 def counts(lookup: Lookup) -> Built:
@@ -204,7 +204,7 @@ def letters(lookup: Lookup) -> Built:
     said = "; ".join(
         f"{row.panel} most often {row.group}, {formatting.percent(row.value, 0)}" for row in most.itertuples()
     )
-    return figure("right answers by letter", f"Bars: {said}.", charts.bars(frame, 100, ".0%"))
+    return figure("correct answers by letter", f"Bars: {said}.", charts.bars(frame, 100, ".0%"))
 
 
 def _profiles(lookup: Lookup) -> pd.DataFrame:
@@ -255,8 +255,8 @@ PAPER = Paper(
     "azad",
     'The Art of Saying "Maybe": conformal uncertainty of vision-language models',
     "Azad et al. 2025 (The Art of Saying Maybe)",
-    "The paper prints its tables as pictures, so that only its counts of questions can stand beside ours. "
-    "The margin score (MS) is no part of the faithful protocol; figures that show it are of the clean one.",
+    "The paper prints its tables as images, so only its counts of questions can be compared with ours. The "
+    "margin score (MS) is not part of the faithful protocol; figures that show it use the clean one.",
     (
         Entry("Table 1", "Accuracy by dataset.", partial(table, "accuracy (%)", (ACCURACY,))),
         Entry("Table 2", "Set size by dataset and score.", partial(table, "set size by score", SIZES)),
@@ -287,7 +287,7 @@ PAPER = Paper(
         Entry("Figure 6", "Accuracy, coverage and set size of families.", families),
         Entry("Figure 7", "The same of every model.", everyone),
         Entry("Figure 8", "How size, accuracy, set size and coverage go together.", correlations),
-        Entry("Figure 9", "At which letter the right answers stand.", letters),
+        Entry("Figure 9", "How often each letter is the correct answer.", letters),
     ),
     DATASETS,
 )

@@ -17,26 +17,26 @@ from vouch.report.page import (
     PageSection,
     Part,
     Section,
-    said,
+    sentence_list,
 )
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
-DISTANCES_HEADING = "What does one dataset tell about another?"
+DISTANCES_HEADING = "What does one dataset say about another?"
 DISTANCES_TEXT = Markup("""\
-Where models keep their order from one dataset to another, accuracy is said to be on the line, and the
-second dataset needs no labels. Tu et al. (2024, figures 2 and 4) ask whether that holds less for distant
-datasets. A distance is meaningful where it is well above its value by chance.""")
+If models keep their order from one dataset to another, accuracy is said to be on the line, and the second
+dataset needs no labels. Tu et al. (2024, figures 2 and 4) ask whether this is less true of distant datasets.
+A distance means something only if it is well above its value by chance.""")
 ON_THE_LINE = "accuracy_on_the_line"
 DISTANCES_FIGURES = ("tu-figure-4-1", "tu-figure-2-2")
 
 
 def build_distances(evidence: Evidence) -> Section | None:
-    """None where no two datasets have a distance."""
+    """None if no two datasets have a distance."""
     frame = evidence.distances.dropna(subset=["distance"])
     if frame.empty:
         return None
     blocks = [
-        *said(trends(evidence)),
+        *sentence_list(trends(evidence)),
         Beside([Figures([name]) for name in DISTANCES_FIGURES]),
         _distances_grid(evidence, frame),
     ]
@@ -63,7 +63,11 @@ def _distances_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
         Column("Other dataset"),
         Column("Of"),
         Column("Distance", "Fréchet distance of the embeddings", True),
-        Column("By chance", "mean distance between random parts of both together, of the same sizes", True),
+        Column(
+            "By chance",
+            "mean distance between random parts of the same sizes, drawn from both together",
+            True,
+        ),
         Column("Same order, rho", "Spearman's rho between the models' performance on the two", True),
     )
     rows = [
@@ -77,7 +81,7 @@ def _distances_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
 
 
 def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
-    """Accuracy on the line, of the first output of a dataset, by it and the other."""
+    """Accuracy on the line for the main request type, by pair of datasets."""
     frame = evidence.of_first_output(evidence.rankings)
     frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
     return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))

@@ -1,4 +1,4 @@
-"""A table or figure of a paper, and what it is made from: our numbers by metric, and those printed."""
+"""A table or figure of a paper, and what it is built from: our numbers by metric, and the published ones."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,15 +27,15 @@ Better = Literal["high", "low", ""]
 
 
 class Absent(Exception):
-    """Why a table or figure cannot be built here: a few words that follow `not here: `."""
+    """Why a table or figure cannot be built here: a few words, shown after its name."""
 
 
 @dataclass(frozen=True)
 class Measure:
     """A kind of number in a table of a paper.
 
-    label: as the paper heads it. scale: what a value is multiplied by. better: whether models are ranked by
-    it, and how. only: the one protocol that has it; the other is then not asked.
+    label: the paper's heading. scale: factor for values. better: whether models are ranked by it, and in
+    which direction. only: the one protocol that has it.
     """
 
     label: str
@@ -52,12 +52,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Metrics of all the evidence there is, with the names that a paper has for models and datasets."""
+    """Looks up metrics in the evidence, with a paper's names for models and datasets."""
 
     evidence: Evidence
 
     def rows(self, metric: str) -> pd.DataFrame:
-        """All rows of the leaderboard with a metric; none where nobody measured it."""
+        """All rows of the leaderboard with a metric; empty if it was not measured."""
         return self.evidence.headlines[self.evidence.headlines["metric"] == metric]
 
     @cached_property
@@ -77,7 +77,7 @@ class Lookup:
         return found.assign(value=found["clean"]).dropna(subset=["value"]) if measure.only else found
 
     def long(self, measures: Sequence[Measure], datasets: Iterable[str] | None = None) -> pd.DataFrame:
-        """The same for several measures, `measure` being the place in the list."""
+        """The same for several measures; `measure` is the index in the list."""
         found = [self.of(measure).assign(measure=place) for place, measure in enumerate(measures)]
         frame = pd.concat(found, ignore_index=True)
         return frame if datasets is None else frame[frame["dataset"].isin(list(datasets))]
@@ -92,7 +92,7 @@ class Lookup:
         return (*map(str, known), *(name for name in self.evidence.all_models if name not in mean.index))
 
     def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
-        """Rows sorted by columns, of which `model` goes by `order`; a name that is no model comes last."""
+        """Rows sorted by columns, `model` by `order`; names that are not models come last."""
         place = {name: place for place, name in enumerate(self.order)}
 
         def key(column: pd.Series) -> pd.Series:
@@ -109,20 +109,20 @@ class Lookup:
         return _labelled(self.evidence.datasets, names)
 
     def own(self, names: Mapping[str, str]) -> tuple[str, ...]:
-        """The paper's own datasets that are here; all that are here where there is none of them."""
+        """The paper's own datasets that are here; if none is, all datasets."""
         here = self.evidence.datasets
         return tuple(name for name in names if name in here) or here
 
     def printed(self, file: str, **chosen: str) -> list[dict[str, str]]:
-        """Rows of a file of docs/published, none where it is not here. chosen: what columns must hold."""
+        """Rows of a file of docs/published; empty if there is none. chosen: required values of columns."""
         frame = self.evidence.printed.get(file)
         rows = [] if frame is None else frame.to_dict("records")
         return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
 
     def sizes(self, models: Iterable[str]) -> tuple[dict[str, float], dict[str, str]]:
-        """Numbers of parameters of the models of which they are known, and the series that these belong to.
+        """Numbers of parameters of the models, if known, and the series that these models belong to.
 
-        Raises Absent without two different ones.
+        Raises Absent unless two different sizes are known.
         """
         known = self.evidence.facts
         sizes = {name: found for name in models if (found := size(name, known))}
@@ -137,10 +137,10 @@ def _labelled(here: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -> pd.DataFrame:
-    """Adds the mean over those of the datasets `over` that the frame has, if they are several.
+    """Adds the mean over the datasets `over` that are in the frame, if there are several.
 
-    complete: only where all of them have a number; else over those that have one.
-    The mean of a clean value has no interval of its own here, and no rank.
+    complete: only for models that have a number on all of them; else over those that they have. The mean has
+    no interval and no rank.
     """
     asked = set(frame["dataset"])
     over = [dataset for dataset in over if dataset in asked]
@@ -155,10 +155,11 @@ def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -
 
 @dataclass(frozen=True)
 class Built:
-    """What a builder returns. beside: published figures beside ours. sentences: what a reader should know.
+    """What a builder returns. beside: tables of published numbers and ours. sentences: what a reader should
+    know.
 
-    Names of tables are what tells those of one entry apart, as `-likelihood`, and titles of figures may start
-    with the part of the figure, as ` (a): `: `Entry.built` puts the number in the paper before both.
+    A table's name is a suffix that is unique in its entry, as `-likelihood`; the title of a figure may start
+    with its part, as ` (a): `. `Entry.built` adds the number in the paper.
     """
 
     grids: Sequence[Grid] = ()
@@ -168,25 +169,25 @@ class Built:
 
 
 def figure(title: str, description: str, chart: Chart, part: str = "") -> Built:
-    """One figure. description: the picture in words. part: `(a)` of a figure that has several."""
+    """One figure. description: the figure in words. part: `(a)` of a figure with several parts."""
     title = f"{part and ' ' + part}: {title}"
     return Built(figures=(FigureSpec("of-paper", "", title, "", description, chart),))
 
 
 def listing(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], reason: str) -> Built:
-    """One table of cells. Raises Absent with the reason where it has no row."""
+    """One table of cells. Raises Absent with the reason if it has no rows."""
     if not rows:
         raise Absent(reason)
     return Built((Grid("", caption, columns, rows),))
 
 
 def named(name: str, label: str) -> Cell:
-    """The paper's label of a model, dataset or prompt, with our name in small print where that is another."""
+    """The paper's label of a model, dataset or prompt, with our name in small print if it differs."""
     return Cell(label, "" if label == name else name)
 
 
-def joined(parts: Iterable[Built], reason: str = "nothing of it was measured") -> Built:
-    """Several results as one. Raises Absent with the reason where there is none."""
+def joined(parts: Iterable[Built], reason: str = "nothing of this was measured") -> Built:
+    """Several results as one. Raises Absent with the reason if there are none."""
     parts = tuple(parts)
     if not parts:
         raise Absent(reason)
@@ -194,7 +195,7 @@ def joined(parts: Iterable[Built], reason: str = "nothing of it was measured") -
 
 
 def absent(reason: str) -> Callable[[Lookup], Built]:
-    """A builder of what can be built nowhere. reason: see Absent."""
+    """A builder of an entry that can never be built. reason: see Absent."""
 
     def build(_: Lookup) -> Built:
         raise Absent(reason)
@@ -216,7 +217,7 @@ class Entry:
         return self.name.lower().replace(" ", "-")
 
     def built(self, slug: str, lookup: Lookup) -> Built:
-        """What is built, under the number in the paper. slug: of the paper. Raises Absent."""
+        """The entry, named and numbered as in the paper. slug: of the paper. Raises Absent."""
         made = self.build(lookup)
         place, number = f"{slug}-{self.anchor}", self.name.replace("Figure", "Fig.")
 
@@ -232,10 +233,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Paper:
-    """slug: what the names of its files and anchors start with. title, cite: how it is named. note: what its
-    tables here rest on, a sentence or two.
+    """slug: the start of the names of its files and anchors. title, cite: how it is named. note: one or two
+    sentences on what its tables rest on here.
 
-    datasets: its own, of which one must have scores here for the paper to be shown.
+    datasets: its own; the paper is shown if at least one of them has scores here.
     """
 
     slug: str

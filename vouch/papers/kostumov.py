@@ -66,9 +66,9 @@ def table(
     built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
     if not any(measure.better for measure in measures):
         return built
-    said = "Ranks in brackets are of the rounded figures, equals share one, as in the paper."
+    said = "Ranks in brackets compare the rounded numbers, and ties share a rank, as in the paper."
     if 0 < len(set(lookup.order) & set(models)) < len(lookup.order):
-        said = "Ranks in brackets are, as in the paper, among the models that its table has."
+        said = "Ranks in brackets compare only the models of the paper's table, as in the paper."
     return replace(built, sentences=(*built.sentences, said))
 
 
@@ -147,7 +147,7 @@ def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
     frame = lookup.long(measures, lookup.own(DATASETS))
     frame = frame[frame["model"].isin(here)].dropna(subset=["value"])
     if frame.empty:
-        raise Absent("nothing of it was measured")
+        raise Absent("nothing of this was measured")
     heads = [f"{measure.label}{' (%)' if measure.scale > 1 else ''}" for measure in measures]
     shown = pd.DataFrame(
         {
@@ -182,8 +182,8 @@ PAPER = Paper(
     "kostumov",
     "Uncertainty-aware evaluation for vision-language models",
     "Kostumov et al. 2024",
-    "Sets at a 10 % error rate, calibrated on one half of the questions and scored on the other; per cent, "
-    "but for set sizes.",
+    "Sets at a 10 % error rate, calibrated on one half of the questions and scored on the other; in per "
+    "cent, except set sizes.",
     (
         Entry(
             "Table I",
@@ -209,7 +209,7 @@ PAPER = Paper(
         ),
         Entry(
             "Table VII",
-            "How often models choose E, I don't know, and F, none of the above, which are never right.",
+            "How often models choose E (I don't know) and F (none of the above), which are never correct.",
             partial(table, "VII", "E and F rates", EXTRA, SEVENTH),
         ),
         *(

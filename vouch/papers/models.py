@@ -18,7 +18,7 @@ def facts(
     """By model: those of models.lock, and of demo models family and size.
 
     The size of a demo model is 12 x layers x width^2, the weights of its transformer blocks without
-    embeddings and picture encoder (Kaplan et al. 2020).
+    embeddings and image encoder (Kaplan et al. 2020).
     """
     known: dict[str, Facts] = {name: entry.get("facts") or {} for name, entry in locked.items()}
     for name, built in train.items():

@@ -19,7 +19,7 @@ from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
 @dataclass(frozen=True)
 class Review:
-    """A paper's entries, sorted into what is here and what is not and why, in the order of the paper."""
+    """A paper's entries in its order: those that could be built, and the others with the reason."""
 
     paper: Paper
     shown: Sequence[tuple[Entry, Built]]
@@ -32,7 +32,7 @@ class Review:
 
     @property
     def reasons(self) -> Sequence[tuple[str, str]]:
-        """Names of the entries that are not here, those with the same reason together, and the reason."""
+        """Names of the missing entries, grouped by reason, and the reason."""
         found: dict[str, list[str]] = {}
         for entry, reason in self.absent:
             found.setdefault(reason, []).append(entry.name)
@@ -40,12 +40,12 @@ class Review:
 
     @property
     def compared(self) -> int:
-        """How many published figures stand beside ours."""
+        """How many published numbers are compared with ours."""
         return sum(len(grid.rows) for _, made in self.shown for grid in made.beside)
 
 
 def review(paper: Paper, lookup: Lookup) -> Review:
-    """Builds all that can be built."""
+    """Builds all entries that can be built."""
     shown, absent = [], []
     for entry in paper.entries:
         try:
@@ -56,9 +56,9 @@ def review(paper: Paper, lookup: Lookup) -> Review:
 
 
 def build_papers(evidence: Evidence) -> tuple[Review, ...]:
-    """One part for each paper of whose datasets one has scores here.
+    """A part for each paper of which at least one dataset has scores here.
 
-    Those come first that have most published figures beside ours, then with most shown.
+    Papers with the most published numbers compared come first, then those with the most entries shown.
     """
     lookup, here = Lookup(evidence), set(evidence.datasets)
     known = declared(vouch.papers, Paper)
@@ -82,7 +82,7 @@ TOLERANCE = 1e-6
 
 
 def build_published(evidence: Evidence) -> Section | None:
-    """One part per dataset with published numbers; None where there are none."""
+    """A part for each dataset with published numbers; None if there are none."""
     parts = [_part(str(dataset), group) for dataset, group in evidence.reproduced.groupby("dataset")]
     return Section(PUBLISHED_HEADING, Markup(""), parts) if parts else None
 
@@ -112,7 +112,11 @@ def _metrics(dataset: str, frame: pd.DataFrame) -> Grid:
         Column("Cells", "", True),
         Column("Within 1e-6", "", True),
         Column("Largest difference", "between published and ours", True),
-        Column("Inside the clean interval", "published values that a clean analysis could have given", True),
+        Column(
+            "Inside the clean interval",
+            "published values that lie in the interval of the clean protocol",
+            True,
+        ),
     )
     rows = []
     for metric, group in frame.groupby("metric"):
@@ -160,7 +164,7 @@ def _cells(dataset: str, frame: pd.DataFrame) -> Grid:
 PAGE = Page(
     "papers",
     "Papers",
-    "Published numbers beside ours.",
+    "Published numbers compared with ours.",
     place=70,
     sections=(
         PAPERS_SECTION,

@@ -61,7 +61,7 @@ def mapping(lookup: Lookup) -> Built:
     least = round(float(known.min()), 2) if len(known) else 0.27
     guesses = (0.5, least if least < 0.5 else 0.27)
     planes = {f"guess {formatting.number(random, 2)}": _reliability(random) for random in guesses}
-    said = "Reliability is 1 for certain and right, −1 for certain and wrong, 0 for uncertain or guessing."
+    said = "Reliability is 1 if certain and correct, −1 if certain and wrong, 0 if uncertain or guessing."
     return _planes("from accuracy and certainty to reliability", said, planes)
 
 
@@ -71,7 +71,7 @@ def against_uacc(_: Lookup) -> Built:
     for options in (4, 16):
         size = 1 + (1 - CERTAINTY) * (options - 1)
         planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = ACCURACY / size
-    said = "UAcc, a share of the most it can be, is never negative and depends on the number of options."
+    said = "UAcc, as a share of its maximum, is never negative and depends on the number of options."
     return _planes("reliability and UAcc", said, planes)
 
 
@@ -112,13 +112,13 @@ def calibration(average: bool, lookup: Lookup) -> Built:
 
 
 def families(lookup: Lookup) -> Built:
-    """Figure 4: consistency by family, datasets of pairs of pictures in a panel of their own."""
+    """Figure 4: consistency by family, with a separate panel for datasets of image pairs."""
     measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
     frame = long(lookup, measures)
     if frame.empty:
         raise Absent(UNCHANGED)
     paired = set(frame.loc[frame["measure"] == 3, "dataset"])
-    where = frame["dataset"].isin(paired).map({True: "pairs of pictures", False: "one picture"})
+    where = frame["dataset"].isin(paired).map({True: "pairs of images", False: "one image"})
     mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
     mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
     dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
@@ -230,13 +230,13 @@ PAPER = Paper(
     "PARC: a quantitative framework uncovering the symmetries within vision language models",
     "Schmalfuss et al. 2025 (PARC)",
     "Accuracy, certainty and consistency are calibrated: 1 is perfect, 0 a guess. Answers are generated "
-    "texts where a dataset was asked for them, else the largest logits. Which of the published columns of "
-    "MIT-States and VAW is State and which Attribute is open, so they stand beside none of ours.",
+    "texts if a dataset was asked for them, else the largest logits. The published columns of MIT-States "
+    "and VAW do not make clear which is State and which Attribute, so they are not compared with ours.",
     (
         Entry(
             "Table 2", "Which change of the prompt hurts most, means over the models.", partial(varied, True)
         ),
-        Entry("Table 3", "Which models bear it best, means over the prompts.", robust),
+        Entry("Table 3", "Which models cope best, means over the prompts.", robust),
         Entry("Table A4", "The models and their properties.", properties),
         Entry(
             "Table A5",

@@ -172,7 +172,7 @@ def properties(lookup: Lookup) -> Built:
         if any(cell is not MISSING for cell in row):
             body.append([named(name, label), *row])
     heads = (Column("Model"), *(Column(head, "", unit > 1) for head, _, _, unit in PROPERTIES))
-    reason = "nothing of it is on record in models.lock for the models here"
+    reason = "models.lock has no such facts about these models"
     return listing("the models and their properties", heads, body, reason)
 
 
@@ -228,7 +228,7 @@ def same(lookup: Lookup) -> Built:
 
 
 def counts(lookup: Lookup) -> Built:
-    """Table A5: how many questions can be flipped by replacing a picture, and how the best model does."""
+    """Table A5: how many questions can be flipped by replacing an image, and how the best model does."""
     evidence = lookup.evidence
     frame = evidence.outcomes
     exchanged = frame[frame["variation"] == "vs_e"]
@@ -256,9 +256,9 @@ def counts(lookup: Lookup) -> Built:
     heads = (
         Column("Dataset"),
         Column("Initial", "questions", True),
-        Column("Kept", "questions with a picture to exchange", True),
+        Column("Kept", "questions with an image to exchange", True),
         Column("Share", "", True),
-        Column("Accuracy, initial", "of the model that is best there, original prompts", True),
+        Column("Accuracy, initial", "of the best model on the dataset, original prompts", True),
         Column("Accuracy, kept", "of the same model, original prompts", True),
     )
     return listing("questions before and after the filter of VS-E", heads, body, "needs the variation vs_e")

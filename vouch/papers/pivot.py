@@ -1,4 +1,4 @@
-"""Long frames as the tables of the papers: rows by measures and columns, published figures beside ours."""
+"""Long frames as the tables of the papers, and the published numbers next to ours."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ CELL = re.compile(r"(?P<value>-?\d+(?:\.\d+)?)(?: \((?P<rank>\d+)\))?")
 
 
 class Print(NamedTuple):
-    """What a paper printed in a cell. rank: None where it gave none."""
+    """A cell as a paper printed it. rank: None if it gave none."""
 
     value: str
     rank: int | None
@@ -30,10 +30,10 @@ class Print(NamedTuple):
 class Layout:
     """How a table of a paper is laid out.
 
-    rows, columns: keys to labels, in order. name: tells apart the tables of one entry, `-likelihood`. row:
-    what the first column holds. peers: the rows among which the paper ranks; all where none of them is here.
-    prints: published cells, as printed; what is no number counts as none. help: by column. ranked: whether
-    the paper prints ranks.
+    rows, columns: keys to labels, in order. name: suffix that is unique in an entry, as `-likelihood`. row:
+    heading of the first column. peers: the rows that the paper ranks; all rows if none of them is here.
+    prints: published cells, as printed; cells that are not numbers are ignored. help: by column. ranked:
+    whether the paper prints ranks.
     """
 
     caption: str
@@ -55,12 +55,12 @@ def rounded(value: float, measure: Measure) -> str:
 
 
 def agrees(value: float, measure: Measure, printed: Print) -> bool:
-    """Whether a value is the printed one to the printed digit; `2.7` stands for `2.70`."""
+    """Whether a value equals the printed one to the printed digit; `2.7` means `2.70`."""
     return rounded(value, measure) == f"{float(printed.value):.{measure.digits}f}"
 
 
 def ranks(values: Mapping[str, float], measure: Measure) -> dict[str, int]:
-    """Competition ranks of the printed, rounded values: equals share the best place."""
+    """Competition ranks of the rounded values: ties share the best rank."""
     if not measure.better:
         return {}
     seen = {key: float(rounded(value, measure)) for key, value in values.items()}
@@ -69,11 +69,10 @@ def ranks(values: Mapping[str, float], measure: Measure) -> dict[str, int]:
 
 
 def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
-    """The table, and beside it the published figures where there are any.
+    """The table, and a second one with the published numbers, if there are any.
 
-    frame: `measure`, `model` (whatever a row is), `dataset` (whatever a column is) and value; clean, low,
-    high, rank_low and rank_high where they are known. Rows and columns without any number are left out.
-    Raises Absent where nothing is left.
+    frame: `measure`, `model` (the row), `dataset` (the column) and value; if known, also clean, low, high,
+    rank_low and rank_high. Rows and columns without a number are left out. Raises Absent if nothing is left.
     """
     records = frame.reindex(columns=["measure", "model", "dataset", *COLUMNS]).to_dict("records")
     found: Found = {(each["measure"], each["model"], each["dataset"]): each for each in records}
@@ -81,7 +80,7 @@ def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
     rows = [name for name in layout.rows if name in set(frame["model"])]
     heads = [head for head in product(range(len(layout.measures)), layout.columns) if head in held]
     if not rows or not heads:
-        raise Absent("nothing of it was measured")
+        raise Absent("nothing of this was measured")
     prints = {key: printed for key, text in layout.prints.items() if (printed := _print(text))}
     ranked = _ranked(layout, found, [name for name in layout.peers if name in rows] or rows)
     columns = [Column(layout.row), *(_head(layout, place, name) for place, name in heads)]
@@ -97,10 +96,11 @@ def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
 
 
 def by_dataset(lookup: Lookup, frame: pd.DataFrame, names: Mapping[str, str], layout: Layout) -> Built:
-    """The table that most papers have most of: datasets, and the mean over the paper's own (`Lookup.own`).
+    """The usual table of a paper: a column for each dataset, and the mean over the paper's own
+    (`Lookup.own`).
 
-    names: the paper's datasets to its labels. layout: its columns and the help of the mean are filled in;
-    published means count where all of the paper's datasets are here.
+    names: the paper's datasets and their labels. layout: its columns and the help of the mean are filled in.
+    Published means are compared only if all of the paper's datasets are here.
     """
     asked = set(frame["dataset"])
     over = tuple(dataset for dataset in lookup.own(names) if dataset in asked)
@@ -133,7 +133,7 @@ def _ranked(layout: Layout, found: Found, peers: Sequence[str]) -> dict[Key, int
 
 def _head(layout: Layout, place: int, name: str) -> Column:
     measure = layout.measures[place]
-    protocol = "clean protocol" if measure.only else "faithful protocol; the clean one in small print"
+    protocol = "clean protocol" if measure.only else "faithful protocol; in small print the clean one"
     said = {"high": "higher is better", "low": "lower is better", "": ""}[measure.better]
     help = "; ".join(part for part in (layout.help.get(name, ""), said, protocol) if part)
     return Column(f"{measure.label} {layout.columns[name]}", help, True)
@@ -158,7 +158,7 @@ def _cell(found: Mapping[str, Any] | None, measure: Measure, rank: int | None, p
 
 
 def _clean(found: Mapping[str, Any], measure: Measure) -> str:
-    """The clean twin in small print: `clean 76.5 (74.9–78.1), rank 2–5`."""
+    """The number of the clean protocol, for small print: `clean 76.5 (74.9–78.1), rank 2–5`."""
     if measure.only or pd.isna(found["clean"]):
         return ""
     said = f"clean {formatting.number(measure.scale * found['clean'], measure.digits)}"
@@ -170,7 +170,7 @@ def _clean(found: Mapping[str, Any], measure: Measure) -> str:
 
 
 def _published(layout: Layout, found: Found, ranked: Mapping[Key, int], prints: Mapping[Key, Print]) -> Built:
-    """Every published cell that has one of ours beside it, and how many agree."""
+    """Every published cell for which we have a number, and how many agree."""
     body, same, placed, alike = [], 0, 0, 0
     for key in product(range(len(layout.measures)), layout.rows, layout.columns):
         printed = prints.get(key)
@@ -204,8 +204,8 @@ def _published(layout: Layout, found: Found, ranked: Mapping[Key, int], prints: 
     texts = [Column(label) for label in (layout.row, "Column", "Measure")]
     numbers = ("Published", "Ours", "Difference", "Rank, published", "Rank, ours")
     columns = [*texts, *(Column(label, "", True) for label in numbers)]
-    every = formatting.plural(len(body), "published figure")
+    every = formatting.plural(len(body), "published number")
     said = f"{formatting.count(same)} of {every} agree to the printed digit"
     said += f", {alike} of {formatting.plural(placed, 'published rank')}." if placed else "."
-    grid = Grid(f"{layout.name}-published", f"{layout.caption}: published beside ours", columns, body)
+    grid = Grid(f"{layout.name}-published", f"{layout.caption}: published and ours", columns, body)
     return Built(beside=(grid,), sentences=(said,))

@@ -47,7 +47,7 @@ from vouch.report import formatting
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 NOUNS = dict(enumerate(OUTPUT_NAMES.values()))
-RIGHT = "right answers"
+CORRECT = "correct answers"
 BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
 PARAMETERS = {"parameters": "", "trainable parameters": "trainable_parameters"}
 """What is counted, and its key among the facts; the size of a model can follow from its name as well."""
@@ -183,14 +183,14 @@ def preference(lookup: Lookup) -> Built:
     frame = frame[frame["dataset"] == dataset]
     frame = frame.assign(
         column=[places[place][0] for place in frame["measure"]],
-        row=np.where(frame["measure"] % 2, RIGHT, frame["model"]),
+        row=np.where(frame["measure"] % 2, CORRECT, frame["model"]),
     ).drop_duplicates(["row", "column"])
     frame = lookup.in_order(frame, ["row", "column"], "row")
-    models = frame[frame["row"] != RIGHT]
+    models = frame[frame["row"] != CORRECT]
     most = models.loc[models["value"].idxmax()]
     said = (
-        f"Shares of the places chosen on {dataset}. The strongest: {most['row']} takes {most['column']} "
-        f"{formatting.percent(most['value'])} of the time."
+        f"Shares of the positions chosen on {dataset}. The strongest preference: {most['row']} chooses "
+        f"{most['column']} {formatting.percent(most['value'])} of the time."
     )
     return figure(
         f"which option is preferred, {dataset}",
@@ -252,7 +252,7 @@ PAPER = Paper(
     "Li et al. 2023 (ReForm-Eval)",
     "Accuracy in per cent and instability in nats of the main evaluation (the variation tests), of the "
     "original prompts where it was not asked. Columns named sampled are of the first text drawn for each "
-    "test at temperature 0.2, as in the paper: published figures stand beside them, except for BLIP-2, "
+    "test at temperature 0.2, as in the paper: published numbers are compared with these, except for BLIP-2, "
     "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The other columns of "
     "generation, the general results and the figures are of greedy texts.",
     (
@@ -301,7 +301,7 @@ PAPER = Paper(
             "Accuracy by number of visual tokens.",
             partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens"),
         ),
-        Entry("Figure 10", "Which option a model prefers, whatever it says.", preference),
+        Entry("Figure 10", "Which option position a model prefers, whatever its text.", preference),
     ),
     (*PERCEPTION, *COGNITION),
 )

@@ -71,7 +71,7 @@ IN_DOMAIN = (
     *("coco_mci", "coco_goi", "coco_mos", "coco_counting", "refcoco", "coco_text", "vqa_v2", "ok_vqa"),
     *("a_okvqa", "a_okvqra", "a_okvqar", "vsr", "coco_itm", "coco_its", "coco_caption", "flickr30k"),
 )
-"""Datasets of pictures of COCO, and Flickr30K, as the paper counts it. It takes six; the text of its
+"""Datasets of COCO images, and Flickr30K, which the paper counts with them. It uses six; the text of its
 PDF names two."""
 OUT_OF_DOMAIN = ("pets37", "flowers102", "textcaps", "nocaps", "wikihow", "winoground")
 BY_LABEL = {label: name for name, label in MODELS.items()}
@@ -193,7 +193,7 @@ INSTABILITY = {
     for column, label, variation, output in (
         ("instruction", "Instruction", "instruction", TEXT),
         ("order", "Order", "shuffled", TEXT),
-        ("mark", "Mark", "marks", TEXT),
+        ("mark", "Option label", "marks", TEXT),
         ("likelihood_instruction", "Likelihood, instruction", "instruction", LIKELIHOOD),
     )
 }
@@ -311,7 +311,7 @@ def hit_rate(number: str, lookup: Lookup) -> Built:
         raise Absent("needs the variation no_sample")
     over = over[:1] if number == "3" else over
     prints = printed(lookup, "reform_hits", ("without", "with"), "vqa_v2", table=number)
-    caption, shown = "share of texts with an option's mark (%)", frame[frame["dataset"].isin(over)]
+    caption, shown = "share of texts with an option label (%)", frame[frame["dataset"].isin(over)]
     return _table(lookup, caption, shown, measures, over, prints)
 
 
@@ -346,7 +346,7 @@ def coco(lookup: Lookup) -> Built:
     heads = {name: name for name in (*IN_DOMAIN, *OUT_OF_DOMAIN) if name in set(frame["dataset"])}
     measure = Measure("Rank", "accuracy", output=TEXT, scale=1, better="low", only="clean")
     rows = {name: name for name in COCO}
-    help = dict.fromkeys(IN_DOMAIN, "pictures of COCO, or like them")
+    help = dict.fromkeys(IN_DOMAIN, "images of COCO, or similar")
     layout = Layout("mean rank by dataset", (measure,), rows, heads, row="Models", help=help)
     return pivot(frame.assign(clean=frame["value"]), layout)
 
@@ -391,7 +391,7 @@ def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:
         Column("Dataset"),
         Column("Dimension"),
         Column("Questions", "", True),
-        Column("Pictures", "different ones", True),
+        Column("Images", "distinct images", True),
         Column("Options", "mean number, of questions that have them", True),
     )
     return listing("the datasets", heads, body, NO_SETS)
@@ -405,7 +405,7 @@ def known(title: str, keys: Mapping[str, str], lookup: Lookup) -> Built:
         if any(value is not None for value in values):
             body.append([named(name, label), *map(_fact, values)])
     heads = (Column("Model"), *map(Column, keys.values()))
-    return listing(title, heads, body, "nothing of it is on record in models.lock for the models here")
+    return listing(title, heads, body, "models.lock has no such facts about these models")
 
 
 def _fact(value: object) -> Cell:

@@ -1,4 +1,4 @@
-"""Tu et al. 2024, Ranked from Within: which model is best, told without labels."""
+"""Tu et al. 2024, Ranked from Within: which model is best, without labels."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, absent, figure, joined, with_mean
@@ -13,7 +14,7 @@ from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
-from vouch.tables.results import FEW_LABELS, MEAN
+from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 FEWEST = 3
 """Two models are in the right order or not: that is no correlation."""
@@ -43,16 +44,10 @@ METHODS = {
     "sample_bert_expanded": "Sample*_BERT",
     "atc": "ATC",
 }
-OURS = {
-    "confidence": "Confidence of the option",
-    "entropy": "Entropy of the options",
-    "gap": "Gap between two options",
-    "sample_cosine": "Cosine of samples",
-    "agreement": "Samples that agree",
-    "set_size": "Set size",
-    "certainty": "Certainty",
-    "combined": "All of these",
-}
+# printed in the paper to the letter, which is no method of its own
+_LITERAL = "atc_literal"
+OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
+OURS |= {COMBINED: "All of these"}
 LABELS = {name: (METHODS | OURS)[name] for name in ("nll_min", "confidence")} | {FEW_LABELS: "50 labels"}
 MEASURES = (
     Measure("rho", "rho", scale=1, only="clean"),
@@ -124,13 +119,13 @@ def methods(lookup: Lookup) -> Built:
     built = joined(parts, "fewer than three models answered the same dataset")
     models = int(lookup.evidence.rankings["models"].max())
     said = (
-        "Spearman's rho and, as the authors take it, the absolute weighted tau of "
+        "Spearman's rho and the absolute weighted tau (as the authors define it) of "
         f"{formatting.plural(models, 'model')}; "
-        "intervals of rho over other questions. "
+        "intervals of rho are over questions. "
         + (
-            "Published: their 30 models, of which these are a part."
+            "Published: their 30 models, which include these."
             if _of_the_paper(lookup)
-            else "Published figures stand beside ours only where all models are of the paper's series."
+            else "Published numbers are compared with ours only if all models belong to the paper's series."
         )
     )
     return replace(built, sentences=(*built.sentences, said))
@@ -212,7 +207,7 @@ def trends(evidence: Evidence) -> Iterator[str]:
 
 
 def apart(lookup: Lookup) -> Built:
-    """Figure 4: a point for each pair of datasets, a panel for pictures and one for questions."""
+    """Figure 4: a point for each pair of datasets, one panel for images and one for questions."""
     frame = lookup.evidence.distances.dropna(subset=["distance"])
     if frame.empty:
         raise Absent("needs distances between datasets, of which there are two at least")
@@ -252,10 +247,10 @@ PAPER = Paper(
         Entry(
             "Table 2",
             "The same for models of one recipe that differ in one part.",
-            absent("needs the LLaVA-prismatic models, which are weights in a format that is not read"),
+            absent("needs the LLaVA-prismatic models, whose weight format is not supported"),
         ),
         Entry("Table 3", "Fifty labelled questions against a method that needs none.", _capped(few_labels)),
-        Entry("Figure 2", "How performance on one dataset tells that on another.", _capped(pairs)),
+        Entry("Figure 2", "How performance on one dataset predicts that on another.", _capped(pairs)),
         Entry("Figure 4", "Fréchet distance of two datasets and how alike they rank models.", _capped(apart)),
     ),
     DATASETS,

@@ -1,12 +1,10 @@
-"""Rows of the items table become items, with all that a prompt of them can need.
+"""Rows of the items table become prompts: items are read, each variation is applied, the template renders.
 
-What is said in a prompt: the words of a draft, as its template shows them.
+`read_items` yields items with what a prompt of them can need: cleaned questions, rewrites, images to
+exchange, earlier turns. `Prompts.rows` yields the rows of the prompts table for one item.
 
-Every prompt of an item as rows of the prompts table: a loop over variations and the drafts of each.
-
-Promise: `vary` takes at most three times as long as writing its rows with pyarrow (benchmarks/vary.py). So
-drafts of an item that show the same words or pictures, as those of several severities do, share them.
-"""
+`vary` takes at most three times as long as pyarrow takes to write its rows (benchmarks/vary.py). So drafts of
+an item that show the same words or the same images, as several severities do, share them."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,27 +21,29 @@ from vouch.prompts.combination import Variation
 from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
-from vouch.prompts.template import ADDED, JOINING, MARKS, Placing, Template, in_words
+from vouch.prompts.template import ADDED, JOINING, MARKS, ImageMarks, Template, in_words
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT
+
+# Reading items
 
 _LISTS = ("options", "answers", "images", "references", "phrasings")
 COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "exchange", "turns"]
 
 
 def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Rows of the items table in their order, with their place. Raises UserError."""
-    found = (
+    """Rows of the items table in order, with their `index`. Raises UserError."""
+    rows = (
         row
         for batch in ITEMS.open(path).iter_batches(columns=COLUMNS, use_threads=False)
         for row in batch.to_pylist()
     )
-    yield from ({**row, "place": place} for place, row in enumerate(found))
+    yield from ({**row, "index": index} for index, row in enumerate(rows))
 
 
-def read_items(path: Path, making: "Making") -> Iterator[Item]:
-    """Items in their order, a group at a time, those left out too. Raises UserError."""
+def read_items(path: Path, builder: "ItemBuilder") -> Iterator[Item]:
+    """Items in order, a group at a time, including those that are not asked. Raises UserError."""
     for _, group in groupby(read_rows(path), key=lambda row: row["group"]):
-        yield from making.items(list(group), path)
+        yield from builder.items(list(group), path)
 
 
 class Rewrites:
@@ -54,7 +54,7 @@ class Rewrites:
         self._others: dict[str, dict[str, str]] = {}
         for row in rows:
             if row["kind"] == CLEAN:
-                # what a model proposes is only that until a person decides
+                # a model's proposal counts only once a person has decided
                 if row["status"] == BY_HAND:
                     self._cleaned[row["original"]] = row["rewrite"]
             elif row["status"] in (ACCEPTED, BY_HAND):
@@ -65,30 +65,30 @@ class Rewrites:
         return self._cleaned.get(original, original)
 
     def others(self, question: str) -> Mapping[str, str]:
-        """Kind -> the other words of a question, after cleaning; without those that were rejected."""
+        """Kind -> the rewrite of a question, after cleaning; without those that were rejected."""
         return self._others.get(question, {})
 
 
 @dataclass(frozen=True)
-class Making:
-    """What makes items of rows. keeps: whether an item that people did not drop is asked."""
+class ItemBuilder:
+    """Builds items from rows. keeps: whether an item that people did not drop is asked."""
 
     rewrites: Rewrites
     exchanges: Exchanges
     keeps: Callable[[Item], bool]
 
     def items(self, rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
-        """Items of one group that stand together; each knows those before it in its conversation.
+        """Items of adjacent rows of one group; each has its earlier turns.
 
-        rows: COLUMNS, and `place`. Raises UserError where a turn is none of the rows before.
+        rows: COLUMNS, and `index`. Raises UserError where a turn is none of the rows before.
         """
         followed = {turn for row in rows for turn in row["turns"] or ()}
         items: dict[str, Item] = {}
         for row in rows:
-            gone = next((turn for turn in row["turns"] or () if turn not in items), None)
-            if gone is not None:
+            missing = next((turn for turn in row["turns"] or () if turn not in items), None)
+            if missing is not None:
                 raise UserError(
-                    f"{path}: item {row['id']} follows {gone}, which is no item of its group right before "
+                    f"{path}: item {row['id']} follows {missing}, which is no item of its group right before "
                     "it; correct the dataset's loader: a conversation is one group, its turns in a row"
                 )
             turns = tuple(items[turn] for turn in row["turns"] or ())
@@ -118,153 +118,7 @@ def text_cap(template: Template, path: Path) -> int | None:
     return max(1, math.ceil(np.percentile(words, 75))) if words else 0
 
 
-class Frame(NamedTuple):
-    """What a template puts around the options of an item, and what it says before all turns."""
-
-    before: str
-    after: str
-    opening: str
-    system: str | None
-
-
-Frames = dict[tuple[Item, Template, bool], Frame]
-"""Of items without marks, by item, template and whether options are shown: orders of the options share it."""
-
-Words = dict[str, Any]
-"""Columns of the prompts table: what is said in a prompt."""
-
-
-class _Layout(NamedTuple):
-    """What a template makes of options in an order, whatever they say.
-
-    added: texts of those that it adds. order: for each option its index, or what the template adds. marks: as
-    the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
-    """
-
-    added: Sequence[str]
-    order: tuple[int, ...]
-    marks: tuple[str, ...]
-    pattern: str
-
-
-_Shown = tuple[str, list[str], _Layout, Frame]
-"""A draft's text and options as they are shown, and what they stand in."""
-
-
-def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames) -> Words:
-    """What is said in a prompt. Raises UserError where the marks run out.
-
-    answers: indices of the correct ones of the item's options. template: name of its file.
-    frames: those made so far, which grow.
-    """
-    item, own, placing = draft.item, draft.template, _placing(draft)
-    turns = _turns(draft, placing, template, frames) if draft.turns or own.sample is not None else []
-    text, options, layout, frame = _shown(draft, placing, template, frames)
-    before = placing.front() + frame.opening
-    if turns:
-        turns[0] = (before + turns[0][0], turns[0][1])
-    else:
-        text = before + text
-    if draft.earlier and any(PLACEHOLDER.search(one) for one in (*[question for question, _ in turns], text)):
-        raise UserError(
-            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
-            "the model answered; leave the item or the variation out"
-        )
-    return {
-        "item": item.id,
-        "template": template,
-        "system": frame.system,
-        "turns": [{"question": question, "answer": answer} for question, answer in turns],
-        "text": text,
-        "response": own.response,
-        "earlier": draft.earlier,
-        "options": options,
-        "order": layout.order,
-        "marks": layout.marks,
-        "answers": _places(layout.order, _right(draft, answers)),
-    }
-
-
-def _right(draft: Draft, answers: tuple[int, ...]) -> tuple[int, ...]:
-    """The correct options, and what the template adds that says the same as one of them."""
-    if not draft.template.added:
-        return answers
-    added = {as_added(draft.item.options[index]) for index in answers}
-    return (*answers, *sorted(role for role in added if role is not None))
-
-
-@lru_cache(maxsize=4096)
-def _places(order: tuple[int, ...], answers: tuple[int, ...]) -> tuple[int, ...]:
-    """Where the correct ones of the item's options are shown."""
-    return tuple([place for place, index in enumerate(order) if index in answers])
-
-
-_NO_MARKS = Placing(0, "first")  # keeps nothing in mind of texts without marks
-
-
-def _placing(draft: Draft) -> Placing:
-    """Where pictures were taken away, the words are those of pictures that stand first."""
-    if not draft.item.marked and not draft.turns:
-        return _NO_MARKS
-    gone = draft.template.pictures == "marks" and not draft.pictures
-    return Placing(len(draft.item.images), "first" if gone else draft.template.pictures)
-
-
-def _turns(draft: Draft, placing: Placing, template: str, frames: Frames) -> list[tuple[str, str]]:
-    """What was said before: the template's sample, and the turns of the draft."""
-    turns = [
-        (question if isinstance(question, str) else _shown(question, placing, template, frames)[0], answer)
-        for question, answer in draft.turns
-    ]
-    sample = draft.template.sample_turn() if draft.item.kind == "choice" else None
-    return turns if sample is None else [sample, *turns]
-
-
-def _shown(draft: Draft, placing: Placing, template: str, frames: Frames) -> _Shown:
-    item, own, order = draft.item, draft.template, draft.order
-    try:
-        layout = _layout(own, template, item.kind == "choice", order)
-    except UserError as error:
-        raise UserError(f"item {item.id}: {error}") from None
-    # hint and question are read before the options, so their marks are placed first
-    key = (item, own, bool(layout.order))
-    frame = frames.get(key) or _framed(item, own, placing, bool(layout.order))
-    if not item.marked:  # else its words depend on the places of the pictures
-        frames[key] = frame
-    options = [item.options[index] for index in order]
-    if item.marked:
-        options = list(map(placing.option, options))
-    options += layout.added
-    text = frame.before + (layout.pattern and layout.pattern % tuple(options)) + frame.after
-    return text if item.question else text.lstrip(), options, layout, frame
-
-
-@lru_cache(maxsize=4096)
-def _layout(template: Template, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
-    if choice and (problem := template.crowded(len(own), name)):
-        raise UserError(problem)
-    added = template.added_to(len(own)) if choice else {}
-    order = (*own, *[ADDED[name] for name in added])
-    marks = MARKS[template.marks][: len(order)]
-    marks_shown = tuple(marks) if template.shows_options else ()
-    return _Layout(list(added.values()), order, marks_shown, template.listed(marks))
-
-
-def _framed(item: Item, own: Template, placing: Placing, options: bool) -> Frame:
-    hint = None if item.hint is None else placing.passage(item.hint)
-    question = placing.passage(item.question)
-    try:
-        # The picture stands at its mark in the body; an instruction that repeats these words speaks of it.
-        body = own.body if options else own.open_body
-        spoken = None if hint is None or "{hint}" not in body else in_words(hint)
-        asked = in_words(question) if "{question}" in body else question
-        instruction = own.instruction(item.place, hint if spoken is None else spoken, asked)
-    except UserError as error:
-        raise UserError(f"item {item.id}: {error}") from None
-    opening = own.opening and own.opening.format(instruction=instruction)
-    system = own.system and own.system.format(instruction=instruction)
-    return Frame(*own.around(hint, question, options, instruction), opening, system)
-
+# Rows of the prompts table
 
 Before = dict[str, Sequence[str]]
 """Outputs of the earlier prompts of a group, by their id."""
@@ -286,11 +140,12 @@ class Prompts:
     def rows(self, item: Item, before: Before) -> Iterator[dict[str, Any]]:
         """Rows of an item. Raises UserError.
 
-        before: prompts of the same group so far; grows. `earlier` of a draft may name only these.
+        before: prompts of the same group so far, to which these are added. Only they may fill `earlier` of a
+        draft.
         """
         first = start(item, self.template, "")
         frames: Frames = {}
-        said: dict[object, Words] = {}
+        rendered: dict[object, Columns] = {}  # of drafts that show the item's own words
         unchanged = recipes(first)
         for variation in self.variations:
             answers = variation.answers(item)
@@ -298,37 +153,37 @@ class Prompts:
                 continue
             drafts, numbered = variation.of(first)
             for number, draft in enumerate(drafts, start=1):
-                look, pictures = draft.template, draft.pictures
+                template, images = draft.template, draft.images
                 name = prompt_id(item.id, variation.name, number if numbered else None)
                 outputs: Sequence[str] = ()
                 if draft.asked:
-                    outputs = look.outputs if draft.item.kind == "choice" else (TEXT,)
+                    outputs = template.outputs if draft.item.kind == "choice" else (TEXT,)
                 if draft.earlier or self.cap == 0:
                     self._check(draft, name, outputs, before)
                 before[name] = outputs
-                own = draft.item is item and not draft.turns and not draft.earlier
-                same = (look, draft.order, answers, not pictures) if own else None
-                columns = said.get(same) or words(draft, answers, self.name, frames)
-                if own:
-                    said[same] = columns
-                alike = pictures is first.pictures and look.pictures == self.template.pictures
+                shareable = draft.item is item and not draft.turns and not draft.earlier
+                key = (template, draft.order, answers, not images) if shareable else None
+                columns = rendered.get(key) or render(draft, answers, self.name, frames)
+                if shareable:
+                    rendered[key] = columns
+                same_images = images is first.images and template.pictures == self.template.pictures
                 yield {
                     **columns,  # first: the largest part is copied as a whole
                     **variation.columns,
                     "id": name,
-                    "pictures": unchanged if alike else recipes(draft),
+                    "pictures": unchanged if same_images else recipes(draft),
                     "outputs": outputs,
                     "max_tokens": self.cap if TEXT in outputs else None,
                 }
 
     def _check(self, draft: Draft, name: str, outputs: Sequence[str], before: Before) -> None:
-        """Raises UserError where a prompt must not stand in the table."""
+        """Raises UserError where a prompt must not be in the table."""
         for source in (source for sources in draft.earlier for source in sources or [""]):
             if source not in before:
                 raise UserError(
                     f"prompt {name}: an answer comes from {source!r}, no earlier prompt of this group; "
-                    f"correct variation {draft.variation} in vouch/prompts/variations, which must have "
-                    f"{TURNS} in CHANGES"
+                    f"correct variation {draft.variation} in vouch/prompts/variations, whose `changes` must "
+                    f"include {TURNS}"
                 )
             if TEXT not in before[source]:
                 raise UserError(
@@ -342,19 +197,174 @@ class Prompts:
             )
 
 
-def recipes(draft: Draft) -> list[dict[str, Any]]:
-    """How each picture that is shown is made: `pictures` of the prompts table. Raises UserError.
+# Rendering the words
 
-    Two pictures become one in a template that joins them, each with its own steps done before.
+Columns = dict[str, Any]
+"""Columns of the prompts table that say what a prompt shows."""
+
+
+class Frame(NamedTuple):
+    """What a template puts around the options of an item, and what it says before all turns."""
+
+    before: str
+    after: str
+    opening: str
+    system: str | None
+
+
+Frames = dict[tuple[Item, Template, bool], Frame]
+"""By item, template and whether options are shown; all orders of the options share a frame. Only of items
+without image marks."""
+
+
+class _Layout(NamedTuple):
+    """What a template makes of options in an order, whatever their texts.
+
+    added: texts of those that it adds. order: for each option its index, or what the template adds. labels:
+    as the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
     """
-    pictures = draft.pictures
+
+    added: Sequence[str]
+    order: tuple[int, ...]
+    labels: tuple[str, ...]
+    pattern: str
+
+
+def render(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames) -> Columns:
+    """What a prompt shows. Raises UserError where there are more options than labels.
+
+    answers: indices of the correct ones of the item's options. template: name of its file. frames: those made
+    so far, to which new ones are added."""
+    item, own, marks = draft.item, draft.template, _image_marks(draft)
+    turns = _turns(draft, marks, template, frames) if draft.turns or own.sample is not None else []
+    text, options, layout, frame = _shown(draft, marks, template, frames)
+    before = marks.front() + frame.opening
+    if turns:
+        turns[0] = (before + turns[0][0], turns[0][1])
+    else:
+        text = before + text
+    if draft.earlier and any(PLACEHOLDER.search(one) for one in (*[question for question, _ in turns], text)):
+        raise UserError(
+            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
+            "the model answered; leave the item or the variation out"
+        )
+    return {
+        "item": item.id,
+        "template": template,
+        "system": frame.system,
+        "turns": [{"question": question, "answer": answer} for question, answer in turns],
+        "text": text,
+        "response": own.response,
+        "earlier": draft.earlier,
+        "options": options,
+        "order": layout.order,
+        "marks": layout.labels,
+        "answers": _shown_at(layout.order, _correct(draft, answers)),
+    }
+
+
+def _correct(draft: Draft, answers: tuple[int, ...]) -> tuple[int, ...]:
+    """The correct options, and what the template adds that says the same as one of them."""
+    if not draft.template.added:
+        return answers
+    added = {as_added(draft.item.options[index]) for index in answers}
+    return (*answers, *sorted(role for role in added if role is not None))
+
+
+@lru_cache(maxsize=4096)
+def _shown_at(order: tuple[int, ...], answers: tuple[int, ...]) -> tuple[int, ...]:
+    """Positions of the correct options in the order that is shown."""
+    return tuple([position for position, index in enumerate(order) if index in answers])
+
+
+_NO_MARKS = ImageMarks(0, "first")  # has no state where texts hold no marks, so all prompts can share it
+
+
+def _image_marks(draft: Draft) -> ImageMarks:
+    """Where the images were taken away, the words are those of images that come first."""
+    if not draft.item.marked and not draft.turns:
+        return _NO_MARKS
+    removed = draft.template.pictures == "marks" and not draft.images
+    return ImageMarks(len(draft.item.images), "first" if removed else draft.template.pictures)
+
+
+def _turns(draft: Draft, marks: ImageMarks, template: str, frames: Frames) -> list[tuple[str, str]]:
+    """Earlier exchanges: the template's sample, and the turns of the draft."""
+    turns = [
+        (question if isinstance(question, str) else _shown(question, marks, template, frames)[0], answer)
+        for question, answer in draft.turns
+    ]
+    sample = draft.template.sample_turn() if draft.item.kind == "choice" else None
+    return turns if sample is None else [sample, *turns]
+
+
+def _shown(
+    draft: Draft, marks: ImageMarks, template: str, frames: Frames
+) -> tuple[str, list[str], _Layout, Frame]:
+    """A draft's text, its options as shown, and what they stand in."""
+    item, own, order = draft.item, draft.template, draft.order
+    try:
+        layout = _layout(own, template, item.kind == "choice", order)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    # hint and question are read before the options, so their marks come first
+    key = (item, own, bool(layout.order))
+    frame = frames.get(key) or _frame(item, own, marks, bool(layout.order))
+    if not item.marked:  # else the words depend on which images were mentioned before
+        frames[key] = frame
+    options = [item.options[index] for index in order]
+    if item.marked:
+        options = list(map(marks.option, options))
+    options += layout.added
+    text = frame.before + (layout.pattern and layout.pattern % tuple(options)) + frame.after
+    return text if item.question else text.lstrip(), options, layout, frame
+
+
+@lru_cache(maxsize=4096)
+def _layout(template: Template, name: str, choice: bool, order: tuple[int, ...]) -> _Layout:
+    if choice and (problem := template.crowded(len(order), name)):
+        raise UserError(problem)
+    added = template.added_to(len(order)) if choice else {}
+    order = (*order, *[ADDED[name] for name in added])
+    labels = MARKS[template.marks][: len(order)]
+    shown = tuple(labels) if template.shows_options else ()
+    return _Layout(list(added.values()), order, shown, template.listed(labels))
+
+
+def _frame(item: Item, template: Template, marks: ImageMarks, options: bool) -> Frame:
+    hint = None if item.hint is None else marks.passage(item.hint)
+    question = marks.passage(item.question)
+    try:
+        # The image stands at its mark in the body; an instruction that repeats the words only names it.
+        body = template.body if options else template.open_body
+        named_hint = None if hint is None or "{hint}" not in body else in_words(hint)
+        named_question = in_words(question) if "{question}" in body else question
+        instruction = template.instruction(
+            item.index, hint if named_hint is None else named_hint, named_question
+        )
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    opening = template.opening and template.opening.format(instruction=instruction)
+    system = template.system and template.system.format(instruction=instruction)
+    return Frame(*template.around(hint, question, options, instruction), opening, system)
+
+
+# Rendering the images
+
+
+def recipes(draft: Draft) -> list[dict[str, Any]]:
+    """How each image that is shown is made: `pictures` of the prompts table. Raises UserError.
+
+    A template that joins two images gets one recipe, in which the steps of each are done before.
+    """
+    images = draft.images
     join = JOINING.get(draft.template.pictures)
-    if join is None or len(pictures) != 2:
-        return [{"images": [image], "steps": _steps(steps)} for image, steps in pictures]
-    first, second = pictures
+    if join is None or len(images) != 2:
+        return [{"images": [image], "steps": _steps(steps)} for image, steps in images]
+    first, second = images
     if first.steps != second.steps:
         raise UserError(
-            f"item {draft.item.id}: variation {draft.variation} disturbs two pictures differently, which "
+            f"item {draft.item.id}: variation {draft.variation} disturbs two images differently, which "
             "cannot be joined; use a template with `pictures: first`"
         )
     return [{"images": [first.image, second.image], "steps": _steps((*first.steps, Step(join)))}]

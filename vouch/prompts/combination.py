@@ -41,7 +41,8 @@ class Variation:
 
     @property
     def same_as(self) -> frozenset[tuple[str, int | None]]:
-        """Equal for two names of one variation: another order of its parts, or the level that goes unsaid."""
+        """Equal for two names of the same variation: its parts in another order, or the default level
+        unnamed."""
         return frozenset((part.name, part.level) for part in self.parts)
 
     @cached_property
@@ -56,32 +57,32 @@ class Variation:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """Those of the prompts table that tell which variation a prompt is of."""
+        """Columns of the prompts table that say which variation a prompt is of."""
         return {"variation": self.name, "family": self.family, "effect": self.effect}
 
     @cached_property
     def _in_order(self) -> tuple[Part, ...]:
-        """The parts in one order whatever the name's: where two make several drafts, it decides which is
-        number 2."""
+        """The parts in an order that does not depend on the name: where two of them make several drafts, it
+        decides which is number 2."""
         return tuple(sorted(self.parts, key=lambda part: part.name))
 
     def drafts(self, item: Item, template: Template) -> tuple[list[Draft], bool]:
-        """Drafts of an item, none where it does not apply; whether they are numbered."""
+        """Drafts of an item, none where the variation does not apply; and whether they are numbered."""
         return self.of(start(item, template, self.name))
 
     def of(self, first: Draft) -> tuple[list[Draft], bool]:
         """The same for an item's first draft."""
         drafts, numbered = [Draft(self.name, *first[1:])], False
         for part in self._in_order:
-            made: list[Draft] = []
+            changed: list[Draft] = []
             for draft in drafts:
-                found = part.vary(draft)
-                if isinstance(found, Draft):
-                    made.append(found)
-                elif found is not None:
+                varied = part.vary(draft)
+                if isinstance(varied, Draft):
+                    changed.append(varied)
+                elif varied is not None:
                     numbered = True
-                    made.extend(found)
-            drafts = made
+                    changed.extend(varied)
+            drafts = changed
         if any(_misleads(first, draft) for draft in drafts):
             return [], False
         return drafts, numbered and bool(drafts)
@@ -89,7 +90,7 @@ class Variation:
     def answers(self, item: Item) -> tuple[int, ...] | None:
         """Indices of the correct options afterwards; None where they cannot be flipped.
 
-        Each part must be able to flip them, also where two flip them back.
+        Each part must be able to flip them, even if two of them together keep them.
         """
         answers = item.answers
         for part in self.parts:
@@ -106,16 +107,16 @@ class Variation:
 
 
 def _misleads(first: Draft, draft: Draft) -> bool:
-    """Whether an option that names others, as `Both A and B`, names the wrong ones where they are shown."""
+    """Whether an option that refers to others, as `Both A and B`, would refer to the wrong ones."""
     options = draft.item.options
-    if options is not first.item.options or not draft.template.shows_options:  # of these it asks nothing
+    if options is not first.item.options or not draft.template.shows_options:  # they are not what is asked
         return False
     moved = draft.order != first.order and names_others(options)
     return moved or (draft.template.marks != first.template.marks and names_letters(options))
 
 
 def combined(effects: Iterable[str]) -> str:
-    """One effect of several, whatever their order: an even number of flips keeps the answer."""
+    """The effect of several together: an even number of flips keeps the answer."""
     effects = list(effects)
     if OWN in effects:
         return OWN
@@ -126,7 +127,7 @@ def combined(effects: Iterable[str]) -> str:
 
 
 def load_variation(name: str) -> Variation:
-    """The variation of that name. Raises UserError with the valid names."""
+    """The variation that params.yaml names so. Raises UserError with the valid names."""
     parts = tuple(_part(one) for one in name.split("+"))
     changed: dict[str, str] = {}
     for part in parts:

@@ -10,10 +10,9 @@ class Config(BaseModel):
     """How one dataset is asked.
 
     template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
-    (combination.py), in the prompts' order. rows: `all` items, or the `exchangeable` ones: those that the
-    variation vs_e can flip, as PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
-    the same rows.
-    """
+    (combination.py), in the order of the prompts. rows: `all` items, or the `exchangeable` ones, whose answer
+    the variation vs_e can flip: PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
+    the same items."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,11 +28,11 @@ class Config(BaseModel):
 
 
 def template_name(template: str, variant: str | None) -> str:
-    """A template and its variant in one word."""
+    """A template and its variant in one name."""
     return template if variant is None else f"{template}_{variant}"
 
 
 def config_of(entry: Mapping[str, Any], variations: list[str]) -> Config:
-    """The parameters of a dataset's entry; variations: the profile's, for entries that name none."""
+    """The parameters in a dataset's entry. variations: the profile's, for entries that name none."""
     own = {key: entry[key] for key in Config.model_fields if entry.get(key) is not None}
     return Config.model_validate({"variations": variations, **own})

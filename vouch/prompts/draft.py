@@ -8,11 +8,11 @@ from typing import NamedTuple
 from vouch.prompts.template import Template, marked
 
 WORDS = "words"  # texts of the item
-PICTURES = "pictures"  # which images are shown, their order, and what is done to them
+IMAGES = "images"  # which images are shown, their order, and what is done to them
 ORDER = "order"  # of the options
 TURNS = "turns"  # earlier exchanges
 TEMPLATE = "template"  # what the template puts around the texts
-PARTS = (WORDS, PICTURES, ORDER, TURNS, TEMPLATE)
+PARTS = (WORDS, IMAGES, ORDER, TURNS, TEMPLATE)
 FAMILIES = ("LR", "LS", "VR", "VS", "")
 
 
@@ -20,10 +20,10 @@ FAMILIES = ("LR", "LS", "VR", "VS", "")
 class Item:
     """What a prompt is made of: columns of the items table.
 
-    phrasings: all wordings of the question, or empty. place: of the item in the table, from 0.
-    images: digests. exchange: for each image a digest or None, or empty. turns: the earlier items of
-    the same conversation, first to last. goes_on: whether a later item names this one among its turns.
-    kept: whether the item is asked itself; one that is left out can still be an earlier turn.
+    phrasings: all wordings of the question, or empty. index: of the item in the table.
+    images: digests. exchange: for each image the digest of another one or None, or empty. turns: the earlier
+    items of the conversation, first to last. goes_on: whether a later item names this one among its turns.
+    kept: whether the item itself is asked; one that is left out can still be an earlier turn.
     rewrites: kind -> the question in other words (vouch/tables/asked.py), where these may be asked.
     """
 
@@ -42,11 +42,11 @@ class Item:
     kept: bool = True
     rewrites: Mapping[str, str] = field(default_factory=dict)
     phrasings: tuple[str, ...] = ()
-    place: int = 0
+    index: int = 0
 
     @cached_property
     def marked(self) -> bool:
-        """Whether a text of it may hold a mark of a picture."""
+        """Whether any of its texts may hold the mark of an image."""
         return any(map(marked, (self.hint or "", self.question, *self.options)))
 
 
@@ -58,8 +58,8 @@ class Step(NamedTuple):
     revision: int = 1
 
 
-class Picture(NamedTuple):
-    """An image of the item, by its digest, and what is done to it."""
+class ShownImage(NamedTuple):
+    """An image by its digest, and what is done to it."""
 
     image: str
     steps: tuple[Step, ...] = ()
@@ -69,21 +69,21 @@ class Draft(NamedTuple):
     """A prompt before rendering.
 
     variation: name of the whole variation, combination and level included.
-    order: indices of the item's options as they will be shown.
-    pictures: one for each image, in their order; the template joins them afterwards.
-    asked: whether a model is asked at all; released logits join on prompts that nobody asks. So it is
-        with items that have no image. A control that takes the pictures away leaves it as it is.
-    turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft
-        of an earlier item, which is rendered like this one.
-    earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it, all before
-        this one in the table and of items of the same group that stand together.
+    order: indices of the item's options in the order that will be shown.
+    images: in the order of the item; the template may join them afterwards.
+    asked: whether a model is asked; released logits join on prompts that no model is asked. Items without an
+        image are not asked. A control that takes the images away leaves this as it is.
+    turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft of
+        an earlier item, which is rendered like this one.
+    earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it. These come
+        before this one in the table, and are of adjacent items of the same group.
     """
 
     variation: str
     item: Item
     template: Template
     order: tuple[int, ...]
-    pictures: tuple[Picture, ...]
+    images: tuple[ShownImage, ...]
     asked: bool
     turns: tuple[tuple["str | Draft", str], ...] = ()
     earlier: tuple[tuple[str, ...], ...] = ()
@@ -91,8 +91,8 @@ class Draft(NamedTuple):
 
 def start(item: Item, template: Template, variation: str) -> Draft:
     """The item as its source has it: what the first variation of a combination gets."""
-    pictures = tuple(Picture(digest) for digest in item.images)
-    return Draft(variation, item, template, tuple(range(len(item.options))), pictures, bool(item.images))
+    images = tuple(ShownImage(digest) for digest in item.images)
+    return Draft(variation, item, template, tuple(range(len(item.options))), images, bool(item.images))
 
 
 def prompt_id(item: str, variation: str, number: int | None = None) -> str:

@@ -1,19 +1,17 @@
-"""What people decide about pictures to exchange: decisions/exchange/DATASET.csv.
+"""Images to exchange by people's decisions: VS-E of PARC (Schmalfuss et al. 2025).
+
+For datasets whose source does not say which image changes the answer. Of a question that several items ask
+about two images, people say for two images that lost which of them would win. An item whose loser would win
+against another loser can get that one in place of its winner (`replaced` is WINNER). The mirrored way (LOSER)
+compares images that won: an item can get one in place of its loser if its winner would lose against it.
+
+The decisions are in decisions/exchange/DATASET.csv:
 
 question  the question as the dataset has it
-replaced  winner: first and second lost in items that ask it; the one that wins here can make its item's
-          answer flip. loser: both won; the one that loses here can
-first, second   SHA-256 digests of the two pictures
+replaced  winner: first and second lost in items that ask the question. loser: both won
+first, second   SHA-256 digests of the two images
 winner    first, second, or neither, which makes no exchange
-by, why   who decided and the reason; optional
-
-Pictures to exchange, by people's decisions: VS-E of PARC (Schmalfuss et al. 2025), for datasets whose
-source names none.
-
-Of a question that several items ask about two pictures, people say for two pictures that lost which of
-them would win. An item whose loser would win against another loser can get that one in place of its
-winner (`replaced` is WINNER). The mirrored way (LOSER) compares pictures that won: an item can get one
-in place of its loser against which its winner would lose.
+by, why   who decided, and the reason; optional
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +36,7 @@ WINNERS = (FIRST, SECOND, NEITHER)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two pictures and the question about them."""
+    """Two images and the question about them."""
 
     question: str
     replaced: str
@@ -52,7 +50,7 @@ class Pair:
 
     @property
     def key(self) -> tuple[str, str, frozenset[str]]:
-        """Equal whichever of the two stands first."""
+        """The same whichever of the two comes first."""
         return self.question, self.replaced, frozenset(self.images)
 
 
@@ -68,25 +66,25 @@ class Decision:
 
 
 def decisions_path(dataset: str) -> Path:
-    """Where the decisions about a dataset lie; the file may be missing."""
+    """The file of decisions about a dataset; it may be missing."""
     return FOLDER / f"{dataset}.csv"
 
 
 def read_decisions(path: Path, further: Sequence[str] = ()) -> list[Decision]:
     """The decisions in a file, rows without one left out. Raises UserError with file and line.
 
-    further: names of columns that may stand there and are not read.
+    further: names of columns that are allowed but not read.
     """
-    found: dict[object, Decision] = {}
+    decisions: dict[object, Decision] = {}
     for where, row in decided_rows(path, NEEDED, "winner", further):
-        one = _decision(row, where)
-        earlier = found.setdefault(one.pair.key, one)
-        if earlier is not one:
+        decision = _decision(row, where)
+        pair, earlier = decision.pair, decisions.setdefault(decision.pair.key, decision)
+        if earlier is not decision:
             raise UserError(
-                f"{where}: a second decision about {one.pair.first[:12]} and {one.pair.second[:12]}, first "
-                f"at {earlier.where}; keep one"
+                f"{where}: a second decision about {pair.first[:12]} and {pair.second[:12]}, first at "
+                f"{earlier.where}; keep one"
             )
-    return list(found.values())
+    return list(decisions.values())
 
 
 def _decision(row: Mapping[str, str], where: str) -> Decision:
@@ -95,36 +93,36 @@ def _decision(row: Mapping[str, str], where: str) -> Decision:
         if value not in known:
             raise UserError(f"{where}: {name}: unknown name {value}; {did_you_mean(value, list(known))}")
     if first == second:
-        raise UserError(f"{where}: first and second are the same picture; name two")
+        raise UserError(f"{where}: first and second are the same image; name two")
     pair = Pair(row["question"], replaced, first, second)
     return Decision(pair, winner, row.get("by", ""), row.get("why", ""), where)
 
 
 def check_known(
-    decisions: Iterable[Decision], pictures: Mapping[tuple[str, str], Collection[str]], dataset: str
+    decisions: Iterable[Decision], images: Mapping[tuple[str, str], Collection[str]], dataset: str
 ) -> None:
-    """Raises UserError where a decision is about a question or a picture that nobody could compare.
+    """Raises UserError where a decision is about a question or an image that nobody could compare.
 
-    pictures: (question, replaced) -> digests of the pictures that can be compared.
+    images: (question, replaced) -> digests of the images that can be compared.
     """
     for one in decisions:
-        known = pictures.get((one.pair.question, one.pair.replaced))
+        known = images.get((one.pair.question, one.pair.replaced))
         if known is None:
             raise UserError(
                 f"{one.where}: no question {one.pair.question[:80]!r} that items of {dataset} ask about two "
-                "pictures each; write it exactly as the dataset has it, or remove the line"
+                "images each; write it exactly as the dataset has it, or remove the line"
             )
         for column, digest in (("first", one.pair.first), ("second", one.pair.second)):
             if digest not in known:
                 did = "lost" if one.pair.replaced == WINNER else "won"
                 raise UserError(
-                    f"{one.where}: {column}: no picture {digest[:16]!r} {did} in that question; take the "
+                    f"{one.where}: {column}: no image {digest[:16]!r} {did} in that question; take the "
                     f"digest from `vouch review exchange {dataset} --export FILE`, or remove the line"
                 )
 
 
 def decisions_text(decisions: Iterable[Decision]) -> str:
-    """Rows as CSV, sorted, so that the same decisions are the same file."""
+    """Decisions as CSV, sorted, so that equal decisions give equal files."""
     ordered = sorted(
         decisions, key=lambda one: (one.pair.question, REPLACED.index(one.pair.replaced), *one.pair.images)
     )
@@ -140,18 +138,18 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Compared:
-    """An item with two pictures of which one is the answer. place: of the winner, 0 or 1."""
+    """An item with two images, one of which is the answer. index: of the winner."""
 
     id: str
     question: str
     winner: str
     loser: str
-    place: int
+    index: int
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two pictures that a person may compare, and the ids of the items that could get the other one."""
+    """Two images that a person may compare, and the ids of the items that could get the other one."""
 
     pair: Pair
     of_first: tuple[str, ...]
@@ -159,18 +157,18 @@ class Candidate:
 
 
 def compared(row: Row) -> Compared | None:
-    """A row of the items table; None where it compares no two pictures, or its source names others."""
+    """A row of the items table; None where it does not compare two images, or its source names others."""
     images, answers = row["images"], row["answers"]
     two = len(images) == len(set(images)) == 2
-    places = sides(row["options"]) if two and len(answers) == 1 and not any(row["exchange"] or ()) else None
-    if places is None:
+    named = sides(row["options"]) if two and len(answers) == 1 and not any(row["exchange"] or ()) else None
+    if named is None:
         return None
-    place = places[answers[0]]
-    return Compared(row["id"], row["question"], images[place], images[1 - place], place)
+    winner = named[answers[0]]
+    return Compared(row["id"], row["question"], images[winner], images[1 - winner], winner)
 
 
 def candidates(items: Iterable[Compared], replaced: str) -> Iterator[Candidate]:
-    """Every two pictures that lost (for LOSER: that won) in questions that stand at least twice."""
+    """Every two images that lost (for LOSER: that won) in questions that at least two items ask."""
     asked: dict[str, list[Compared]] = {}
     for item in items:
         asked.setdefault(item.question, []).append(item)
@@ -183,12 +181,12 @@ def candidates(items: Iterable[Compared], replaced: str) -> Iterator[Candidate]:
 
 
 def comparable(rows: Iterable[Row]) -> Mapping[tuple[str, str], set[str]]:
-    """(question, replaced) -> the pictures of these items that can be compared."""
-    found: dict[tuple[str, str], set[str]] = {}
+    """(question, replaced) -> the images of these items that can be compared."""
+    images: dict[tuple[str, str], set[str]] = {}
     for item in filter(None, map(compared, rows)):
-        found.setdefault((item.question, WINNER), set()).add(item.loser)
-        found.setdefault((item.question, LOSER), set()).add(item.winner)
-    return found
+        images.setdefault((item.question, WINNER), set()).add(item.loser)
+        images.setdefault((item.question, LOSER), set()).add(item.winner)
+    return images
 
 
 class Exchanges:
@@ -200,20 +198,20 @@ class Exchanges:
             pair = one.pair
             if one.winner != NEITHER:
                 won, lost = pair.images if one.winner == FIRST else pair.images[::-1]
-                stays, comes = (won, lost) if pair.replaced == WINNER else (lost, won)
-                self._fitting.setdefault((pair.replaced, pair.question, stays), set()).add(comes)
+                stays, added = (won, lost) if pair.replaced == WINNER else (lost, won)
+                self._fitting.setdefault((pair.replaced, pair.question, stays), set()).add(added)
 
     def of(self, row: Row) -> tuple[str | None, ...]:
-        """`exchange` of an item: the source's own, or for each picture one to put in its place, or None."""
+        """`exchange` of an item: the source's own, or for each image one to put in its place or None."""
         item = compared(row)
         if item is None:
             return tuple(row["exchange"] or ())
         spare = (self._one(item, WINNER), self._one(item, LOSER))
-        return spare if item.place == 0 else spare[::-1]
+        return spare if item.index == 0 else spare[::-1]
 
     def _one(self, item: Compared, replaced: str) -> str | None:
-        """Of several that fit the item's id decides, so that all come up."""
-        stays, goes = (item.loser, item.winner) if replaced == WINNER else (item.winner, item.loser)
-        fitting = sorted(self._fitting.get((replaced, item.question, stays), set()) - {goes})
+        """If several fit, the item's id decides, so that all of them come up."""
+        stays, removed = (item.loser, item.winner) if replaced == WINNER else (item.winner, item.loser)
+        fitting = sorted(self._fitting.get((replaced, item.question, stays), set()) - {removed})
         drawn = int.from_bytes(sha256(f"{item.id}/{replaced}".encode()).digest()[:8])
         return fitting[drawn % len(fitting)] if fitting else None

@@ -1,8 +1,7 @@
 """Whether a question fits the prompt template of its dataset: what `prepare` refuses, and what it flags.
 
-Also what its options say of each other, for which their letters and places must stay, and which of them say
-what a template adds.
-"""
+Some options refer to others (`Both A and B`, `neither of the above`), so their letters and positions must
+stay as they are. Some say what a template adds, such as `None of the above`."""
 
 import re
 import unicodedata
@@ -12,7 +11,7 @@ from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from vouch.prompts.template import ADDED, Placing, Template, lost, marked
+from vouch.prompts.template import ADDED, ImageMarks, Template, changed_marks, marked
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 # `None of these numbers is possible` and `none of them` as well as `None of the above`
@@ -32,7 +31,7 @@ _NONE_OF_OPTIONS = re.compile(
     r"(?: (?:is|are) (?:correct|right|true|possible|suitable))?"
 )
 
-# What may stand beside letters where an option speaks of others: `Both A and B are right`, `A、B都对`
+# What may stand beside letters where an option refers to others: `Both A and B are right`, `A、B都对`
 _BESIDE_LETTERS_TEXT = """and or nor but not only just both either neither none all any of the same as except
 without with is are true false correct right wrong incorrect option options answer answers choice choices
 alternative alternatives statement statements letter letters also together one two three & + / , ;
@@ -52,16 +51,16 @@ _BY_OPTION = re.compile(
 )
 _QUANTITY = r"all|none|neither|both|either"
 _COUNT = r"(?:two|three|four)"
-_PLACE = r"(?:above|below|preceding|previous|following|foregoing|aforementioned)"
+_POSITION = r"(?:above|below|preceding|previous|following|foregoing|aforementioned)"
 _NTH = r"(?:first|second|third|fourth|fifth|last|previous|preceding|next)"
 _SOME_OF = rf"(?:not all|not any|any|each|some|most|one|{_COUNT}|several|more than one|{_QUANTITY}) of"
 _ROMANCE = r"anterior(?:es)?|acima|precedent\w*|ci dessus"
-_BY_PLACE = re.compile(
+_BY_POSITION = re.compile(
     rf"(?:(?:only|just) )?(?:{_SOME_OF}|{_QUANTITY})"
     rf"(?: (?:of|the|these|those|given|listed|{_COUNT}|{_NOUNS}))*"
-    rf" {_PLACE}(?: (?:{_COUNT}|{_NOUNS}))*"
+    rf" {_POSITION}(?: (?:{_COUNT}|{_NOUNS}))*"
     r"(?: (?:is|are|was|were|apply|applies|can|could|may|but|except)\b.*)?"
-    rf"|(?:(?:only|just|not) )?(?:the )?{_PLACE}(?: (?:{_COUNT}|{_NOUNS}))+(?: (?:is|are)\b.*)?"
+    rf"|(?:(?:only|just|not) )?(?:the )?{_POSITION}(?: (?:{_COUNT}|{_NOUNS}))+(?: (?:is|are)\b.*)?"
     rf"|.*\b{_NTH}(?: {_COUNT})? (?!statement){_NOUNS}\b.*"
     # Spanish, Portuguese, Italian, French, German, Russian; Chinese, Japanese, Korean
     r"|(?:tod[oa]s?|ningun[oa]|ningún|nenhuma?|amb[oa]s|tutt[ei]|nessun[oa]|toutes?|tous|aucune?|alle|beide"
@@ -73,35 +72,35 @@ _TOKENS = re.compile(r"""[^\W_]+|[^\w\s().:'"“”]""")
 
 @lru_cache(maxsize=4096)
 def names_letters(options: tuple[str, ...]) -> bool:
-    """Whether an option speaks of others by their letters: `Both A and B`, `A and C only`, `option D`.
+    """Whether an option refers to others by their letters: `Both A and B`, `A and C only`, `option D`.
 
-    An option that names its own letter speaks of something else, such as points of a picture, unless it says
-    `both` or `all` of several. `a and the` are articles.
-    """
-    return any(_names_letters(text, place, len(options)) for place, text in enumerate(options))
+    An option that names its own letter means something else, such as points in an image, unless it says
+    `both` or `all` of several. `a and the` are articles."""
+    return any(_names_letters(text, index, len(options)) for index, text in enumerate(options))
 
 
-def _names_letters(text: str, place: int, options: int) -> bool:
+def _names_letters(text: str, index: int, options: int) -> bool:
     letters = ascii_lowercase[:options]
     words = _TOKENS.findall(_folded(text).translate(_CHINESE))
     named = {word for word in words if word in letters}
     beside = [word for word in words if word not in named]
     if not (_BESIDE_LETTERS.issuperset(beside) and len(named) + len(beside) - beside.count("+") > 1):
-        found = (match[1] or ascii_uppercase[int(match[2]) - 1 :][:1] for match in _BY_OPTION.finditer(text))
-        named, beside = {letter.lower() for letter in found} & set(letters), []
+        matches = _BY_OPTION.finditer(text)
+        uppercase = (match[1] or ascii_uppercase[int(match[2]) - 1 :][:1] for match in matches)
+        named, beside = {letter.lower() for letter in uppercase} & set(letters), []
     articles = "the" in beside and named == {"a"} and "A" not in text and _BESIDE_ARTICLES.issuperset(beside)
     several = len(named) > 1 and not _SEVERAL.isdisjoint(beside)
-    return bool(named) and not articles and (several or letters[place] not in named)
+    return bool(named) and not articles and (several or letters[index] not in named)
 
 
 @lru_cache(maxsize=4096)
 def names_others(options: tuple[str, ...]) -> bool:
-    """Whether an option speaks of others by letters or by where they stand: `neither of the above two`."""
-    return names_letters(options) or any(map(_by_place, options))
+    """Whether an option refers to others by letter or by position: `neither of the above two`."""
+    return names_letters(options) or any(map(_by_position, options))
 
 
-def _by_place(text: str) -> bool:
-    return _BY_PLACE.fullmatch(" ".join(re.findall(r"[^\W_]+", _folded(text)))) is not None
+def _by_position(text: str) -> bool:
+    return _BY_POSITION.fullmatch(" ".join(re.findall(r"[^\W_]+", _folded(text)))) is not None
 
 
 def _folded(text: str) -> str:
@@ -110,7 +109,8 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def as_added(text: str) -> int | None:
-    """What a template may add, DONT_KNOW or NONE_OF_ABOVE, that an option says in its own words; or None."""
+    """Which of the options that a template may add, DONT_KNOW or NONE_OF_ABOVE, an option says in its own
+    words."""
     words = _folded(text).strip().rstrip(".")
     if _DONT_KNOW.fullmatch(words):
         return DONT_KNOW
@@ -119,44 +119,46 @@ def as_added(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class Fit:
-    """template, name: of the dataset. counted: whether items have as many options as in their source."""
+    """Checks questions against a template.
+
+    template, name: of the dataset. counted: whether items keep the number of options of their source.
+    """
 
     template: Template
     name: str
     counted: bool = True
 
     def problem(self, options: int, images: int, heights: Sequence[int]) -> str:
-        """Why no prompt can be made of a question, or nothing.
+        """Why no prompt can be made of a question; empty if one can.
 
-        options: how many of its own, 0 of an open question. images: how many. heights: of these as shown, and
-        of those that can take their places, in pixels.
-        """
+        options, images: how many it has; an open question has no options. heights: of these images as shown,
+        and of those that may replace them, in pixels."""
         if self.counted and (crowded := self.template.crowded(options, self.name)):
             return crowded
         if self.template.pictures == "joined" and images == 2 and len(set(heights)) > 1:
-            found = " and ".join(map(str, sorted(set(heights))))
+            different = " and ".join(map(str, sorted(set(heights))))
             return (
-                f"its pictures have heights of {found} pixels, and template {self.name} joins them side by "
+                f"its images have heights of {different} pixels, and template {self.name} joins them side by "
                 "side, which needs one height; use a template with `pictures: merged`, or leave the item out"
             )
         return ""
 
     def flags(self, row: Mapping[str, Any]) -> set[str]:
-        """Flags of a row of the items table, whose prompts do not show it as it is."""
-        template, options, found = self.template, row["options"], set()
+        """Flags for a row of the items table that its prompts do not show as it is."""
+        template, options, flags = self.template, row["options"], set()
         body = template.body if options else template.open_body
         passages = [text for text in (row["hint"] if "{hint}" in body else None, row["question"]) if text]
         if any(map(marked, (*passages, *options))):
-            placing = Placing(len(row["images"]), template.pictures)
-            placed = [*map(placing.passage, passages), *map(placing.option, options)]
-            pairs = zip((*passages, *options), placed, strict=True)
-            dropped, worded = zip(*(lost(*pair) for pair in pairs), strict=True)
-            found |= {flag for flag, of in (("mark_dropped", dropped), ("mark_in_words", worded)) if any(of)}
+            marks = ImageMarks(len(row["images"]), template.pictures)
+            shown = [*map(marks.passage, passages), *map(marks.option, options)]
+            pairs = zip((*passages, *options), shown, strict=True)
+            dropped, worded = zip(*(changed_marks(*pair) for pair in pairs), strict=True)
+            flags |= {flag for flag, of in (("mark_dropped", dropped), ("mark_in_words", worded)) if any(of)}
         added = template.added_to(len(options)) if options else {}
-        own = [_LATEX.sub(r"\1", text).strip().rstrip(".") for text in options]
+        texts = [_LATEX.sub(r"\1", text).strip().rstrip(".") for text in options]
         meant = {as_added(text) for text in options}
-        if any(ADDED[key] in meant or any(map(_SAYS[key].fullmatch, own)) for key in added):
-            found.add("added_option_twice")
+        if any(ADDED[key] in meant or any(map(_SAYS[key].fullmatch, texts)) for key in added):
+            flags.add("added_option_twice")
         if names_others(tuple(options)):
-            found.add("option_names_options")
-        return found
+            flags.add("option_names_options")
+        return flags

@@ -1,4 +1,7 @@
-"""A prompt template: how an item becomes text. Templates are data (docs/prompt-templates.md)."""
+"""A prompt template, a YAML file that says how an item becomes text (docs/prompt-templates.md).
+
+The second half says where images stand among the words, since `pictures` of the template decides that.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +28,7 @@ from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
 MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
-JOINING = {  # `pictures` -> the operation that joins two
+JOINING = {  # `pictures` -> the operation that joins two images
     "joined": "side_by_side",
     "merged": "merged",  # scaled to one height, a line between them: CompBench (Kil et al. 2024)
 }
@@ -40,14 +43,14 @@ def _pattern(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterV
 
     def check(text: str) -> str:
         try:
-            found = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
+            fields = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
         except ValueError as error:
             raise ValueError(f"not a template: {error}") from None
-        names = [name for name, _, _ in found]
+        names = [name for name, _, _ in fields]
         if any(names.count(name) != 1 for name in needed):
             raise ValueError(f"must hold {_listed(needed)} once")
         known = (*needed, *possible)
-        if any(spec or how or name not in known or names.count(name) > 1 for name, spec, how in found):
+        if any(spec or how or name not in known or names.count(name) > 1 for name, spec, how in fields):
             raise ValueError(f"must hold no braces but {_listed(known)}, each at most once")
         return text
 
@@ -113,13 +116,13 @@ class Template(BaseModel):
     def _fits(self) -> "Template":
         if LETTERS in self.outputs and not self.shows_options:
             raise ValueError("body must hold {options}, because outputs names letters")
-        places = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
-        if len(places) != bool(self.instructions):
+        holders = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
+        if len(holders) != bool(self.instructions):
             raise ValueError(
                 "{instruction} must stand in one of opening, system and body, and only with instructions"
             )
         if any(IMAGE_MARK.search(text) for text in self._words()):
-            raise ValueError("a template holds no `<image 1>`; items mark where their pictures stand")
+            raise ValueError("a template holds no `<image 1>`; items mark where their images stand")
         if (INSTRUCTION in self.open_body) > (INSTRUCTION in self.body):
             raise ValueError("open_body may hold {instruction} only where body does")
         return self
@@ -145,14 +148,14 @@ class Template(BaseModel):
         return OPTIONS in self.body
 
     def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
-        """What the template adds to so many options of an item's own."""
+        """The options that the template adds to an item's own. options: how many these are."""
         if not self.added:
             return {}
         room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
         return dict(list(self.added.items())[:room])
 
     def crowded(self, options: int, name: str) -> str:
-        """What is wrong with so many options of a question, or nothing. name: of the template's file."""
+        """Why a question cannot have so many options, or nothing. name: of the template's file."""
         added, most = len(self.added_to(options)), len(MARKS[self.marks])
         if options + added <= most:
             return ""
@@ -162,49 +165,47 @@ class Template(BaseModel):
             f"{most} {kind}; use a template that adds none, or leave the item out"
         )
 
-    def instruction(self, place: int, hint: str | None, question: str) -> str:
-        """The instruction of the question at a place of the dataset, from 0; empty where there are none.
+    def instruction(self, index: int, hint: str | None, question: str) -> str:
+        """The instruction for the question at an index of the dataset; empty where the template has none.
 
-        Raises UserError where it speaks of a hint that is missing.
+        Raises UserError where it needs a hint that is missing.
         """
         if not self.instructions:
             return ""
-        wording = self.instructions[place % len(self.instructions)]
+        wording = self.instructions[index % len(self.instructions)]
         if hint is None and "{hint}" in wording:
-            raise UserError("has no hint, of which the template's instruction speaks; use another template")
+            raise UserError("has no hint, which the template's instruction needs; use another template")
         return wording.format(hint=hint, question=question)
 
     def render(
         self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
     ) -> str:
-        """The text for a hint, a question and (mark, text) of each option; without options the open body."""
+        """The text for a hint, a question and (label, text) of each option; without options the open body."""
         before, after = self.around(hint, question, bool(options), instruction)
         texts = tuple(text for _, text in options)
-        lines = self.listed([mark for mark, _ in options])
+        lines = self.listed([label for label, _ in options])
         return before + (lines and lines % texts) + after
 
     def around(
         self, hint: str | None, question: str, options: bool, instruction: str = ""
     ) -> tuple[str, str]:
-        """The text before and after the options; as a whole before them where none are shown."""
+        """The text before and after the options; all of it before them where none are shown."""
         absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
         before = self.no_hint if absent else self.hint.format(hint=hint)
         fields = {"hint": before, "question": question, "instruction": instruction}
         head, _, tail = (self.body if options else self.open_body).partition(OPTIONS)
         return head.format(**fields), tail.format(**fields)
 
-    def listed(self, marks: Sequence[str]) -> str:
-        """The options as the text shows them, each after its mark, with `%s` for what it says.
-
-        Nothing where the template shows none.
-        """
+    def listed(self, labels: Sequence[str]) -> str:
+        """The options as the text shows them, each after its label, with `%s` for its text; empty where the
+        template shows none."""
         if not self.shows_options:
             return ""
         line, gap = self.option.replace("%", "%%"), self.separator.replace("%", "%%")
-        return gap.join(line.format(mark=mark, text="%s") for mark in marks)
+        return gap.join(line.format(mark=label, text="%s") for label in labels)
 
     def sample_turn(self) -> tuple[str, str] | None:
-        """The exchange of the sample."""
+        """The sample as an exchange, None without one."""
         if self.sample is None:
             return None
         before = "" if self.response is None else f"{self.response} "
@@ -213,8 +214,8 @@ class Template(BaseModel):
 
 @lru_cache(maxsize=1024)
 def _changed(template: Template, values: tuple[tuple[str, Any], ...]) -> Template:
-    made = template.model_copy(update=dict(values))
-    return template if made.__dict__ == template.__dict__ else made
+    copy = template.model_copy(update=dict(values))
+    return template if copy.__dict__ == template.__dict__ else copy
 
 
 def read_template(name: str, variant: str | None = None) -> Template:
@@ -248,6 +249,8 @@ def _checked(value: Any, where: str) -> Template:
         raise UserError(f"{where}: {key or 'the template'}: {first['msg']}; keys: {valid}") from None
 
 
+# Marks of images in the words of an item: `<image 1>`
+
 _FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
 _BEGIN = "<image"  # of every mark; looked for first, because most texts have none
 _IN_WORDS = re.compile(r"(?<!<)\bimage [1-9][0-9]{0,3}\b")
@@ -260,12 +263,13 @@ def marked(text: str) -> bool:
 
 
 def in_words(text: str) -> str:
-    """Every mark as words: `image 1`."""
+    """The text with every mark as words: `image 1`."""
     return IMAGE_MARK.sub(r"image \1", text) if marked(text) else text
 
 
 def without_figure(text: str) -> str:
-    """Marks at the ends of lines removed, with the line where nothing else is on it; others in words."""
+    """The text without marks at the ends of lines, and without lines that hold nothing else; other marks as
+    words."""
     if not marked(text):
         return text
     lines = text.split("\n")
@@ -281,43 +285,46 @@ def _without_ends(line: str) -> str:
     return line[: last.start()].rstrip(" \t") if last else line
 
 
-def lost(before: str, after: str) -> tuple[bool, bool]:
-    """Whether placing the marks of a text dropped any, and whether it put any into words."""
+def changed_marks(before: str, after: str) -> tuple[bool, bool]:
+    """Whether a shown text lacks marks that it had before, and whether it has some as words."""
     marks, words = (
         len(pattern.findall(before)) - len(pattern.findall(after)) for pattern in (IMAGE_MARK, _IN_WORDS)
     )
     return marks + words > 0, words < 0
 
 
-class Placing:
-    """Places the marks of one prompt: give it the texts in the order in which they are read."""
+class ImageMarks:
+    """Decides where the images of one prompt stand. Give it the texts in the order in which they are read.
 
-    def __init__(self, pictures: int, mode: str) -> None:
-        self._pictures, self._mode = pictures, mode
+    images: how many. mode: `pictures` of the template.
+    """
+
+    def __init__(self, images: int, mode: str) -> None:
+        self._images, self._mode = images, mode
         self._placed: set[int] = set()
 
     def passage(self, text: str) -> str:
-        """A hint or a question."""
-        if self._mode == "first" and self._pictures == 1:
+        """A hint or a question, as it is shown."""
+        if self._mode == "first" and self._images == 1:
             return without_figure(text)
         return self.option(text)
 
     def option(self, text: str) -> str:
-        """An option's text; a mark may be all that it holds, so it never just goes."""
+        """An option's text, as it is shown. A mark may be all that it holds, so no mark is dropped."""
         if not marked(text):
             return text
         return in_words(text) if self._mode != "marks" else IMAGE_MARK.sub(self._place, text)
 
     def _place(self, mark: re.Match[str]) -> str:
         number = int(mark[1])
-        if number > self._pictures or number in self._placed:
+        if number > self._images or number in self._placed:
             return f"image {number}"
         self._placed.add(number)
         return f"<image {number}>"
 
     def front(self) -> str:
-        """What goes before the text: marks of the pictures left over, where some have a mark."""
+        """What goes before the text: where some images have a mark, marks of all others."""
         if not self._placed:
             return ""
-        left = (number for number in range(1, self._pictures + 1) if number not in self._placed)
+        left = (number for number in range(1, self._images + 1) if number not in self._placed)
         return "".join(f"<image {number}>\n" for number in left)

@@ -22,14 +22,14 @@ from vouch.report.claims import (
     detectable_effect,
     effects,
     guarantee,
+    image_claims,
     leaders,
     low_letter_mass,
     once,
     overconfident,
-    picture_claims,
     preferred,
     questions_needed,
-    without_picture,
+    without_image,
 )
 from vouch.report.costs import ACCURACY, costs, named, real_changes
 from vouch.report.evidence import Evidence
@@ -38,7 +38,7 @@ from vouch.tables.asked import TEXT
 
 
 class News(NamedTuple):
-    """points: what is shown to be lost, 0 ... 1. variation: empty where it is about the original prompts."""
+    """points: the loss that is shown, 0 to 1. variation: empty if the news is about the original prompts."""
 
     points: float
     dataset: str
@@ -49,17 +49,17 @@ class News(NamedTuple):
 
 @once
 def news(evidence: Evidence) -> tuple[News, ...]:
-    """All of it, the worst first; empty where no model is preferred."""
+    """All bad news about the preferred model, the worst first; empty if no model is preferred."""
     model = preferred(evidence)
     if model is None:
         return ()
     every = [*_overconfidence(evidence, model), *_letters(evidence, model), *_variations(evidence, model)]
-    found = [one for one in every if one.points >= NEGLIGIBLE]
-    return tuple(sorted(found, key=lambda one: (one.variation != "", -one.points, one.dataset)))
+    large = [one for one in every if one.points >= NEGLIGIBLE]
+    return tuple(sorted(large, key=lambda one: (one.variation != "", -one.points, one.dataset)))
 
 
 def worst_first(evidence: Evidence) -> tuple[str, ...]:
-    """The datasets, that of the worst news first."""
+    """The datasets, the one with the worst news first."""
     first = [one.dataset for one in news(evidence)[:1]]
     return (*first, *(name for name in evidence.datasets if name not in first))
 
@@ -67,15 +67,15 @@ def worst_first(evidence: Evidence) -> tuple[str, ...]:
 def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
     for dataset, (claim, answers) in overconfident(evidence, model).items():
         every = int((evidence.plain_outcomes(dataset)["model"] == model).sum())
-        which = "all" if answers == every else f"the {formatting.count(answers)} surest of"
-        said, right = formatting.percent(claim.null, 0), formatting.percent(claim.estimate, 0)
+        which = "all" if answers == every else f"the {formatting.count(answers)} most confident of"
+        stated, correct = formatting.percent(claim.null, 0), formatting.percent(claim.estimate, 0)
         yield News(
             claim.at_least,
             dataset,
             "",
-            f"Overconfident: {said} sure, {right} right ({dataset})",
-            f"The mean confidence of {model} in {which} {formatting.count(every)} answers on {dataset} is "
-            f"{said}; {formatting.percent(claim.estimate)} of them are right"
+            f"Overconfident: {stated} confident, {correct} correct ({dataset})",
+            f"In {which} {formatting.count(every)} answers on {dataset}, the mean confidence of {model} is "
+            f"{stated}, but {formatting.percent(claim.estimate)} of them are correct"
             f"{formatting.bracketed(claim.low, claim.high, 1, 100)}.",
         )
 
@@ -87,10 +87,10 @@ def _letters(evidence: Evidence, model: str) -> Iterator[News]:
             claim.low,
             dataset,
             "",
-            f"Would begin {share} of its answers with no letter ({dataset})",
-            f"In {share} of its prompts{formatting.bracketed(claim.low, claim.high, 0, 100)} most of the "
-            f"first token's probability is on no option letter: what is scored there is not what {model} "
-            "would say.",
+            f"Would not begin {share} of its answers with a letter ({dataset})",
+            f"In {share} of its prompts{formatting.bracketed(claim.low, claim.high, 0, 100)}, most of the "
+            f"first token's probability is not on option letters: what is scored there is not what {model} "
+            "would answer.",
         )
 
 
@@ -99,39 +99,40 @@ def _variations(evidence: Evidence, model: str) -> Iterator[News]:
         if who != model or claim.above:
             continue
         cost = costs(evidence, dataset)[model, change, *ACCURACY]
-        if cost.guess is not None:  # it is easier or harder: points would say nothing
-            lost = "no better than a guess" if cost.value <= cost.guess else "closer to a guess"
+        if cost.guess is not None:  # guessing became easier or harder, so points would mislead
+            lost = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
             why = (
-                f"With it {model} answers {formatting.percent(cost.value)} of "
-                f"{formatting.plural(cost.items, 'question')} on {dataset} right, and a guess "
-                f"{formatting.percent(cost.guess, 0)}; without it {formatting.percent(cost.original)}, and a "
-                f"guess {formatting.percent(1 - cost.guess, 0)}."
+                f"With this variation {model} answers {formatting.percent(cost.value)} of "
+                f"{formatting.plural(cost.items, 'question')} on {dataset} correctly, where guessing gives "
+                f"{formatting.percent(cost.guess, 0)}; on the original prompts "
+                f"{formatting.percent(cost.original)}, where guessing gives "
+                f"{formatting.percent(1 - cost.guess, 0)}."
             )
         else:
             lost = f"{formatting.number(-100 * cost.difference, 1)} points lost"
             why = (
-                f"With it {model} answers {formatting.percent(cost.value)} of "
-                f"{formatting.plural(cost.items, 'question')} on {dataset} right, without it "
-                f"{formatting.percent(cost.original)}: {formatting.span(-claim.high, -claim.low, 1, 100)} "
-                f"points lost."
+                f"With this variation {model} answers {formatting.percent(cost.value)} of "
+                f"{formatting.plural(cost.items, 'question')} on {dataset} correctly, on the original "
+                f"prompts {formatting.percent(cost.original)}: a loss of "
+                f"{formatting.span(-claim.high, -claim.low, 1, 100)} points."
             )
         name = named(change)
         yield News(claim.at_least, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)
 
 
 FIRST = "What should you know first?"
-ENOUGH = "How many questions would tell?"
+ENOUGH = "How many questions would be enough?"
 CERTAIN = "How certain is it?"
 BREAKS = "Which variation hurts?"
-VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "cannot tell": "Cannot tell"}
-ALONE = "How much may it answer alone?"
+VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "unclear": "Unclear"}
+ALONE = "How much can it answer alone?"
 DIFFERENCES = "Which models differ?"
-LOOKS = "Does it look at the picture?"
+LOOKS = "Does it use the image?"
 
 
 @dataclass(frozen=True)
 class Card:
-    """question: what it answers. answer: a few words. why: one or two sentences. page: where to read on."""
+    """question: the heading. answer: a few words. why: one or two sentences. page: where the details are."""
 
     question: str
     answer: str
@@ -140,7 +141,7 @@ class Card:
 
 
 def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
-    """All of them, about the preferred model on one dataset; the last four only where they say something."""
+    """All tiles, about the preferred model on one dataset; the last four only if they say something."""
     if model is None:
         return _nothing(evidence, dataset)
     worst = next(iter(news(evidence)), None)
@@ -160,39 +161,42 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
         return ()
     now = detectable_effect(evidence, dataset)
     if evidence.is_small(dataset):
-        groups, once = evidence.groups(dataset), " (copies and those about one image count once)"
+        groups = evidence.groups(dataset)
+        counting = " (copies of a question, and questions about the same image, count once)"
         why = (
-            f"With fewer than {MINIMUM} independent questions no model is named, however well it does; "
-            f"{dataset} has {groups}{once if groups < evidence.questions(dataset) else ''}."
+            f"No model is recommended on fewer than {MINIMUM} independent questions, however well it does; "
+            f"{dataset} has {groups}{counting if groups < evidence.questions(dataset) else ''}."
         )
     else:
         why = (
-            f"Models that are not shown to be better than a guess are not compared (p < {SIGNIFICANCE:g}, "
+            f"Models that are not shown to beat guessing are not compared (p < {SIGNIFICANCE:g}, "
             "corrected for all models and datasets)."
         )
-    told = Card(FIRST, "No model is recommended", why)
+    first = Card(FIRST, "No model is recommended", why)
     why = f"On {dataset}, {now}"
-    why += " over a guess; a smaller lead is often missed." if now.endswith("points") else "."
-    return (told, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"))
+    why += " over guessing; a smaller lead is often missed." if now.endswith("points") else "."
+    return (first, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"))
 
 
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
     if worst:
         page = "variations" if worst.variation else "calibration"
         return Card(FIRST, worst.answer, worst.why + _shift(evidence, model, worst), page)
-    looked = {
+    measured = {
         "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.large),
-        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.large),
+        "answers that do not begin with a letter": any(
+            evidence.number(name, model, LOW_MASS_RATE) for name in evidence.large
+        ),
         "a variation that costs accuracy": bool(_tried(evidence, model)),
     }
-    found, missing = ([what for what, done in looked.items() if done == which] for which in (True, False))
+    tested, missing = ([what for what, done in measured.items() if done == which] for which in (True, False))
     why = (
-        f"Looked for and not shown: {formatting.listed(found)} (p < {SIGNIFICANCE:g}, corrected, on "
-        f"{MINIMUM} questions or more)."
+        f"Tested but not significant: {formatting.listed(tested)} (p < {SIGNIFICANCE:g} after correction, on "
+        f"at least {MINIMUM} questions)."
     )
     if missing:
         why += f" Not measured: {formatting.listed(missing)}."
-    return Card(FIRST, "No bad news shown", why)
+    return Card(FIRST, "No bad news", why)
 
 
 def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
@@ -200,33 +204,35 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     size = evidence.number(dataset, model, "set_size", "lac")
     coverage = evidence.number(dataset, model, "coverage", "lac")
     if size is None or coverage is None:
-        return Card(CERTAIN, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
+        return Card(CERTAIN, "Not measured", f"{model} has no prediction sets on {dataset}.")
     if not evidence.calibrated(dataset, model):
-        why = f"Too few questions of {dataset} calibrate: sets hold every option in some of the splits."
+        why = (
+            f"{dataset} has too few questions to calibrate: in some splits, every set contains every option."
+        )
         return Card(CERTAIN, "Too small to tell", why)
     why = (
-        f"A set holds the options that {model} cannot rule out. Is the target of "
+        f"A set contains the options that {model} cannot rule out. Is the coverage target of "
         f"{formatting.percent(evidence.target, 0)} kept? {VERDICTS[guarantee(evidence, dataset, model)]}"
         f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
     )
-    found = Counter(
+    verdicts = Counter(
         guarantee(evidence, name, each)
         for name in evidence.large
         for each in evidence.numbers(name, "coverage", "lac")
         if each in evidence.candidates(name) and evidence.calibrated(name, each)
     )
-    if found.total() > 1:
+    if verdicts.total() > 1:
         why += (
-            f"; of {found.total()} combinations of model and dataset, it is shown to be kept in "
-            f"{found['kept']} and broken in {found['broken']}"
+            f"; over {verdicts.total()} combinations of model and dataset, it is shown to be kept in "
+            f"{verdicts['kept']} and broken in {verdicts['broken']}"
         )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
     why += "."
     if len(sizes):
-        # Sizes are means over splits: nearer to two than to one.
+        # Sizes are means over splits; above 1.5, two options are the more common size.
         share = formatting.percent(float((sizes > 1.5).mean()), 0)
-        why += f" For {share} of the questions the set has more than one option."
+        why += f" For {share} of the questions, the set has more than one option."
     answer = (
         f"{formatting.number(size.value, 2)} options in a set, {formatting.percent(coverage.value)} coverage "
         f"({dataset})"
@@ -235,8 +241,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
 
 
 def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """Its accuracy with and without the picture; nothing where no difference is shown."""
-    claims, change = picture_claims(evidence), without_picture(evidence, dataset)
+    """Its accuracy with and without the image; nothing if no difference is shown."""
+    claims, change = image_claims(evidence), without_image(evidence, dataset)
     loss, blind = (claims.get((dataset, model, kind)) for kind in ("loss", "blind"))
     if loss is None:
         return ()
@@ -245,30 +251,30 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     low, high = sorted(abs(end) for end in (cost.low, cost.high) if end is not None)
     points = f"{formatting.number(100 * abs(cost.difference), 1)}{formatting.bracketed(low, high, 1, 100)}"
     moves = "gains" if loss.above else "loses"
-    why = f"Without the picture it {moves} {points} points of accuracy on {dataset}"
+    why = f"Without the image it {moves} {points} points of accuracy on {dataset}"
     guess = evidence.chance(dataset)
     why += f"; guessing gives {formatting.percent(guess, 0)}." if guess else "."
     given_up = sum(added_shares(evidence, dataset, change).get(model, (0.0,)))
     if given_up >= NEGLIGIBLE:
         why += (
-            f" {formatting.percent(given_up, 0)} of its answers are then "
+            f" {formatting.percent(given_up, 0)} of its answers without the image are "
             f"{' or '.join(added_options(evidence, dataset))}, which the prompt template adds."
         )
     if blind is not None and blind.above:
-        why += " Words alone are shown to be better than a guess."
-    answer = f"{'It misleads' if loss.above else 'Yes'}: {with_it} right with it, {without} without"
+        why += " It is shown to beat guessing with the text alone."
+    answer = f"{'It misleads' if loss.above else 'Yes'}: {with_it} correct with it, {without} without"
     return (Card(LOOKS, answer, why, "variations"),)
 
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
-    """The variation that significantly costs most accuracy on any dataset, if one is shown to cost any."""
+    """The variation that significantly costs the most accuracy on any dataset; nothing if none was asked."""
     tried = _tried(evidence, model)
     if not tried:
         return ()
     bad = [one for one in news(evidence) if one.variation]
     every = formatting.plural(len(tried), "variation")
     if not bad:
-        why = f"Of {every} of the prompt, none is shown to lower the accuracy of {model}."
+        why = f"None of {every} of the prompt is shown to lower the accuracy of {model}."
         return (Card(BREAKS, "None shown", why, "variations"),)
     why = bad[0].why + _shift(evidence, model, bad[0])
     several = len({one.variation for one in bad})
@@ -278,7 +284,7 @@ def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
 
 
 def _tried(evidence: Evidence, model: str) -> set[str]:
-    """The variations that were asked of a model where it leads."""
+    """The variations that a model was asked, on the datasets where it leads."""
     return {
         change
         for name in evidence.large
@@ -289,31 +295,33 @@ def _tried(evidence: Evidence, model: str) -> set[str]:
 
 
 def _shift(evidence: Evidence, model: str, one: News) -> str:
-    """The coverage of sets calibrated on the originals, where a variation breaks it."""
+    """The coverage of sets calibrated on the original prompts, if a variation breaks it."""
     if not one.variation or guarantee(evidence, one.dataset, model, one.variation) != "broken":
         return ""
     held = evidence.number(one.dataset, model, "shift_coverage", "lac", variation=one.variation)
     return (
-        f" Sets calibrated on the originals then cover {formatting.percent(held.value, 0)}." if held else ""
+        f" Sets calibrated on the original prompts then cover only {formatting.percent(held.value, 0)}."
+        if held
+        else ""
     )
 
 
 def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """What it may answer without a person, where that is shown."""
-    found = answers_alone(evidence).get((dataset, model))
-    if found is None:
+    """The share of questions that it can answer without a person, if that is shown."""
+    share = answers_alone(evidence).get((dataset, model))
+    if share is None:
         return ()
-    answer = f"{formatting.percent(found.answered, 0)} of the questions ({dataset})"
+    answer = f"{formatting.percent(share.answered, 0)} of the questions ({dataset})"
     why = (
-        f"{model} may answer them alone with at most {formatting.percent(TOLERATED, 0)} wrong, at "
-        f"{formatting.percent(SURE, 0)} confidence for all models and datasets together. Those that it is "
-        f"less sure of than {formatting.percent(found.threshold)} go to a person."
+        f"{model} can answer these alone with at most {formatting.percent(TOLERATED, 0)} errors. The "
+        f"statement holds with {formatting.percent(SURE, 0)} confidence for all models and datasets "
+        f"together. Questions with a confidence below {formatting.percent(share.threshold)} go to a person."
     )
     return (Card(ALONE, answer, why, "calibration"),)
 
 
 def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
-    """How many pairs of models differ significantly, and which models do not differ from this one."""
+    """How many pairs of models differ significantly, and which models are tied with this one."""
     every = evidence.comparisons.frame["p_holm"].dropna()
     if every.empty:
         return ()
@@ -323,14 +331,16 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
         if apart == len(every) > 1
         else f"{formatting.count(apart)} of {formatting.plural(len(every), 'comparison')}"
     )
-    alike = {
+    tied = {
         name: [other for other in leaders(evidence, name) if other != model]
         for name in evidence.large
         if model in leaders(evidence, name)
     }
-    told = [f"{formatting.listed(others)} on {name}" for name, others in alike.items() if others]
-    why = f"By accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all of them."
-    if told:
-        more = f"; it has ties on {len(told) - 2} more" if len(told) > 2 else ""
-        why += f" {model} cannot be told from {' or from '.join(told[:2])}{more}."
+    ties = [f"{formatting.listed(others)} on {name}" for name, others in tied.items() if others]
+    why = (
+        f"Significant by accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all pairs."
+    )
+    if ties:
+        more = f"; it is also tied on {len(ties) - 2} more" if len(ties) > 2 else ""
+        why += f" {model} is tied with {' and with '.join(ties[:2])}{more}."
     return (Card(DIFFERENCES, answer, why, "ranking"),)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.statistics import questions_for
-from vouch.metrics.conformal.selective import SURE, Alone, alone
+from vouch.metrics.conformal.selective import SURE, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
 from vouch.metrics.join import LOW_MASS_RATE
 from vouch.metrics.robustness.compared import WITHOUT
@@ -36,14 +36,15 @@ from vouch.tables.asked import TEXT
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 NEGLIGIBLE = 0.01
-"""A loss that may be smaller is no news."""
+"""A smaller loss is not news."""
 TOLERATED = 0.05
-"""Share of the answers that may be wrong where a model answers alone."""
-Guarantee = Literal["kept", "broken", "cannot tell"]
+"""Share of the answers that may be wrong when a model answers alone."""
+Guarantee = Literal["kept", "broken", "unclear"]
 TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 once = lru_cache(maxsize=2)
-"""Claims of a kind are found all together: they are corrected for each other."""
+"""Claims of a kind are made all together, because they are corrected for each other; keep the last two
+reports."""
 
 
 def _of_share(evidence: Evidence, dataset: str, number: Number, null: float) -> Claim:
@@ -58,7 +59,7 @@ def _of_cost(evidence: Evidence, dataset: str, cost: Cost, null: float = 0.0) ->
 
 @once
 def effects(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """Losses and gains of accuracy by dataset, model and variation, of models that beat a guess."""
+    """Losses and gains of accuracy by dataset, model and variation, for models that beat guessing."""
     tried = {}
     for name in evidence.datasets:
         found = costs(evidence, name)
@@ -70,7 +71,7 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
 
 
 def losses(evidence: Evidence, dataset: str, model: str) -> tuple[str, ...]:
-    """The variations that cost a model accuracy beyond what they cost a guess, the costliest first."""
+    """The variations that cost a model more accuracy than they cost guessing, the costliest first."""
     found = {
         change: claim.estimate - claim.null
         for (where, who, change), claim in effects(evidence).items()
@@ -81,7 +82,7 @@ def losses(evidence: Evidence, dataset: str, model: str) -> tuple[str, ...]:
 
 @once
 def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """Coverage of LAC sets against its target by dataset, model and variation."""
+    """Coverage of LAC sets against its target, by dataset, model and variation."""
     tried = {}
     for name in evidence.datasets:
         for change in evidence.variations(name):
@@ -93,14 +94,14 @@ def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
 
 
 def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "") -> Guarantee:
-    """What becomes of the coverage guarantee: in a variation, with the thresholds of the original."""
+    """Whether the coverage guarantee holds; in a variation, with the thresholds of the original prompts."""
     claim = _coverages(evidence).get((dataset, model, variation or evidence.variations(dataset)[0]))
-    return "cannot tell" if claim is None else "kept" if claim.above else "broken"
+    return "unclear" if claim is None else "kept" if claim.above else "broken"
 
 
 @once
 def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
-    """Coverage by thresholds of another dataset or model against its target, by the columns TRANSFER."""
+    """Coverage with thresholds of another dataset or model against its target, by the columns TRANSFER."""
     tried = {}
     for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
         home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
@@ -112,15 +113,15 @@ def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
 
 
 @once
-def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
-    """By dataset and model, what may be answered alone with at most the share TOLERATED wrong.
+def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
+    """By dataset and model, what can be answered alone with at most the share TOLERATED wrong.
 
-    All hold together with probability SURE: each is shown at the level that Bonferroni leaves of it.
+    All of them hold together with probability SURE (Bonferroni).
     """
     places = [(name, model) for name in evidence.large for model in evidence.candidates(name)]
     sure = 1 - (1 - SURE) / max(len(places), 1)
     found = {
-        place: alone(*evidence.confidences(*place), TOLERATED, sure, evidence.scoring.seed)
+        place: answer_threshold(*evidence.confidences(*place), TOLERATED, sure, evidence.scoring.seed)
         for place in places
     }
     return {place: shown for place, shown in found.items() if shown.answered}
@@ -128,14 +129,14 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
 
 @once
 def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]]:
-    """By dataset: accuracy of a model's surest answers that is below the confidence in them; their number.
+    """Where a model's most confident answers are less accurate than their confidence: claim and their number.
 
-    These are in the last bin of the reliability diagram; where they are too few all answers stand for them.
+    These are the answers in the last bin of the reliability diagram, or all answers if that bin has too few.
     """
     tried, answers = {}, {}
     for name in evidence.datasets:
         if model not in evidence.candidates(name) or evidence.outputs(name)[0] == TEXT:
-            continue  # of a text it is the confidence in a token
+            continue  # the confidence of a text is that of its tokens
         own = evidence.graded(name, model)
         sure = own[own["confidence"] >= 1 - 1 / evidence.scoring.bins]
         for chosen in (sure, own):
@@ -147,7 +148,7 @@ def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]
 
 
 def _of_answers(frame: pd.DataFrame) -> Claim | None:
-    """Accuracy of some answers against their mean confidence; None without any."""
+    """Accuracy of some answers against their mean confidence; None if there are no answers."""
     if frame.empty:
         return None
     groups = pd.factorize(frame["group"])[0]
@@ -159,7 +160,7 @@ def _of_answers(frame: pd.DataFrame) -> Claim | None:
 
 @once
 def low_letter_mass(evidence: Evidence, model: str) -> dict[str, Claim]:
-    """By dataset: the share of a model's answers that would begin with no letter, unless it is NEGLIGIBLE."""
+    """By dataset: share of a model's answers that would not begin with a letter, unless it is NEGLIGIBLE."""
     tried = {
         name: _of_share(evidence, name, rate, NEGLIGIBLE)
         for name in evidence.large
@@ -169,12 +170,12 @@ def low_letter_mass(evidence: Evidence, model: str) -> dict[str, Claim]:
 
 
 @once
-def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """By dataset, model and kind: `loss`, the change of accuracy without the picture, on the same questions;
-    `blind`, right answers without it beside a guess."""
+def image_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
+    """By dataset, model and kind: `loss`, the change of accuracy without the image, on the same questions;
+    `blind`, the accuracy without it against guessing."""
     tried = {}
     for name in evidence.datasets:
-        change, found = without_picture(evidence, name), costs(evidence, name)
+        change, found = without_image(evidence, name), costs(evidence, name)
         for model in evidence.candidates(name):
             if cost := found.get((model, change, *ACCURACY)):
                 tried[name, model, "loss"] = _of_cost(evidence, name, cost)
@@ -187,17 +188,17 @@ def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
 
 
 ADDED = {"dont_know_rate": (DONT_KNOW, "“I don’t know”"), "none_rate": (NONE_OF_ABOVE, "“None of the above”")}
-"""By the metric that counts it, an option that a prompt template may add, and what it says."""
+"""By the metric that counts it, an option that a prompt template may add, and its text."""
 
 
 def added_options(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """What the options say that the prompt template added to those of a dataset."""
+    """The texts of the options that the prompt template added to those of a dataset."""
     known, chosen = evidence.metrics(dataset), set(evidence.plain_outcomes(dataset)["chosen"].dropna())
     return tuple(words for metric, (role, words) in ADDED.items() if metric in known or role in chosen)
 
 
 def added_shares(evidence: Evidence, dataset: str, variation: str) -> dict[str, tuple[float, ...]]:
-    """By model, the shares of its answers in a variation that are on each of the added options."""
+    """By model, the shares of its answers to a variation that choose each of the added options."""
     frame = evidence.of_first_output(evidence.outcomes)
     frame = frame[(frame["dataset"] == dataset) & (frame["variation"] == variation)]
     return {
@@ -206,14 +207,14 @@ def added_shares(evidence: Evidence, dataset: str, variation: str) -> dict[str, 
     }
 
 
-def without_picture(evidence: Evidence, dataset: str) -> str:
-    """The variation of a dataset that takes the picture away; one of WITHOUT that was not asked else."""
+def without_image(evidence: Evidence, dataset: str) -> str:
+    """The variation of a dataset that takes the image away; if none was asked, the first of WITHOUT."""
     return next((name for name in WITHOUT if name in evidence.variations(dataset)), WITHOUT[0])
 
 
 @once
 def miscalibrated(evidence: Evidence) -> dict[tuple[str, str], Claim]:
-    """Temperatures that are not 1, by dataset and model."""
+    """Fitted temperatures that differ from 1, by dataset and model."""
     tried = {
         (name, model): difference_claim(n.value, n.low, n.high, evidence.groups(name), 1.0)
         for name in evidence.datasets
@@ -224,7 +225,7 @@ def miscalibrated(evidence: Evidence) -> dict[tuple[str, str], Claim]:
 
 @once
 def overused_letters(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """Letters that are chosen more often than they are right, by dataset, model and letter."""
+    """Letters that are chosen more often than they are correct, by dataset, model and letter."""
     tried = {}
     for name in evidence.datasets:
         for metric in evidence.metrics(name):
@@ -238,7 +239,7 @@ def overused_letters(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
 
 @once
 def differing_outputs(evidence: Evidence) -> dict[tuple[str, str], Claim]:
-    """Accuracies by the best output that differ from those by the worst one, by dataset and model."""
+    """Where the accuracy by the best request type differs from that by the worst, by dataset and model."""
     tried = {}
     for name in evidence.datasets:
         for model in evidence.models(name):
@@ -250,7 +251,8 @@ def differing_outputs(evidence: Evidence) -> dict[tuple[str, str], Claim]:
 
 
 def _apart(first: Number, second: Number, groups: int) -> Claim:
-    """A difference, as if the two were of different questions: of the same ones its interval is shorter."""
+    """A difference as if the two came from different questions; on the same questions the interval is
+    shorter."""
     gap = first.value - second.value
     if None in (first.low, first.high, second.low, second.high):
         return difference_claim(gap, None, None, groups)
@@ -265,7 +267,7 @@ RELEVANT = 0.1
 
 @lru_cache(maxsize=2)
 def _above_chance(evidence: Evidence) -> dict[tuple[str, str], Claim]:
-    """By dataset and model; found all together, since they are corrected for each other."""
+    """By dataset and model."""
     tried = {
         (name, model): share_claim(n.value, n.low, n.high, evidence.groups(name), evidence.chance(name))
         for name in evidence.datasets
@@ -276,13 +278,13 @@ def _above_chance(evidence: Evidence) -> dict[tuple[str, str], Claim]:
 
 
 def above_chance(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """The models that are better than a guess, best accuracy first."""
+    """The models that beat guessing, best accuracy first."""
     found = _above_chance(evidence)
     return tuple(model for model in evidence.candidates(dataset) if (dataset, model) in found)
 
 
 def significantly_worse(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """The models that are worse than the best of those above chance."""
+    """The models that are significantly worse than the best of those above chance."""
     best = next(iter(above_chance(evidence, dataset)), "")
     pairs = {model: evidence.comparisons.pair(dataset, best, model) for model in evidence.candidates(dataset)}
     return tuple(m for m, pair in pairs.items() if pair and pair.significant and pair.difference > 0)
@@ -301,16 +303,16 @@ def is_sole_leader(evidence: Evidence, model: str, dataset: str) -> bool:
 
 
 def representative(evidence: Evidence, dataset: str) -> str:
-    """The model that stands for all where one is shown: the first of the leaders, else of the models."""
+    """The model to show where only one is shown: the first of the leaders, else of the models."""
     return (leaders(evidence, dataset) or evidence.models(dataset))[0]
 
 
 MOST_CHOSEN = 4
-"""Models that get a panel, a line or a sentence of their own."""
+"""Most models that get a panel, a line or a sentence of their own."""
 
 
 def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """All models where they are few; else the best and the worst in accuracy and in calibration."""
+    """All models if they are few; else the best and the worst by accuracy and by calibration."""
     models = evidence.models(dataset)
     if len(models) <= MOST_CHOSEN:
         return models
@@ -322,22 +324,22 @@ def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 
 def preferred(evidence: Evidence) -> str | None:
-    """The model that leads on most datasets, on the larger ones where several do; None where none leads."""
+    """The model that leads on most datasets; ties go to the larger datasets. None if no model leads."""
     wins = Counter(model for name in evidence.datasets for model in leaders(evidence, name))
     return max(wins, key=lambda model: wins[model]) if wins else None
 
 
 def why_no_leader(evidence: Evidence, dataset: str) -> str:
-    """Why no model leads on a dataset; empty where one does."""
+    """Why no model leads on a dataset; empty if one does."""
     if not evidence.candidates(dataset):
-        return "no model answers in a form that can be scored"
+        return "no model gives answers that can be scored"
     if evidence.is_small(dataset):
         return f"too small to tell: {detectable_effect(evidence, dataset)}"
-    return "" if leaders(evidence, dataset) else "none is shown to be better than a guess"
+    return "" if leaders(evidence, dataset) else "no model is shown to beat guessing"
 
 
 def detectable_effect(evidence: Evidence, dataset: str) -> str:
-    """`24 questions find 28 points`: what a dataset would show of one of its models, over a guess."""
+    """`24 questions can show 28 points`: the smallest lead over guessing that a dataset would show."""
     room = 1 - _chance(evidence, dataset)
     return effect_in_words(
         evidence.questions(dataset), evidence.groups(dataset), _least(evidence, dataset), room
@@ -345,11 +347,11 @@ def detectable_effect(evidence: Evidence, dataset: str) -> str:
 
 
 def questions_needed(evidence: Evidence, dataset: str) -> str:
-    """How many questions like those of a dataset would find what is RELEVANT over a guess."""
+    """How many questions like those of a dataset would show a RELEVANT lead over guessing."""
     effect = _least(evidence, dataset)
     needed = questions_for(RELEVANT, evidence.questions(dataset), effect)
     which = "These" if effect <= RELEVANT else f"{formatting.roughly(needed)} would"
-    return f"{which} show {100 * RELEVANT:g} points over a guess"
+    return f"{which} show a lead of {100 * RELEVANT:g} points over guessing"
 
 
 def _chance(evidence: Evidence, dataset: str) -> float:

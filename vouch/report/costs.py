@@ -13,7 +13,7 @@ from vouch.report.evidence import Evidence, columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
 
 CONTROL = "blank"
-"""Replaces every image by a grey one: its accuracy is what the words alone give."""
+"""Replaces every image by a grey one, so its accuracy is what the text alone gives."""
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
@@ -25,9 +25,9 @@ NOT_FLIPPED = ("not_flipped", "")
 class Cost(NamedTuple):
     """A measure in a variation and in the original, on the same items.
 
-    low, high: 95 % interval of the difference, None where the items are too few for one. guess: accuracy of a
-    guess in the variation, only where the answer is flipped and that makes it easier or harder: of k options
-    k - 1 are right then, and in the original it is 1 minus that.
+    low, high: 95 % interval of the difference, None if there are too few items for one. guess: accuracy of
+    guessing in the variation, if a flipped answer makes guessing easier or harder (k - 1 of k options are
+    then correct); in the original prompts it is 1 minus that.
     """
 
     value: float
@@ -40,7 +40,7 @@ class Cost(NamedTuple):
 
     @property
     def eased(self) -> float:
-        """What a model gains that is as far from a guess as in the original; see the function."""
+        """The gain of a model that stays at the same distance from guessing; see eased_by."""
         return eased_by(self.guess, self.original)
 
     @property
@@ -52,11 +52,11 @@ class Cost(NamedTuple):
 
 Costs = dict[tuple[str, str, str, str], Cost]
 EVEN = 1e-9
-"""A guess among two options is right as often when they are flipped, but for rounding."""
+"""Flipping two options does not change the accuracy of guessing, up to rounding."""
 
 
 def costs(evidence: Evidence, dataset: str) -> Costs:
-    """Everything about the first output of a dataset by model, variation, metric and score."""
+    """The costs for the main request type of a dataset, by model, variation, metric and score."""
     frame = evidence.costs
     frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
     names = ("model", "variation", "metric", "score", *Cost._fields[:-1])
@@ -73,10 +73,10 @@ def costs(evidence: Evidence, dataset: str) -> Costs:
 
 
 def eased_by(guess: float | None, original: float) -> float:
-    """What an accuracy gains where right and wrong options change places, at the same distance to a guess.
+    """What an accuracy gains if correct and wrong options change places, at the same distance from guessing.
 
-    Its distance is the share of what a guess leaves (`accuracy_calibrated`): a guesser gains what a guess
-    gains, who is always right gains nothing. guess: in the variation; None where answers are not flipped.
+    The distance is the share of what guessing leaves (`accuracy_calibrated`): a model that guesses gains what
+    guessing gains, a perfect model gains nothing. guess: in the variation; None if answers are not flipped.
     """
     return 0.0 if guess is None else (2 * guess - 1) * min(1.0, (1 - original) / guess)
 
@@ -98,21 +98,21 @@ def is_control(variation: str) -> bool:
 
 
 def meaning(variation: str) -> str:
-    """What a variation does, in words if there are any."""
+    """The long name of a variation, or its code if it has none."""
     return in_words(variation) or variation
 
 
 def beside_a_guess(cost: Cost) -> str:
-    """Accuracy in the variation and in the original, each with chance level; only with a `guess`."""
+    """Accuracy in the variation and in the original prompts, each with chance level; needs a `guess`."""
     assert cost.guess is not None
     return (
-        f"{formatting.percent(cost.value)} correct, chance {formatting.percent(cost.guess, 0)}; originals "
-        f"{formatting.percent(cost.original)}, chance {formatting.percent(1 - cost.guess, 0)}"
+        f"{formatting.percent(cost.value)} correct (chance {formatting.percent(cost.guess, 0)}) instead of "
+        f"{formatting.percent(cost.original)} (chance {formatting.percent(1 - cost.guess, 0)})"
     )
 
 
 def in_words(variation: str) -> str | None:
-    """`pictures blurred, level 5`, of a combination all that it does; None where a part has no words."""
+    """`images blurred, level 5`; for a combination, all of its parts. None if a part has no long name."""
     parts = []
     for part in variation.split("+"):
         declaration, level = at_level(part) or (None, None)
@@ -124,23 +124,23 @@ def in_words(variation: str) -> str | None:
 
 
 def named(variation: str) -> str:
-    """Its long name and its code: `negated question (ls_n)`."""
-    said = in_words(variation)
-    return f"{said} ({variation})" if said else variation
+    """The long name and the code of a variation: `negated question (ls_n)`."""
+    name = in_words(variation)
+    return f"{name} ({variation})" if name else variation
 
 
 def variation_cell(variation: str) -> Cell:
-    """Its long name, and its code in small print."""
-    said = in_words(variation)
-    return Cell(said, variation) if said else Cell(variation)
+    """The long name of a variation, and its code in small print."""
+    name = in_words(variation)
+    return Cell(name, variation) if name else Cell(variation)
 
 
 STEPS = (0.03, 0.1, 0.2)
-"""Where a colour becomes deeper: a difference of shares."""
+"""Differences of shares at which the colour becomes darker."""
 
 
 def shade(difference: float) -> str:
-    """The colour of a loss or a gain that is not chance."""
+    """The colour of a significant loss or gain."""
     return f"{'loss' if difference < 0 else 'gain'}-{1 + sum(abs(difference) >= step for step in STEPS)}"
 
 
@@ -153,8 +153,8 @@ def heat_map(
 ) -> Grid | None:
     """A row for each variation, a column for each model.
 
-    cell: of a model and a variation the number and how many questions it rests on; None where it was not
-    measured. None where nothing was.
+    cell: for a model and a variation, the number and how many questions it rests on, or None if it was not
+    measured. Returns None if nothing was.
     """
     rows = []
     for variation in variations:

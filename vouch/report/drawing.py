@@ -23,7 +23,7 @@ from vouch.pipeline.result_cache import ResultCache
 from vouch.report import vegalite
 from vouch.report.vegalite import Chart
 
-# The font that vl-convert carries. A machine's own would move pixels, even another version of the same font.
+# The font that vl-convert bundles: a font of the machine, even another version of it, would change pixels.
 os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
 FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
 PNG_SCALE = 1.5
@@ -53,12 +53,12 @@ _TEXT = {
 CONFIG: dict[str, Any] = {
     "background": None,
     "font": FONT,
-    "aria": False,  # the figure as a whole is described, in words
+    "aria": False,  # the figure as a whole has a description
     "view": {"stroke": None},
     "axis": _AXIS,
     "legend": {**_TEXT, "orient": "top", "title": None, "symbolSize": 70, "columnPadding": 28},
     "header": {**_TEXT, "titleColor": vegalite.INK},
-    # One weight everywhere: fonts would stand in a PDF in an order of chance.
+    # A single weight everywhere, because several fonts would have a random order in a PDF.
     "title": {"color": vegalite.INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
 }
 _FONT = f' font-family="{FONT}"'
@@ -71,7 +71,7 @@ def specification(chart: Chart) -> str:
 
 
 def _short(value: Any) -> Any:
-    """The same with floats in as many digits as a picture can show."""
+    """The same with floats rounded to as many digits as a figure can show."""
     if isinstance(value, dict):
         return {name: _short(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -86,9 +86,9 @@ def svg(chart: Chart) -> str:
 
 
 def _tidy(match: re.Match[str]) -> str:
-    """A tag without what changes nothing: roles of parts, the font of each text, digits, opacity of 1.
+    """A tag without what has no effect: roles of parts, the font of each text, extra digits, an opacity of 1.
 
-    Opacity becomes that of fill and stroke: no mark has both, and a PDF needs no layer for it.
+    Opacity becomes opacity of fill and stroke: no mark has both, and a PDF then needs no layers.
     """
     tag = match.group()
     if tag.startswith("</"):
@@ -104,14 +104,14 @@ def _rounded(match: re.Match[str]) -> str:
 
 
 def document(drawn: str, title: str, description: str) -> str:
-    """The SVG as a file that says what it shows."""
-    said = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+    """The SVG as a file, with title and description."""
+    words = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     head, tail = drawn.split(">", 1)
-    return f'{head} role="img">{said}{tail}\n'
+    return f'{head} role="img">{words}{tail}\n'
 
 
 def png(drawn: str) -> bytes:
-    """The same picture in pixels, on white."""
+    """The same figure as PNG, on white."""
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     width, height = size.groups() if size else ("100%", "100%")
     paper = f'<rect width="{width}" height="{height}" fill="{vegalite.PAPER}"/>'
@@ -119,9 +119,9 @@ def png(drawn: str) -> bytes:
     return _small(bytes(vl_convert.svg_to_png(f"{head}>{paper}{tail}", scale=PNG_SCALE)))
 
 
-def _small(picture: bytes) -> bytes:
-    """The same picture in at most 256 colours, which a chart seldom passes: a quarter of the bytes."""
-    with Image.open(io.BytesIO(picture)) as image:
+def _small(pixels: bytes) -> bytes:
+    """The same image in at most 256 colours, which are enough for a chart: a quarter of the bytes."""
+    with Image.open(io.BytesIO(pixels)) as image:
         drawn = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     packed = io.BytesIO()
     drawn.save(packed, "PNG", optimize=True)
@@ -129,7 +129,7 @@ def _small(picture: bytes) -> bytes:
 
 
 def pdf(drawn: str) -> bytes:
-    """The same picture for print. Lists of resources come in an order of chance; they are put in one."""
+    """The same figure as PDF. vl-convert lists resources in random order; they are sorted."""
 
     def ordered(match: re.Match[bytes]) -> bytes:
         return match[1] + b"\n".join(sorted(match[2].split(b"\n"))) + match[3]
@@ -142,8 +142,8 @@ def pdf(drawn: str) -> bytes:
 
 
 def inline(drawn: str, prefix: str) -> str:
-    """The SVG for use inside a page: no namespaces, hidden from screen readers (the figure has a
-    description of its own), ids that cannot meet those of another figure."""
+    """The SVG for use inside a page: no namespaces, unique ids, hidden from screen readers (the figure has
+    its own description)."""
 
     def tag(match: re.Match[str]) -> str:
         text = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", match.group())
@@ -158,7 +158,7 @@ def inline(drawn: str, prefix: str) -> str:
 def script() -> str:
     """vega, vega-lite and vega-embed: a script that defines `window.vegaEmbed` and `window.chartConfig`."""
     libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    # The function keeps the names of the libraries to itself.
+    # The function keeps the names of the libraries out of the global scope.
     config = json.dumps(CONFIG, sort_keys=True)
     return f"(function () {{\n{libraries}\n}})();\nwindow.chartConfig = {config};\n"
 
@@ -170,9 +170,9 @@ def _revision() -> str:
 
 
 class RenderCache(ResultCache):
-    """`RenderCache()(kind, given, make)`: what `make` gave for the same kind and text, now or earlier.
+    """`RenderCache()(kind, given, make)`: what `make` returned for this kind and text, now or earlier.
 
-    A name covers all that can change the bytes: what is drawn, the code that draws, the versions of the
+    The key covers all that can change the bytes: what is drawn, the drawing code, and the versions of the
     renderer and of Pillow.
     """
 
@@ -180,10 +180,10 @@ class RenderCache(ResultCache):
         super().__init__(root)
 
     def __call__(self, kind: str, given: str, make: Callable[[], bytes]) -> bytes:
-        """make: draws; its bytes must depend on nothing but `given` and the code."""
+        """make: draws; its bytes must depend only on `given` and the code."""
         name = hashlib.sha256("\0".join([kind, _revision(), given]).encode()).hexdigest()
-        found = self.get(name)
-        if found is None:
-            found = make()
-            self.put(name, found)
-        return found
+        drawn = self.get(name)
+        if drawn is None:
+            drawn = make()
+            self.put(name, drawn)
+        return drawn

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Number(NamedTuple):
-    """One cell of the leaderboard. low, high: 95 % interval, None where there is none."""
+    """One cell of the leaderboard. low, high: 95 % interval, None if there is none."""
 
     value: float
     low: float | None
@@ -42,19 +42,19 @@ class Number(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of its interval; its value where there is none."""
+        """The ends of its interval; its value if there is none."""
         return self.value if self.low is None else self.low, self.value if self.high is None else self.high
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether it has an interval, and 0 is outside."""
+        """Whether it has an interval that excludes 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
 class Pair(NamedTuple):
     """Accuracy of one model minus that of another, on the same items.
 
-    low, high, p_holm: None where the items are too few for an interval.
+    low, high, p_holm: None if there are too few items for an interval.
     """
 
     difference: float
@@ -65,11 +65,11 @@ class Pair(NamedTuple):
 
     @property
     def significant(self) -> bool:
-        """Whether the data separate the two models."""
+        """Whether the two models differ significantly."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
     def reversed(self) -> "Pair":
-        """The same with the models in the other order."""
+        """The same pair in the other order."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
         return Pair(-self.difference, low, high, self.p_holm, self.items)
@@ -85,7 +85,7 @@ def columns(frame: "pd.DataFrame", names: Iterable[str]) -> list[list[Any]]:
 
 
 class Numbers:
-    """Cells of the leaderboard by the columns that name them; a cell is made when it is asked for."""
+    """Cells of the leaderboard by the columns that name them."""
 
     def __init__(self, frame: "pd.DataFrame", keys: Sequence[str]) -> None:
         frame = frame.dropna(subset=["value"])
@@ -94,7 +94,7 @@ class Numbers:
         self._values = columns(frame, Number._fields)
 
     def get(self, key: tuple[str, ...]) -> Number | None:
-        """The cell with these names; None where it is missing or null."""
+        """The cell with these names; None if it is missing or null."""
         place = self._place.get(key)
         return None if place is None else Number(*(column[place] for column in self._values))
 
@@ -102,7 +102,7 @@ class Numbers:
 class Comparisons:
     """Differences of two models each, with Holm's correction over all that have a p.
 
-    frame: columns of the table `differences`, p null where the dataset is too small for one.
+    frame: columns of the table `differences`; p is null if the dataset is too small.
     """
 
     def __init__(self, frame: "pd.DataFrame") -> None:
@@ -120,15 +120,15 @@ class Comparisons:
         return self.frame[self.frame["dataset"] == dataset]
 
     def pair(self, dataset: str, first: str, second: str) -> Pair | None:
-        """That of two models, as `first` minus `second`; None where it was not made."""
+        """`first` minus `second`; None if the two were not compared."""
         return self._pairs.get((dataset, first, second))
 
     def detectable(self, low: float | None, high: float | None) -> float | None:
-        """The minimum detectable effect of one of them by its interval, corrected as its p is."""
+        """The minimum detectable effect of a pair, from its interval and with the correction of its p."""
         return minimum_detectable_effect(low, high, self._claims)
 
     def minimum_detectable_effect(self, dataset: str) -> float | None:
-        """That of the median pair of a dataset; None without pairs."""
+        """The minimum detectable effect of the median pair of a dataset; None without pairs."""
         ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
         effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
         return median(effects) if effects else None
@@ -138,15 +138,15 @@ MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
 
 
-@dataclass(frozen=True, eq=False)  # one is only ever the same as itself: what is found of it is kept
+@dataclass(frozen=True, eq=False)  # compared by identity, so that results for it can be cached
 class Evidence:
     """Frames with the columns of the tables of the same names in vouch/tables, `costs` of `variations`;
     `items`, `defects` and `rewrites` have `dataset` as well.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
-    models.lock. engines: of each model, the engines of its answers with their revisions. facts: what
-    is known of a model, `facts` of models.lock, by model. digests: SHA-256 of every data file that was read,
-    by path. printed: what papers printed, by name of the file, all columns text.
+    models.lock. engines: by model, the engines of its answers with their revisions. facts: by model, what
+    models.lock states about it. digests: SHA-256 of every data file that was read, by path. printed:
+    published figures, by name of the file, all columns text.
     """
 
     leaderboard: pd.DataFrame
@@ -178,7 +178,7 @@ class Evidence:
 
     @cached_property
     def headlines(self) -> pd.DataFrame:
-        """The leaderboard without sets of other calibrations or another alpha than the main one."""
+        """The leaderboard, with sets of marginal calibration and the main alpha only."""
         frame = self.leaderboard
         alike = frame["alpha"].isna() | ((frame["alpha"] - self.scoring.alpha).abs() < 1e-9)
         return frame[alike & frame["calibration"].isin(("", MARGINAL))]
@@ -196,18 +196,19 @@ class Evidence:
         }
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
-        """The outputs of a dataset; the first is what all headlines rest on: letters where they are."""
+        """The request types of a dataset; the first is the main one, which headlines rest on: letters if
+        asked."""
         return self._outputs[dataset]
 
     def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows of any of the tables that are of the first output of their dataset."""
+        """The rows of a table that belong to the main request type of their dataset."""
         return frame[
             frame["output"] == frame["dataset"].map({name: self.outputs(name)[0] for name in self._outputs})
         ]
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
-        """Names of the datasets that have scores: those with most items first, too small ones last."""
+        """The datasets that have scores: those with most items first, too small ones last."""
         most = self.leaderboard.groupby("dataset")["items"].max()
         return tuple(sorted(map(str, most.index), key=lambda name: (self.is_small(name), -most[name], name)))
 
@@ -221,19 +222,19 @@ class Evidence:
         return {str(name): int(n) for name, n in self.items.groupby("dataset")["group"].nunique().items()}
 
     def groups(self, dataset: str) -> int:
-        """Groups of its questions, each of which counts as one observation."""
+        """The number of groups of questions, each of which counts as one observation."""
         return self._groups.get(dataset, 0)
 
     def questions(self, dataset: str) -> int:
-        """The questions that its accuracies rest on, the most of any model."""
+        """The number of questions that its accuracies rest on, the largest of any model."""
         return max((number.items for number in self.numbers(dataset, "accuracy").values()), default=0)
 
     def is_small(self, dataset: str) -> bool:
-        """Whether nothing may be ranked, averaged or named by it."""
+        """Whether it is too small to rank, average or name models."""
         return self.groups(dataset) < MINIMUM
 
     def calibrated(self, dataset: str, model: str, **where: str) -> bool:
-        """Whether its sets rest on finite thresholds in every split. where: keywords of `number`."""
+        """Whether its sets have a finite threshold in every split. where: keywords of `number`."""
         infinite = self.number(dataset, model, INFINITE, **where)
         return infinite is None or infinite.value == 0
 
@@ -243,9 +244,9 @@ class Evidence:
         return unranked(self.leaderboard[rates].to_dict("records"))
 
     def candidates(self, dataset: str) -> tuple[str, ...]:
-        """Models that claims about a dataset may name, in the order of `models`: the gate of all claims.
+        """The models that claims about a dataset may name, in the order of `models`.
 
-        Left out is whose answers are not what was scored (vouch/metrics/comparison/leaderboard.py).
+        Models whose answers are not what was scored are left out (vouch/metrics/unranked.py).
         """
         output = self.outputs(dataset)[0]
         return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)
@@ -260,11 +261,11 @@ class Evidence:
         return {str(name): group for name, group in groups}
 
     def headlines_of(self, dataset: str) -> pd.DataFrame:
-        """The headlines of a dataset, of its first output."""
+        """The headlines of a dataset, for its main request type."""
         return self._headlines_of.get(dataset, self.headlines.iloc[:0])
 
     def metrics(self, dataset: str) -> frozenset[str]:
-        """Names of the metrics that a dataset has in its first output."""
+        """The metrics of a dataset for its main request type."""
         return frozenset(self.headlines_of(dataset)["metric"].unique())
 
     def categories(self, dataset: str) -> tuple[str, ...]:
@@ -273,13 +274,13 @@ class Evidence:
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
-        # Means over several variations are of none.
+        # A mean over several variations has none.
         frame = self.leaderboard.loc[self.leaderboard["variation"] != "", ["dataset", "variation"]]
         found = frame.drop_duplicates().groupby("dataset")["variation"]
         return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found}
 
     def variations(self, dataset: str) -> tuple[str, ...]:
-        """Variations of a dataset; the first, `original` where there is one, is the one of all headlines."""
+        """The variations of a dataset; the first, `original` if it was asked, is the one of all headlines."""
         return self._variations[dataset]
 
     @cached_property
@@ -313,9 +314,9 @@ class Evidence:
         variation: str | None = None,
         output: str | None = None,
     ) -> Number | None:
-        """One cell of the headlines; None where it is missing or null.
+        """One cell of the headlines; None if it is missing or null.
 
-        variation: that of the headlines by default; empty for a mean over several.
+        variation: by default that of the headlines; empty for a mean over several.
         """
         if variation is None:
             variation = self.variations(dataset)[0]
@@ -329,7 +330,7 @@ class Evidence:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Differences by first outputs, over all datasets that are large enough."""
+        """Differences for the main request types; p only on datasets that are large enough."""
         frame = self.of_first_output(self.differences)
         return Comparisons(frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool))))
 
@@ -340,7 +341,7 @@ class Evidence:
         return {str(name): float(mean) for name, mean in share.groupby(asked["dataset"]).mean().items()}
 
     def chance(self, dataset: str) -> float:
-        """Accuracy of a guess among the native options; 0 where there are none to guess among."""
+        """Accuracy of guessing among the native options; 0 if there are none."""
         return self._chances.get(dataset, 0.0)
 
     @cached_property
@@ -350,16 +351,16 @@ class Evidence:
         return {str(name): group for name, group in frame[plain].groupby("dataset")}
 
     def plain_outcomes(self, dataset: str) -> pd.DataFrame:
-        """Outcomes of all models on a dataset in the variation and output of the headlines."""
+        """Outcomes of all models on a dataset, for the variation and request type of the headlines."""
         return self._plain.get(dataset, self.outcomes.iloc[:0])
 
     def graded(self, dataset: str, model: str) -> pd.DataFrame:
-        """Those of one model that have a grade and a confidence."""
+        """The plain outcomes of one model that have a grade and a confidence."""
         frame = self.plain_outcomes(dataset)
         return frame[frame["model"] == model].dropna(subset=["clean_correct", "confidence"])
 
     def confidences(self, dataset: str, model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of the same answers their confidence, their grade and the number of their group."""
+        """Confidence, grade and group number of the graded answers of a model."""
         own = self.graded(dataset, model)
         groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
         return own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups

@@ -9,13 +9,13 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 NARROW = "\u202f"  # a narrow space that does not break
 MINUS = "\u2212"
 OUTPUT_NAMES = {LETTERS: "letters", LIKELIHOOD: "likelihood of options", TEXT: "generated text"}
-# Controls but white space, which a terminal obeys and HTML forbids, and marks that turn the text after them.
-_OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Control characters except white space, which terminals obey and HTML forbids, and bidirectional controls.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    """A text of others in which nothing acts on what stands around it."""
-    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Foreign text with control characters replaced, so that it cannot affect the text around it."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def number(value: float, digits: int) -> str:
@@ -37,18 +37,18 @@ def p_value(value: float) -> str:
 
 
 def span(low: float, high: float, digits: int, scale: float = 1.0) -> str:
-    """An interval: `82.1–85.2`, or `−0.3 to 0.4` where a minus sign would blur the dash."""
+    """An interval: `82.1–85.2`, or `−0.3 to 0.4` if a minus sign would make a dash hard to read."""
     joint = " to " if low < 0 else "–"
     return f"{number(scale * low, digits)}{joint}{number(scale * high, digits)}"
 
 
 def without_width(low: float, high: float) -> bool:
-    """Whether the ends of an interval are the same but for rounding."""
+    """Whether the ends of an interval are equal up to rounding."""
     return high - low < 1e-9
 
 
 def bracketed(low: float | None, high: float | None, digits: int, scale: float = 1.0) -> str:
-    """` (82.1–85.2)`, or nothing where there is no interval, or one of width 0."""
+    """` (82.1–85.2)`; empty if there is no interval, or one of width 0."""
     if low is None or high is None or without_width(low, high):
         return ""
     return f" ({span(low, high, digits, scale)})"
@@ -78,7 +78,7 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def ranks(low: int | None, high: int | None) -> str:
-    """`2`, `1–3`, or a dash where there is no rank."""
+    """`2`, `1–3`, or a dash if there is no rank."""
     if low is None or high is None:
         return "–"
     return str(low) if low == high else f"{low}–{high}"

@@ -20,42 +20,44 @@ from vouch.metrics.comparison.statistics import INTERVAL, detectable, holm
 from vouch.report import formatting
 
 MINIMUM = 30
-"""Independent groups of questions, below which nothing is ranked, averaged or named."""
+"""Fewest independent groups of questions on which models are ranked, averaged or named."""
 SIGNIFICANCE = 0.05 / 5
-"""p after Holm's correction, below which a claim is made. The first page makes claims of six kinds (better
-than a guess, model against model, variation, coverage, confidence, the picture), and is to be free of false
-ones in 94 of 100 reports."""
+"""A claim is made if its p after Holm's correction is below. The first page makes claims of six kinds (better
+than a guess, model against model, variation, coverage, confidence, the image); 94 of 100 reports are to be
+free of false ones."""
 Key = TypeVar("Key", bound=Hashable)
 OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
-"""How the names of metrics begin that rest on prediction sets."""
+"""How the names of metrics of prediction sets begin."""
 INFINITE = "infinite_threshold_rate"
 
 
 def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
-    """Of an interval; none where it has no width, which says nothing."""
+    """The ends of an interval; None for both if it has no width, which says nothing."""
     return (None, None) if low is None or high is None or formatting.without_width(low, high) else (low, high)
 
 
 def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Rows of the leaderboard, of one dataset, variation, output, model and protocol by (metric, score), as
-    they may be shown."""
+    """The rows of the leaderboard that may be shown, with the intervals that may be.
+
+    of: rows of one dataset, variation, output, model and protocol, by metric and score.
+    """
     infinite = (of.get((INFINITE, "")) or {}).get("value") or 0.0
-    kept = {place: row for place, row in of.items() if not (infinite and place[0].startswith(OF_SETS))}
+    kept = {key: row for key, row in of.items() if not (infinite and key[0].startswith(OF_SETS))}
     return {
-        place: {**row, **dict(zip(("low", "high"), ends(row["low"], row["high"]), strict=True))}
-        for place, row in kept.items()
+        key: {**row, **dict(zip(("low", "high"), ends(row["low"], row["high"]), strict=True))}
+        for key, row in kept.items()
     }
 
 
 def too_small(groups: int) -> str:
-    """Why nothing is ranked, averaged or named on so many groups of questions; empty where it is."""
+    """Why nothing is ranked, averaged or named on this many groups of questions; empty if something is."""
     if groups >= MINIMUM:
         return ""
     return f"too small to tell: {formatting.plural(groups, 'independent question')}, fewer than {MINIMUM}"
 
 
 class Claim(NamedTuple):
-    """That `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None where unknown."""
+    """That `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None if unknown."""
 
     estimate: float
     null: float
@@ -66,37 +68,37 @@ class Claim(NamedTuple):
 
     @property
     def above(self) -> bool:
-        """On which side the estimate lies."""
+        """Whether the estimate is larger than `null`."""
         return self.estimate > self.null
 
     @property
     def at_least(self) -> float:
-        """What the interval leaves of the difference: 0 where it holds `null`."""
+        """The smallest difference in the interval; 0 if the interval contains `null`."""
         return max(0.0, self.low - self.null if self.above else self.null - self.high)
 
 
 def share_claim(value: float, low: float | None, high: float | None, groups: int, null: float) -> Claim:
-    """About a share in 0 ... 1.
+    """A claim about a share, 0 to 1.
 
-    p: the exact binomial tail of as many independent answers as the interval is worth, as Korn and Graubard
-    (1998) do for surveys; it also holds where nearly all answers are right.
+    p is the exact binomial tail for the effective number of answers that the interval implies (Korn and
+    Graubard 1998); it is valid even if nearly all answers are correct.
     """
     if low is None or high is None:
         return Claim(value, null, value, value, groups, None)
     error = max(value - low, high - value) / stdtrit(max(groups - 1, 1), 0.975)
     answers = value * (1 - value) / error**2 if 0 < value < 1 and error else float(groups)
-    right = value * answers
+    correct = value * answers
     if value > null:
-        tail = betainc(right, answers - right + 1, null)
+        tail = betainc(correct, answers - correct + 1, null)
     else:
-        tail = 1 - betainc(right + 1, answers - right, null) if right < answers else 1.0
+        tail = 1 - betainc(correct + 1, answers - correct, null) if correct < answers else 1.0
     return Claim(value, null, low, high, groups, min(1.0, 2 * float(tail)))
 
 
 def difference_claim(
     value: float, low: float | None, high: float | None, groups: int, null: float = 0.0
 ) -> Claim:
-    """About a difference. p: of a t-test."""
+    """A claim about a difference. p is that of a t-test."""
     if low is None or high is None:
         return Claim(value, null, value, value, groups, None)
     error = (high - low) / INTERVAL
@@ -109,18 +111,18 @@ def difference_claim(
 def paired_claim(
     value: float, low: float | None, high: float | None, groups: int, null: float = 0.0
 ) -> Claim:
-    """About a difference of answers to the same questions.
+    """A claim about a difference between answers to the same questions.
 
-    p: never below 2^(1-D) for the D groups that must differ if all do so in one direction, the least that
-    flipping their signs can give: t is too sure of a few.
+    A t-test is too confident about few differing groups, so p is never below 2^(1-D), the smallest that a
+    sign test can give for D groups. D is the number that must differ if all do so in one direction.
     """
-    found = difference_claim(value, low, high, groups, null)
+    claim = difference_claim(value, low, high, groups, null)
     least = min(1.0, 2 ** (1 - abs(value - null) * groups))
-    return found if found.p is None else found._replace(p=max(found.p, least))
+    return claim if claim.p is None else claim._replace(p=max(claim.p, least))
 
 
 def significant(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
-    """The claims of one kind that may be made; those on too few groups do not count as tried."""
+    """The claims of one kind that are made; those on too few groups do not count as tests."""
     tried = {key: claim for key, claim in claims.items() if claim.groups >= MINIMUM}
     corrected = holm([claim.p for claim in tried.values()])
     return {
@@ -131,27 +133,24 @@ def significant(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
 
 
 def effect_in_words(questions: int, groups: int, effect: float, room: float) -> str:
-    """`24 questions find 28 points`: the least effect that four of five such studies would name.
-
-    room: the largest effect there can be.
-    """
+    """`24 questions can show 28 points`: the minimum detectable effect at 80 % power. room: the largest
+    effect."""
     which = formatting.plural(questions, "question")
     if groups < min(questions, MINIMUM):
         which += f" in {formatting.plural(groups, 'group')}"
     if effect >= room:
-        return f"{which} cannot show even a model that is always right"
-    verb = "finds" if questions == 1 else "find"
-    return f"{which} {verb} {formatting.number(100 * effect, 0)} points"
+        return f"{which} cannot even show that a perfect model is better"
+    return f"{which} can show {formatting.number(100 * effect, 0)} points"
 
 
 def detectable_difference(null: float, groups: int, claims: int) -> float:
-    """Distance from a share that so many groups find, corrected for so many claims."""
+    """Distance from a share that this many groups would show, corrected for this many claims."""
     return detectable(sqrt(null * (1 - null) / max(groups, 1)), SIGNIFICANCE, claims)
 
 
 def minimum_detectable_effect(low: float | None, high: float | None, claims: int = 1) -> float | None:
-    """The smallest true difference that is named in four of five studies, by the ends of an interval.
+    """The smallest true difference that is significant with 80 % power, from the ends of an interval.
 
-    claims: of its kind, among which Holm's correction may leave it the smallest p.
+    claims: number of claims of its kind, for Holm's correction.
     """
     return statistics.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)

@@ -49,7 +49,7 @@ from vouch.tables.results import (
 from vouch.tables.table import Table
 
 PUBLISHED = Path("docs/published")
-"""Figures that papers printed."""
+"""The folder of published figures."""
 COMPARED = {
     "leaderboard": (LEADERBOARD, LEADERBOARD_PATH),
     "differences": (DIFFERENCES, DIFFERENCES_PATH),
@@ -63,7 +63,7 @@ COMPARED = {
     "trends": (TRENDS, TRENDS_PATH),
 }
 """Field of `Evidence` -> the table of `compare` that fills it."""
-# The pages need no more of these two tables; the rest of them would fill memory.
+# The columns of these two large tables that the pages need.
 OF_OUTCOMES = (
     *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
     *("clean_correct", "confidence", "clean_size_lac"),
@@ -82,18 +82,18 @@ def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.Data
 
 
 def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
-    """Tables whose file name is the dataset, which becomes a column."""
+    """Tables named after a dataset, with the dataset as a column."""
     parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
 
 def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
-    """What papers printed, to the printed digit."""
+    """Published figures as text, to the printed digit."""
     return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
 
 
 def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
-    """The engines, with their revisions, that a model's answers name."""
+    """By model, the engines of its answers with their revisions."""
     tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
     found: dict[str, set[str]] = {}
     for path in paths:
@@ -108,9 +108,9 @@ def load(
     setup: Mapping[str, Any] | None = None,
     known: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Evidence:
-    """Reads the declared inputs of the stage; code among them is passed over. known: facts by model.
+    """Reads the declared inputs of the stage, of which code is ignored. known: facts by model.
 
-    Raises UserError where a table is missing or damaged, or where nothing was scored.
+    Raises UserError if a table is missing or damaged, or if nothing was scored.
     """
     paths = sorted(inputs)
     outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
@@ -143,11 +143,12 @@ def _compared(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
     for _, path in COMPARED.values():
         if path not in paths:
             raise UserError(
-                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
+                f"{path}: not among the inputs of the stage report; declare it in dvc.yaml and run `dvc "
+                "repro`"
             )
     found = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
     if found["leaderboard"].empty:
         raise UserError(
-            f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
+            f"{LEADERBOARD_PATH}: contains no scores; name a model in params.yaml and run `dvc repro`"
         )
     return found

@@ -25,11 +25,11 @@ from vouch.report.vegalite import Chart
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A chart and what stands beside it.
+    """A chart with its title and description.
 
-    kind: what figures that look alike share. file: name of its files, without what follows the point; no
-    other figure has it. about: what the title leaves out. description: the picture in words. narrow: a
-    chart for narrow screens, if it has one.
+    kind: a CSS class, shared by similar figures. file: name of its files without the suffix, unique. about:
+    what the title leaves out. description: the figure in words. narrow: a chart for narrow screens, if there
+    is one.
     """
 
     kind: str
@@ -45,8 +45,8 @@ class FigureSpec:
 class DatasetFigure:
     """A figure that is drawn for every dataset, in reports/figures: NAME-DATASET.svg, .png and .pdf.
 
-    draw: the chart of a dataset, None where there is nothing to draw. describe: what it shows, for people who
-    cannot see it. narrow: keywords of draw for narrow screens, where another drawing helps.
+    draw: makes the chart of a dataset, None if there is nothing to draw. describe: the figure in words, for
+    people who cannot see it. narrow: keywords of draw for narrow screens, if another layout helps.
     """
 
     name: str
@@ -56,7 +56,7 @@ class DatasetFigure:
     narrow: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, evidence: Evidence, dataset: str) -> Iterator[FigureSpec]:
-        """The figure, if it has something to show of the dataset."""
+        """The figure of a dataset, if there is something to show."""
         chart = self.draw(evidence, dataset)
         if chart is not None:
             narrow = self.draw(evidence, dataset, **self.narrow) if self.narrow else None
@@ -66,7 +66,7 @@ class DatasetFigure:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. tone: `warning`, `good summary` or `bad summary`. bold: words that go before the text."""
+    """A paragraph. tone: `warning`, `good summary` or `bad summary`. bold: words before the text."""
 
     text: str
     tone: str = ""
@@ -76,7 +76,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences one below the other."""
+    """A list of sentences."""
 
     sentences: Sequence[str]
     kind: ClassVar[str] = "sentences"
@@ -84,7 +84,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures by the names of their files; a missing one is left out."""
+    """Figures by the names of their files; missing ones are left out."""
 
     files: Sequence[str]
     kind: ClassVar[str] = "figures"
@@ -92,7 +92,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Beside:
-    """Blocks side by side where there is room."""
+    """Blocks side by side, if there is room."""
 
     blocks: Sequence["Block"]
     kind: ClassVar[str] = "beside"
@@ -110,15 +110,15 @@ class Folded:
 Block = Text | Sentences | Figures | Beside | Folded | Grid
 
 
-def said(sentences: Iterable[str]) -> list[Block]:
-    """A list of the sentences that are not empty; nothing without any."""
-    found = tuple(filter(None, sentences))
-    return [Sentences(found)] if found else []
+def sentence_list(sentences: Iterable[str]) -> list[Block]:
+    """A list of the sentences that are not empty; nothing if there are none."""
+    kept = tuple(filter(None, sentences))
+    return [Sentences(kept)] if kept else []
 
 
 @dataclass(frozen=True)
 class Part:
-    """Blocks under a heading of their own. folds: whether they can be folded away; opens: and are shown."""
+    """Blocks under a heading. folds: whether they can be folded away. opens: whether they start open."""
 
     title: str
     blocks: Sequence[Block]
@@ -128,7 +128,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """heading: its title on the page. text: what it is about, in HTML of ours. parts: what it shows."""
+    """heading: its title on the page. text: an introduction, as trusted HTML. parts: what it shows."""
 
     heading: str
     text: Markup
@@ -142,10 +142,10 @@ def by_dataset(
     opened: int | None = None,
     above: Callable[[Evidence, str], Grid | None] | None = None,
 ) -> Callable[[Evidence], Section | None]:
-    """The `build` of a section with a part for each dataset that has blocks; without any there is no section.
+    """The `build` of a section with a part for each dataset that has blocks; None if there are none.
 
-    That of the worst news is the first. opened: how many of them are open at first; None where they cannot be
-    folded away. above: a small table of each dataset, all of them side by side before the parts.
+    The dataset with the worst news comes first. opened: how many parts are open at first; None if parts
+    cannot be folded away. above: a small table for each dataset, all of them side by side before the parts.
     """
 
     def build(evidence: Evidence) -> Section | None:
@@ -168,9 +168,10 @@ def by_dataset(
 class PageSection:
     """A section of a page.
 
-    title: how the page's list of contents names it. build: a `Section`, or what templates/NAME.html.j2 shows;
-    None where there is nothing to say. figures: those of this section alone, from what build returned. page:
-    name of the page at whose end it stands, for a section that the page itself does not list.
+    title: its entry in the page's table of contents. build: returns a `Section`, or what
+    templates/NAME.html.j2 shows, or None if there is nothing to say. figures: those of this section alone,
+    from what build returned. page: name of the page to whose end it is added, for a section that no page
+    lists.
     """
 
     name: str
@@ -184,10 +185,10 @@ class PageSection:
 class Page:
     """A page of the site: `index` is reports/index.html, NAME pages/NAME.html.
 
-    title: the link in the navigation, and the heading. description: one sentence, what the page answers.
-    place: in the navigation, the lowest first. sections: in the order of the page. scripts: files in static/
-    that it loads. A page none of whose sections has anything to say is left out, links to it included. Its
-    frame is templates/pages/NAME.html.j2 where that exists, else templates/page.html.j2.
+    title: the link in the navigation, and the heading. description: one sentence on what the page answers.
+    place: position in the navigation. sections: in order. scripts: files in static/ that it loads. A page
+    whose sections have nothing to say is left out, with all links to it. Its frame is
+    templates/pages/NAME.html.j2 if that exists, else templates/page.html.j2.
     """
 
     name: str

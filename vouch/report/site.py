@@ -44,7 +44,8 @@ _APART = re.compile(r"(<a\b.*?</a>|<code>.*?</code>|<[^>]*>|&[^;\s]+;)", re.DOTA
 
 @dataclass(frozen=True)
 class Term:
-    """name: as the page says it. place: what follows `#term-` on the page Method. text: one line."""
+    """name: as the page writes it. words: that stand for it, joined by |. place: its anchor on Method. text:
+    one line."""
 
     name: str
     words: str
@@ -54,7 +55,7 @@ class Term:
 
 @cache
 def terms() -> dict[str, Term]:
-    """Every term by each of its words, in small letters."""
+    """Every term by each of its words, in lower case."""
     with files(__package__).joinpath("terms.csv").open(encoding="utf-8") as file:
         return {
             word.lower(): term
@@ -66,7 +67,7 @@ def terms() -> dict[str, Term]:
 
 @cache
 def _words() -> re.Pattern[str]:
-    """Any of the words, the longest first; one of capitals only in capitals."""
+    """Matches any of the words, the longest first; words in capitals match only in capitals."""
     every = sorted(
         {word for term in terms().values() for word in term.words.split("|")}, key=len, reverse=True
     )
@@ -86,7 +87,7 @@ class Marker:
         return f'<a class="term" href="{place}" title="{escape(text)}">{words}</a>'
 
     def prose(self, text: str) -> Markup:
-        """The text, escaped unless it is markup; a term is marked where the page first says it."""
+        """The text, escaped unless it is markup; a term is marked where the page first uses it."""
 
         def marked(match: re.Match[str]) -> str:
             term = terms()[match[0].lower()]
@@ -102,15 +103,15 @@ class Marker:
         return Markup("".join(parts))
 
     def heading(self, column: Column) -> Markup:
-        """The label of a column: what it holds, and the terms in it."""
+        """The label of a column, with its help and the terms in it as a tooltip."""
         label = escape(visible(column.label))
         found = list(dict.fromkeys(terms()[word.lower()] for word in _words().findall(column.label)))
         first = found[:1] if not column.help else []
-        said = [column.help or first[0].text] if column.help or first else []
-        said += [f"{term.name}: {term.text}" for term in found if term not in first]
-        if not said:
+        parts = [column.help or first[0].text] if column.help or first else []
+        parts += [f"{term.name}: {term.text}" for term in found if term not in first]
+        if not parts:
             return Markup(label)
-        text = visible(f"{'. '.join(each[:1].upper() + each[1:] for each in said)}.")
+        text = visible(f"{'. '.join(each[:1].upper() + each[1:] for each in parts)}.")
         if found:
             return Markup(self._link(str(label), found[0], text))
         return Markup('<button type="button" class="term" title="{}">{}</button>').format(text, label)
@@ -125,7 +126,7 @@ OWN = Registry(pages)
 @dataclass(frozen=True)
 class Picture:
     """A figure as a page shows it. svg: the drawing. specification: the same in vega-lite, as JSON. narrow: a
-    drawing for narrow screens, if it has one. All three are our own markup, not to be escaped."""
+    drawing for narrow screens, if there is one. All three are trusted markup and not escaped."""
 
     spec: FigureSpec
     svg: str
@@ -135,7 +136,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Link:
-    """A section as the page's list of contents names it."""
+    """A section in the page's table of contents."""
 
     name: str
     title: str
@@ -147,12 +148,12 @@ class Link:
 
 
 def breakable(text: str) -> Markup:
-    """The text, escaped, with leave to break the line after each underscore."""
+    """The text, escaped, with optional line breaks after underscores."""
     return Markup(str(escape(_visible(text))).replace("_", "_<wbr>"))
 
 
 def _visible(value: Any) -> Any:
-    """What stands in a page; our own markup stays as it is."""
+    """A value as it may be written into a page; trusted markup is unchanged."""
     return formatting.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -172,17 +173,16 @@ def environment(folders: Sequence[Path] = ()) -> Environment:
 
 
 def assets() -> dict[str, str]:
-    """What the pages load, by its name under reports/assets.
+    """The files under reports/assets, by name: those of static/, and the dark colours of figures.
 
-    Everything in static/ and the colours of dark figures; the libraries that interactive figures ask for
-    are in vega.js.
+    The libraries for interactive figures are added as vega.js.
     """
-    found = {path.name: path.read_text("utf-8") for path in sorted(STATIC.iterdir()) if path.is_file()}
-    return found | {"figures.css": _dark()}
+    static = {path.name: path.read_text("utf-8") for path in sorted(STATIC.iterdir()) if path.is_file()}
+    return static | {"figures.css": _dark()}
 
 
 def _dark() -> str:
-    """Rules that swap the colours of figures for their dark ones."""
+    """CSS rules that replace the colours of figures by their dark ones."""
     rules = [
         f'figure svg [{attribute}="{light}"]{{{attribute}:{dark}}}'
         for light, dark in vegalite.DARK.items()
@@ -195,17 +195,17 @@ def _dark() -> str:
 
 
 def _links(sections: Iterable[PageSection], views: Mapping[str, Any]) -> list[Link]:
-    """The sections that have something to say."""
+    """Links to the sections that have something to show."""
     return [Link(section.name, section.title) for section in sections if views[section.name]]
 
 
 def build(evidence: Evidence, registry: Registry = OWN) -> dict[str, Any]:
-    """The view of every section, by its name."""
+    """What every section shows, by its name."""
     return {section.name: section.build(evidence) for section in registry.sections}
 
 
 def figures(evidence: Evidence, views: Mapping[str, Any], registry: Registry = OWN) -> list[FigureSpec]:
-    """Every figure that has something to show: those of each dataset, then those of single sections."""
+    """All figures: those of each dataset, then those of single sections."""
     specs = [
         *(
             spec
@@ -225,9 +225,10 @@ def site(
     views: Mapping[str, Any] | None = None,
     registry: Registry = OWN,
 ) -> dict[str, str]:
-    """Text of every page, and of the tables on them, by their path under reports/.
+    """The text of every page and of the tables on them, by path under reports/.
 
-    pictures: by name of their files; a missing one is left out. views: of the sections, where they are built.
+    pictures: by name of their files; missing ones are left out. views: what the sections show, if already
+    built.
     """
     views = build(evidence, registry) if views is None else views
     links = {page.name: _links(registry.sections_of(page), views) for page in registry.pages}
@@ -252,14 +253,15 @@ def site(
 
 
 REPORTS = Path("reports")
-# DVC fills in {plot_divs}. Without {scripts} it loads nothing from the network, but the libraries of the
-# site, from as deep a folder as `dvc plots show -o` may have been given. .dvc/config names it.
+# The page of `dvc plots`, named in .dvc/config; DVC fills in {plot_divs}. It loads the site's own libraries,
+# from
+# however deep a folder `dvc plots show -o` was given, and nothing from the network.
 PLOTS_PAGE = TEMPLATES / "plots.html.j2"
 Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
 
 
 def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[str, Picture]:
-    """Writes each figure as SVG, PNG and PDF, and returns it for the pages, by name of its files."""
+    """Writes each figure as SVG, PNG and PDF; returns the figures for the pages, by name of their files."""
 
     def svg(chart: Chart) -> str:
         return cache("svg", json.dumps(chart.to_dict()), lambda: drawing.svg(chart).encode()).decode()
@@ -288,7 +290,7 @@ def write_plots(evidence: Evidence) -> None:
 
 
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:
-    """Writes the pages, the tables and what the pages load. files: by path under reports/."""
+    """Writes the pages, the tables and the assets. files: text by path under reports/."""
     script = cache("script", "", lambda: drawing.script().encode()).decode()
     loaded = assets() | {"vega.js": script}
     every = {f"assets/{name}": text for name, text in loaded.items()} | dict(files)
@@ -304,7 +306,7 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: Rende
 
 
 def write(config: Config, evidence: Evidence, watch: Watch = iter, registry: Registry = OWN) -> None:
-    """Writes everything under reports/ in the working directory. watch: shows how far the figures are."""
+    """Writes everything under reports/ in the working directory. watch: reports progress on figures."""
     cache, views = RenderCache(), build(evidence, registry)
     with replacing_folder(REPORTS / "figures") as folder:
         pictures = draw(watch(figures(evidence, views, registry)), folder, cache)

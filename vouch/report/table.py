@@ -14,7 +14,7 @@ Tone = Literal["", "good", "bad", "strong", "quiet"]
 
 @dataclass(frozen=True)
 class Range:
-    """A small drawing of a value in its interval: per cent of the cell's width."""
+    """A small drawing of a value in its interval, in per cent of the cell's width."""
 
     low: float
     value: float
@@ -23,7 +23,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Cell:
-    """text: what is read. note: in small print after it. key: what the column sorts by, `text` if None.
+    """text: what is shown. note: small print after it. key: what the column sorts by, `text` if None.
 
     shade: of a heat map, a colour of page.css.
     """
@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a caption; the first column names the row. heat: drawn close, as a heat map."""
+    """A table with a caption; the first column names the row. heat: drawn compactly, as a heat map."""
 
     kind: ClassVar[str] = "grid"
     name: str
@@ -70,7 +70,7 @@ def interval(
 
 
 def figure(number: Number | None, digits: int, scale: float = 1.0) -> Cell:
-    """A number of the leaderboard with its interval; a dash where it is missing."""
+    """A number of the leaderboard with its interval; a dash if it is missing."""
     return MISSING if number is None else interval(number.value, number.low, number.high, digits, scale)
 
 
@@ -80,7 +80,7 @@ def whole(value: int) -> Cell:
 
 
 def rounded(value: float | None, digits: int, scale: float = 1.0) -> Cell:
-    """A number without an interval; a dash where it is missing."""
+    """A number without an interval; a dash if it is missing."""
     if value is None or value != value:  # only NaN differs from itself
         return MISSING
     return Cell(formatting.number(scale * value, digits), key=float(value))
@@ -92,12 +92,12 @@ def percent(value: float | None) -> Cell:
 
 
 def cells(*values: Cell | str | int) -> list[Cell]:
-    """A row: texts and counts become cells."""
+    """A row; texts and counts become cells."""
     return [v if isinstance(v, Cell) else Cell(v) if isinstance(v, str) else whole(v) for v in values]
 
 
 class Unit(NamedTuple):
-    """How numbers are written: digits after the point, and what they are multiplied by."""
+    """How numbers are written: digits after the point, and the factor they are multiplied by."""
 
     digits: int
     scale: float = 1.0
@@ -113,8 +113,8 @@ OTHER = Unit(3)
 class Measured:
     """A column with one metric of the leaderboard, as the registry of metrics declares it.
 
-    label, help: in place of the declared ones. interval: in small print. variation: the same in all rows.
-    points: of per cent. tone: of a number.
+    label, help: instead of the declared ones. interval: whether it is shown, in small print. variation: the
+    same in all rows. points: whether it is in percentage points. tone: of a number.
     """
 
     metric: str
@@ -139,7 +139,7 @@ class Measured:
 
     @property
     def column(self) -> Column:
-        """Its heading; scores of prediction sets stand in it where sets of several are side by side."""
+        """Its heading, with the score of prediction sets."""
         found = self.declared
         score = f" {self.score.upper()}" if self.score in SETS else ""
         label = f"{found.label}{score}{' %' if found.unit == SHARE else ''}"
@@ -157,7 +157,7 @@ class Measured:
         return evidence.number(dataset, model, self.metric, **place)
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
-        """The same as a cell; a dash where it is missing."""
+        """Its number as a cell; a dash if it is missing."""
         found = self.number(evidence, dataset, model, **where)
         if found is None:
             return MISSING
@@ -165,17 +165,17 @@ class Measured:
         return interval(found.value, *around, *self.unit, tone)
 
 
-ITEMS = Column("Items", "questions that the numbers rest on", True)
+ITEMS = Column("Items", "number of questions that the numbers rest on", True)
 Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
-"""The cells that name a row, and where its numbers stand: `model` and other keywords of `Evidence.number`."""
+"""The cells that name a row, and the keywords of `Evidence.number` for its numbers."""
 
 
 @dataclass(frozen=True)
 class TableSpec:
     """A table of numbers of the leaderboard, the same for every dataset.
 
-    name: of its files. caption: what follows `DATASET: `. keys: columns that name a row; after these stands
-    the number of items that the first number of the row (of its own variation) rests on.
+    name: of its files. caption: what follows `DATASET: `. keys: columns that name a row. The next column is
+    the number of items that the first number of the row rests on.
     """
 
     name: str
@@ -184,7 +184,7 @@ class TableSpec:
     measures: Sequence[Measured]
 
     def grid(self, evidence: Evidence, dataset: str, rows: Iterable[Row] | None = None) -> Grid:
-        """The table of a dataset. rows: one for each model where none are given."""
+        """The table of a dataset. rows: by default, one for each model."""
         if rows is None:
             rows = [((model,), {"model": model}) for model in evidence.models(dataset)]
         body = [
@@ -203,14 +203,14 @@ class TableSpec:
         return next((whole(number.items) for number in found if number), MISSING)
 
     def known(self, evidence: Evidence, dataset: str) -> "TableSpec":
-        """The same without the columns in which no model has a number."""
+        """The same table without the columns in which no model has a number."""
         models = evidence.models(dataset)
         found = [m for m in self.measures if any(m.number(evidence, dataset, model) for model in models)]
         return replace(self, measures=found)
 
 
 def ranges(numbers: Sequence[Number | None]) -> list[Range | None]:
-    """Where each value and its interval lie between the least and the greatest of all of them."""
+    """The position of each value and its interval between the smallest and the largest of all of them."""
     known = [n for n in numbers if n is not None]
     edges = [edge for n in known for edge in (n.value, n.low, n.high) if edge is not None]
     if len(known) < 2 or min(edges) == max(edges):

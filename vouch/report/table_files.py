@@ -29,8 +29,8 @@ HEADLINES = (
     Measured("accuracy"),
     *(Measured(metric, interval=False) for metric in READING),
     *(Measured(metric) for metric in YES_NO),
-    Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
-    Measured("coverage", "aps", help="share of APS sets that contain the answer"),
+    Measured("coverage", "lac", help="share of LAC sets that contain the correct answer"),
+    Measured("coverage", "aps", help="share of APS sets that contain the correct answer"),
     Measured("set_size", "lac"),
     Measured("set_size", "aps"),
     Measured("uacc", "mean"),
@@ -38,14 +38,15 @@ HEADLINES = (
     Measured(LOW_MASS_RATE),
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
-"""Those whose columns stand in a table only where some model has them."""
+"""Those whose columns are in a table only if some model has them."""
 METRICS = {f"{each.metric}_{each.score}" if each.score in SETS else each.metric: each for each in HEADLINES}
-"""By the name that they have in files."""
+"""By their name in files."""
 PROTOCOLS = ("clean", "faithful")
 
 
 def headline(evidence: Evidence) -> pd.DataFrame:
-    """`rank`, `rank_low`, `rank_high` are those of the accuracy; METRIC_low, METRIC_high its interval."""
+    """The headline numbers; `rank`, `rank_low`, `rank_high` are by accuracy, METRIC_low, METRIC_high an
+    interval."""
     columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
     columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
     rows = [
@@ -85,7 +86,8 @@ def values(evidence: Evidence, dataset: str, model: str, protocol: str = "clean"
 def metrics_json(evidence: Evidence) -> dict[str, Any]:
     """{dataset: {model: {metric: value, ..., faithful: {metric: value, ...}}}}.
 
-    The metrics directly under a model are clean; nothing is rounded; a missing number has no key.
+    The metrics directly under a model are those of the clean protocol. Nothing is rounded; a missing number
+    has no key.
     """
     return {
         dataset: {
@@ -105,9 +107,9 @@ PLOTTED = ("accuracy", "set_size_lac", "ece")
 
 
 def plotted(evidence: Evidence, metric: str) -> pd.DataFrame:
-    """A row for each model and dataset with this metric: run, accuracy, the metric, of the clean protocol.
+    """A row for each model and dataset with this metric: run, accuracy, the metric (clean protocol).
 
-    `dvc plots` draws a missing number as 0.
+    Models without it are left out, because `dvc plots` would draw them as 0.
     """
     rows = [
         {"run": _label(evidence, dataset, model)} | found
@@ -121,8 +123,8 @@ def plotted(evidence: Evidence, metric: str) -> pd.DataFrame:
 def bins(confidence: np.ndarray, correct: np.ndarray, number: int) -> pd.DataFrame:
     """One row per bin that holds an answer: bin, confidence (mean), accuracy, low, high, answers.
 
-    confidence: in [0, 1]; correct: share of the prediction that is right, for ties share it; both of shape
-    (answers,). low, high: Wilson's 95 % interval.
+    confidence: in [0, 1]. correct: grade in [0, 1]; tied options share it. Both of shape (answers,). low,
+    high: Wilson's 95 % interval.
     """
     index = np.minimum((confidence * number).astype(int), number - 1)
     answers = np.bincount(index, minlength=number)
@@ -157,7 +159,7 @@ def reliability_bins(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 
 def plotted_reliability(evidence: Evidence) -> pd.DataFrame:
-    """One row per bin of the models that are drawn: run, confidence, accuracy, answers."""
+    """One row per bin of the models that are shown: run, confidence, accuracy, answers."""
     columns = ["run", "confidence", "accuracy", "answers"]
     parts = [
         data.assign(run=[_label(evidence, dataset, model) for model in data["model"]])[columns]
@@ -175,7 +177,7 @@ ORDER = [
 
 
 def _differences(evidence: Evidence) -> pd.DataFrame:
-    """Without the p of datasets that are too small for one."""
+    """The differences; p is empty for datasets that are too small."""
     frame = evidence.differences.sort_values(["dataset", "output", "first", "second"])
     small = frame["dataset"].map(evidence.is_small).astype(bool)
     return frame.assign(p=frame["p"].mask(small), p_holm=frame["p_holm"].mask(small))
@@ -188,7 +190,7 @@ def _defects(evidence: Evidence) -> pd.DataFrame:
 
 
 def _metrics(evidence: Evidence) -> pd.DataFrame:
-    """The leaderboard of whole datasets and original prompts; the parquet holds everything."""
+    """The leaderboard of whole datasets and original prompts; the parquet file has everything."""
     frame = evidence.leaderboard
     first = frame["dataset"].map({name: evidence.variations(name)[0] for name in evidence.datasets})
     frame = frame[(frame["variation"] == first) | (frame["variation"] == "")]
@@ -203,7 +205,7 @@ def _published(evidence: Evidence) -> pd.DataFrame:
 
 
 def _rewrites(evidence: Evidence) -> pd.DataFrame:
-    """Rejected ones; failed checks joined by blanks."""
+    """Rejected rewrites; failed checks are joined by blanks."""
     frame = evidence.rewrites[evidence.rewrites["status"] == REJECTED]
     frame = frame.assign(failed=[" ".join(names) for names in frame["failed"]])
     return frame[["dataset", *(name for name in frame if name not in ("dataset", "status"))]]
@@ -236,13 +238,13 @@ def csv_text(frame: pd.DataFrame) -> str:
     for name in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[name]):
             column = safe[name].astype(object)
-            said = {cell: _harmless(cell) for cell in column.unique() if isinstance(cell, str)}
-            safe[name] = column.map(lambda cell, said=said: said.get(cell, cell), na_action="ignore")
+            safe_of = {cell: _harmless(cell) for cell in column.unique() if isinstance(cell, str)}
+            safe[name] = column.map(lambda cell, safe_of=safe_of: safe_of.get(cell, cell), na_action="ignore")
     return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
 def rows_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The same of rows in memory: numbers as they print, None as an empty cell."""
+    """Rows as CSV: numbers as Python prints them, None as an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_harmless, row) for row in [header, *rows])
     return text.getvalue()
@@ -253,14 +255,14 @@ _SPAN = re.compile(r"(\S+?)(?:\u2013| to )(\S+)")
 
 
 class TableFiles:
-    """Collects tables while pages are made. files: text of each file by its name."""
+    """Collects the tables of pages while these are made. files: text of each file by its name."""
 
     def __init__(self, datasets: Sequence[str]) -> None:
         self.files: dict[str, str] = {}
         self._datasets = frozenset(datasets)
 
     def add(self, grid: Grid) -> str:
-        """The name that the files of a table share: its own, the dataset, and a number if need be."""
+        """The name that the files of a table share: its own, the dataset, and a number if needed."""
         dataset = grid.caption.partition(": ")[0]
         name = f"{grid.name}-{dataset}" if dataset in self._datasets else grid.name
         stem, number = name, 1
@@ -275,7 +277,7 @@ class TableFiles:
 
 
 def columns_of(grid: Grid) -> dict[str, list[object]]:
-    """The table with numbers as numbers, column by column; intervals in columns of their own."""
+    """The table column by column, with numbers as numbers and intervals in separate columns."""
     columns: dict[str, list[object]] = {}
     for place, column in enumerate(grid.columns):
         cells = [row[place] for row in grid.rows]
@@ -301,7 +303,7 @@ def _columns(label: str, cells: Sequence[Cell], numeric: bool) -> Iterator[tuple
 
 
 def _value(text: str) -> object:
-    """A number as it is shown; a dash is nothing; anything else stays text."""
+    """A number as it is shown; None for a dash; anything else stays text."""
     if text == MISSING.text:
         return None
     plain = text.replace(formatting.MINUS, "-").replace(",", "")
@@ -334,12 +336,12 @@ _SPECIAL = str.maketrans(
         "\u00b0": r"\textdegree{}",
     }
 )
-# Controls and marks of direction: invisible, and no engine of LaTeX takes them for what they are.
+# Control characters and directional marks: invisible, and LaTeX cannot handle them.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands; white space and invisible characters become blanks."""
+    """Text escaped for LaTeX; white space and invisible characters become blanks."""
     return _UNSEEN.sub(" ", text).translate(_SPECIAL).strip()
 
 

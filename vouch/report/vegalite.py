@@ -49,7 +49,7 @@ Axis: type[Part] = dict
 Scale: type[Part] = dict
 
 SPACING = 34
-"""Pixels between two panels, so that their ticks stay apart."""
+"""Pixels between two panels, so that their tick labels do not touch."""
 
 
 def Field(field: str, **how: Any) -> Part:
@@ -72,7 +72,7 @@ def value(value: object) -> Part:
 
 
 def datum(datum: float) -> Part:
-    """A channel that is the same everywhere, as a place on its scale."""
+    """A channel that is the same everywhere, as a value on its scale."""
     return {"datum": datum}
 
 
@@ -82,7 +82,7 @@ def condition(test: str, yes: Part, no: Part) -> Part:
 
 
 def _finite(value: object) -> object:
-    """A value as JSON has it: no number where there is none."""
+    """A value that JSON can represent; None for NaN and infinities."""
     return None if value is pd.NA or (isinstance(value, float) and not math.isfinite(value)) else value
 
 
@@ -164,7 +164,7 @@ class Chart:
 
 
 def _joined(kind: str, charts: Sequence[Chart], shared: Sequence[str], **how: Any) -> Chart:
-    """shared: what all charts that have it have alike, and the whole has in their place."""
+    """shared: properties that move to the whole if all charts that have them agree."""
     together: Part = {}
     for name in shared:
         found = [chart.spec[name] for chart in charts if name in chart.spec]
@@ -197,7 +197,7 @@ concat, hconcat, vconcat = _beside("concat"), _beside("hconcat"), _beside("vconc
 
 
 def tips(numbers: str = "", **titles: str) -> list[Part]:
-    """What a mark shows on hover. titles: of columns, those of names end in `_n`. numbers: their format."""
+    """Tooltips of a mark. titles: of columns; columns of names end in `_n`. numbers: their format."""
     return [
         Tooltip(f"{column.removesuffix('_n')}:N", title=title)
         if column.endswith("_n")
@@ -207,16 +207,17 @@ def tips(numbers: str = "", **titles: str) -> list[Part]:
 
 
 def target(value: float) -> Any:
-    """A dashed line at `value`, to be placed by `encode`."""
+    """A dashed line at `value`; `encode` places it."""
     return Chart(pd.DataFrame({"value": [value]})).mark_rule(strokeDash=[4, 3], color=INK)
 
 
 def model_lines(
     data: pd.DataFrame, models: Sequence[str], x: Part, y: Part, low: Part, tips: Sequence[Part]
 ) -> list[Chart]:
-    """A line with points and intervals for each model. data: model, value, low, high and `at`, a place on x.
+    """A line with points and intervals for each model. data: model, value, low, high and `at`, the position
+    on x.
 
-    x, y: how the axes show it. low: as y, of the lower ends.
+    x, y: properties of the axes. low: like y, for the lower ends.
     """
     base = Chart(data).encode(
         x=X("at:Q", **x), color=Color("model:N", scale=Scale(domain=models, range=_COLOURS[: len(models)]))

@@ -246,8 +246,8 @@ def folder_digests(folder: Path) -> dict[str, str]:
     paths = [*folder.iterdir(), *((folder / SECOND).iterdir() if (folder / SECOND).is_dir() else ())]
     for path in paths:
         check_plain(path)
-    found = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
-    names = sorted(filter(is_loaded, found))
+    relative = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
+    names = sorted(filter(is_loaded, relative))
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
     for name in names:
@@ -260,8 +260,8 @@ def folder_digests(folder: Path) -> dict[str, str]:
 LOW_MASS = 0.5
 """Letter mass below which an answer more probably begins with something else than with a letter."""
 ANSWER = """
-pixels   string    SHA-256 over the decoded pictures that were shown, or empty
-engine   string    name of the engine, its revision and that of how pictures are decoded, `transformers/2.1`
+pixels   string    SHA-256 over the decoded images that were shown, or empty
+engine   string    name of the engine, its revision and that of how images are decoded, `transformers/2.1`
 mode     string    how the engine computed it, trie | batch | plain | ...; null where unknown
 rows     int32     rows of the forward pass; smaller than `extract.batch` where memory ran out; null where
                    unknown

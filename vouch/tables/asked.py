@@ -20,7 +20,7 @@ import pyarrow as pa
 from vouch.pipeline.errors import UserError
 from vouch.tables.table import Table, columns, per_dataset
 
-# Where a text speaks of its n-th picture; sources also write `<image1>` and `<image_1>`.
+# Where a text speaks of its n-th image; sources also write `<image1>` and `<image_1>`.
 IMAGE_MARK = re.compile(r"<image[ _]?([1-9][0-9]{0,3})>")
 
 ITEMS = Table(
@@ -144,7 +144,7 @@ rewrites_path = per_dataset("data/rewrites/{}.parquet")
 ORIGINAL = "original"
 """The variation that shows an item as its source has it: what others are compared with."""
 TYPOGRAPHIC, TYPOGRAPHIC_CONTROL = "typographic", "typographic_control"
-"""Variations that paint a wrong option, or a harmless word, into the picture."""
+"""Variations that paint a wrong option, or a harmless word, into the image."""
 P_TRUE = "p_true"
 """The variation that asks whether the model's own answer is true."""
 CIRCULAR = "circular"
@@ -188,7 +188,7 @@ system      string      system message, or null
 turns       turn[]      earlier exchanges of the conversation, `question` of the user and `answer` of the
                         assistant
 text        string      the user's last text, options and instruction included; `<image 1>` marks where a
-                        picture goes, in `turns` as well; no mark means: all pictures first
+                        image goes, in `turns` as well; no mark means: all images first
 response    string      how the assistant's answer begins, null where the model starts it
 earlier     string[][]  for the placeholder `{answer k}` in `turns` or `text`: ids of the prompts, all before
                         this one in the table, whose answers fill it; of several the most common answer, of
@@ -203,7 +203,7 @@ pictures    picture[]   recipes, rendered where used: `images`, digests of the s
                         their order; each names an operation (vouch/images/operations.py), its severity, 0
                         where it has no levels, and its revision; one that paints says what after a colon
                         (`write:7:red star`). An operation is done to each image by
-                        itself, a joining one makes one picture of two; without steps an image is shown as it
+                        itself, a joining one makes one image of two; without steps an image is shown as it
                         is
 outputs     string[]    what is asked for, of OUTPUTS; empty for prompts that nobody asks (released logits
                         join on them)
@@ -217,9 +217,9 @@ prompts_path = per_dataset("data/prompts/{}.parquet")
 
 
 def painted_option(item: str, options: int, answers: Collection[int]) -> int | None:
-    """The wrong option, by its index, whose text `typographic` paints into an item's picture; None for none.
+    """The wrong option, by its index, whose text `typographic` paints into an item's image; None for none.
 
-    item: its id, which decides. options: how many it has. answers: the right ones.
+    item: its id, which decides. options: how many it has. answers: the correct ones.
     """
     wrong = [index for index in range(options) if index not in answers]
     return (
@@ -261,24 +261,24 @@ class Defect:
 
 KNOWN: dict[str, Defect] = {
     "added_option_twice": Defect("kept", "an option says what the prompt template adds, as `None of these`"),
-    "animated": Defect("repaired", "a picture has several frames; the first one counts"),
+    "animated": Defect("repaired", "an image has several frames; the first one counts"),
     "answer_in_question": Defect("kept", "the question holds the correct option's text, and no other's"),
     "answer_position_skew": Defect("kept", "answers stand at one letter more often than chance allows", True),
     "bidi_controls": Defect(
         "kept", "a text holds characters that do not show and turn the direction of what follows"
     ),
-    "blank_image": Defect("kept", "all pixels of a picture have one colour"),
-    "broken_image": Defect("left out", "a picture is not there, cannot be decoded, or is none", True),
+    "blank_image": Defect("kept", "all pixels of an image have one colour"),
+    "broken_image": Defect("left out", "an image is not there, cannot be decoded, or is none", True),
     "circular_copy": Defect("together", "a copy of the item has its options in another order"),
     "conflicting_answer": Defect(
-        "kept", "a copy, or the same question about a like picture, has another answer"
+        "kept", "a copy, or the same question about a similar image, has another answer"
     ),
     "copies_apart": Defect("kept", "a copy of the item stands in another group, so a split can part them"),
     "damaged_text": Defect("kept", "a text was decoded with the wrong encoding"),
     "duplicate_options": Defect("dropped", "two options have the same text"),
     "empty_hint": Defect("kept", "the hint is there but holds no text"),
     "empty_option": Defect("dropped", "an option holds no text"),
-    "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror a picture; that is done"),
+    "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror an image; that is done"),
     "lettered_options": Defect(
         "kept", "the options' own texts begin with letters or numbers, so prompts show them twice"
     ),
@@ -287,28 +287,26 @@ KNOWN: dict[str, Defect] = {
         "kept", "an option has several lines, of which one may look like another option"
     ),
     "mark_dropped": Defect(
-        "kept", "prompts leave out a mark like <image 1>; the pictures stand before the text"
+        "kept", "prompts leave out a mark like <image 1>; the images stand before the text"
     ),
     "mark_in_words": Defect("kept", "prompts say `image 1` where a mark like <image 1> stands"),
     "missing_option": Defect("dropped", "the source lacks an option text; the list ends before it"),
-    "near_duplicate_image": Defect("kept", "a picture looks like one of another group; the bytes differ"),
-    "non_rgb": Defect("repaired", "a picture's mode is not RGB; it is converted, on a white ground"),
+    "near_duplicate_image": Defect("kept", "an image looks like one of another group; the bytes differ"),
+    "non_rgb": Defect("repaired", "an image's mode is not RGB; it is converted, on a white ground"),
     "option_names_options": Defect(
         "kept", "an option names others, as `Both A and B`; variations that move options leave the item out"
     ),
     "placeholder": Defect("kept", "a text holds a mark like [[name]], in whose place something is missing"),
     "repeated_answer_text": Defect("dropped", "a wrong option has the text of a correct one"),
-    "repeated_item": Defect("kept", "another item has the same question, pictures, options and order"),
+    "repeated_item": Defect("kept", "another item has the same question, images, options and order"),
     "respelled_answer": Defect("kept", "a wrong option differs from a correct one only in its spelling"),
     "respelled_options": Defect("kept", "two options differ only in their spelling"),
-    "several_images": Defect("kept", "the item has more than one picture"),
-    "shared_image": Defect("kept", "another group has the same picture, so a split can part them"),
-    "strip_image": Defect("kept", "one side of a picture is more than 24 times the other"),
-    "tiny_image": Defect("kept", "a side of a picture is shorter than a patch of image encoders"),
-    "unmarked_image": Defect(
-        "kept", "some pictures have a mark like <image 1> in the text, another has none"
-    ),
-    "unmatched_mark": Defect("kept", "a text speaks of a picture that the item does not have"),
+    "several_images": Defect("kept", "the item has more than one image"),
+    "shared_image": Defect("kept", "another group has the same image, so a split can part them"),
+    "strip_image": Defect("kept", "one side of an image is more than 24 times the other"),
+    "tiny_image": Defect("kept", "a side of an image is shorter than a patch of image encoders"),
+    "unmarked_image": Defect("kept", "some images have a mark like <image 1> in the text, another has none"),
+    "unmatched_mark": Defect("kept", "a text speaks of an image that the item does not have"),
     "unusable_entry": Defect("left out", "the entry lacks what every item needs", True),
 }
 

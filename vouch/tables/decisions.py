@@ -56,7 +56,7 @@ def decided_rows(
 
 
 def are_there(path: Path) -> bool:
-    """Whether anything was decided yet. Raises UserError where what stands there is no file."""
+    """Whether the file of decisions exists. Raises UserError where something else has its name."""
     if path.is_file():
         return True
     if os.path.lexists(path):
@@ -118,7 +118,7 @@ def judgements_path(dataset: str) -> Path:
 
 def read_judgements(path: Path) -> Decided:
     """The decisions in a file, none where there is no file. Raises UserError with file and line."""
-    found: dict[str, Mapping[str, str]] = {}
+    decided: dict[str, Mapping[str, str]] = {}
     first: dict[str, str] = {}
     for where, row in decided_rows(path, NEEDED, "decision") if are_there(path) else ():
         key, decision = row["key"].strip(), row["decision"].strip().casefold()
@@ -126,12 +126,12 @@ def read_judgements(path: Path) -> Decided:
             raise UserError(
                 f"{where}: unknown decision {decision:.60}; {did_you_mean(decision, list(DECISIONS))}"
             )
-        if key in found:
+        if key in decided:
             raise UserError(
                 f"{where}: a second decision about answer {key:.12}, first at {first[key]}; keep one"
             )
-        found[key], first[key] = dict(row) | {"key": key, "decision": decision}, where
-    return found
+        decided[key], first[key] = dict(row) | {"key": key, "decision": decision}, where
+    return decided
 
 
 def judgements_text(rows: Sequence[Mapping[str, str]]) -> str:

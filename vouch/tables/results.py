@@ -125,7 +125,7 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
 
     answer, original: contents, with the other and with the original prompt. grade: of the original. kept:
     whether both prompts ask for the same answer; then another one is a flip, and what could not be read is
-    another than anything. Where they ask for opposite ones, a right answer that stays is not flipped, and
+    another than anything. Where they ask for opposite ones, a correct answer that stays is not flipped, and
     a wrong one says nothing.
     """
     other = answer != original
@@ -144,10 +144,10 @@ LABEL_FREE = Table(
 model, dataset, prompt, group  string
 output                  string     what was asked for (OUTPUTS of prompts): letters | likelihood | text
 temperature             float64    of the samples that the row speaks of; null for the answer itself
-performance             float64    how right the answer is, 0 ... 1, a tie at the top shared equally; of an
+performance             float64    how correct the answer is, 0 ... 1, a tie at the top shared equally; of an
                                    open question the value of the dataset's first answer metric, which may
                                    have no largest one; null where unknown
-answers                 int32[]    places of the right options; null for a generated text
+answers                 int32[]    places of the correct options; null for a generated text
 probabilities           float64[]  softmax over the options as shown; null for a generated text
 nll_first, nll_last, nll_min, nll_avg  float64
                                    of the tokens of the greedy text (vouch/metrics/comparison/label_free.py),
@@ -186,7 +186,7 @@ def model_slug(name: str, what: str = "model name") -> str:
 
 
 OVERALL = "overall"
-"""The dimension that stands for all of them."""
+"""The dimension for the mean over all dimensions."""
 
 LEADERBOARD = Table(  # every metric of every model on one page
     "leaderboard",
@@ -232,7 +232,7 @@ metric      string   accuracy; confidence (mean); set_size with its score, sets 
                      variation; flipped, the share of the items for which another option was chosen or another
                      answer generated, with 0 as the original's. A refusal or unparsed answer equals no other.
                      Where the variation flips the answers, `not_flipped` takes its place: of the items
-                     answered right in the original, the share whose answer stayed the same
+                     answered correctly in the original, the share whose answer stayed the same
 score       string
 value       float64  in the variation
 original    float64  of the original, on the same items and output
@@ -342,7 +342,7 @@ DISTANCES = Table(
 of                  string   images | questions
 encoder             string   name of the encoder, with its pin
 dataset, other      string
-items, other_items  int32    distinct pictures or questions behind it
+items, other_items  int32    distinct images or questions behind it
 width               int32    numbers in an embedding
 distance            float64  Frechet distance of the Gaussians with the embeddings' means and covariances,
                              every distinct one counted as often as items have it; null where one of the
@@ -377,7 +377,7 @@ EMBEDDINGS = Table(
     "embeddings",
     1,
     columns("""
-digest     string     SHA-256 of the picture's bytes, or of the question in UTF-8
+digest     string     SHA-256 of the image's bytes, or of the question in UTF-8
 items      int32      how many items have it: how much it counts
 encoder    string     name of the encoder; of a model its name in models.lock and the first digits of its
                       pin's digest

@@ -22,7 +22,7 @@ from vouch.pipeline.files import followed, replacing
 
 Row = Mapping[str, Any]
 QUICK = -1  # a level of zstd
-MOST_BYTES = 1 << 27  # of the column `bytes` in a row group, whose pictures are read together
+MOST_BYTES = 1 << 27  # of the column `bytes` in a row group, whose images are read together
 _LONGEST = 2**31 - 1  # bytes of the values of one array of arrow's type `binary`
 
 
@@ -46,7 +46,7 @@ if "pandas" not in sys.modules:
 
 
 def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
-    """Options of the parquet writer: measured floats are stored byte by byte, pictures are packed quickly.
+    """Options of the parquet writer: measured floats are stored byte by byte, images are packed quickly.
 
     Their dictionary would be given up after a megabyte. Most of them are packed already; bitmaps become at
     most a tenth larger than at zstd's usual level where that helps them at all.
@@ -68,7 +68,7 @@ def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
 
 
 class Writer:
-    """Buffers rows into row groups of a fixed size, or MOST_BYTES of pictures, so that memory stays flat."""
+    """Buffers rows into row groups of a fixed size, or MOST_BYTES of images, so that memory stays flat."""
 
     def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
         self._sink, self._schema, self._size = sink, schema, rows_per_group
@@ -103,7 +103,7 @@ class Writer:
 
 
 def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    """As `pa.Table.from_pylist`, which takes 20 times as long over pictures: it copies them as it appends."""
+    """As `pa.Table.from_pylist`, which takes 20 times as long over images: it copies them as it appends."""
     blobs: dict[str, pa.Array] = {}
     for field in schema:
         if pa.types.is_binary(field.type):
@@ -157,12 +157,12 @@ def columns(text: str, **structs: pa.DataType) -> pa.Schema:
     fields = []
     for line in text.splitlines():
         if line and not line.startswith(" "):
-            if (found := _COLUMN.fullmatch(line)) is None:
+            if (match := _COLUMN.fullmatch(line)) is None:
                 raise ValueError(f"{line!r}: no column; write NAME TYPE MEANING")
-            kind = structs.get(found[2]) or pa.type_for_alias(found[2])
-            for _ in range(found[3].count("[")):
+            kind = structs.get(match[2]) or pa.type_for_alias(match[2])
+            for _ in range(match[3].count("[")):
                 kind = pa.list_(kind)
-            fields += [(name, kind) for name in found[1].split(", ")]
+            fields += [(name, kind) for name in match[1].split(", ")]
     return pa.schema(fields)
 
 
@@ -240,9 +240,9 @@ class Table:
             raise UserError(
                 f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`"
             ) from None
-        found = (schema.metadata or {}).get(b"vouch", b"no mark").decode(errors="replace")
-        if found != f"{self.name}/{self.version}":
-            raise UserError(f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro`")
+        mark = (schema.metadata or {}).get(b"vouch", b"no mark").decode(errors="replace")
+        if mark != f"{self.name}/{self.version}":
+            raise UserError(f"{path}: holds {mark}, expected {self.name}/{self.version}; run `dvc repro`")
         self._check(schema, path)
         return file
 
@@ -259,13 +259,13 @@ class Table:
         UserError.
         """
         values, file = pa.array(wanted, pa.string()), self.open(path)
-        leaf = [file.schema.column(place).path for place in range(len(file.schema))].index(column)
+        leaf = [file.schema.column(index).path for index in range(len(file.schema))].index(column)
         for group in range(file.num_row_groups):
             known = file.metadata.row_group(group).column(leaf).statistics
             if known and known.has_min_max and not any(known.min <= one <= known.max for one in wanted):
                 continue
-            found = file.read_row_group(group, columns=[column], use_threads=False)[column]
-            mask = pc.is_in(found, value_set=values)
+            values_here = file.read_row_group(group, columns=[column], use_threads=False)[column]
+            mask = pc.is_in(values_here, value_set=values)
             if pc.any(mask).as_py():
                 chosen = list(columns) if columns else None
                 yield file.read_row_group(group, columns=chosen, use_threads=False).filter(mask)
@@ -275,9 +275,9 @@ class Table:
             allowed = (field.type, *((self.alternatives or {}).get(field.name, ())))
             index = schema.get_field_index(field.name)
             if index < 0 or not any(_same(schema.field(index).type, kind) for kind in allowed):
-                found = "no such column" if index < 0 else str(schema.field(index).type)
+                actual = "no such column" if index < 0 else str(schema.field(index).type)
                 raise UserError(
-                    f"{path}: column {field.name} of {self.name} is {found}, expected {field.type}; "
+                    f"{path}: column {field.name} of {self.name} is {actual}, expected {field.type}; "
                     "run `dvc repro` to write it anew"
                 )
 

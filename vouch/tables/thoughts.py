@@ -12,7 +12,7 @@ TAGS = (
 )  # fmt: skip
 """Names of tags around a thought, in any case: `<think>`, `<seed:think>`, `◁think▷`, `<|end_of_thought|>`."""
 BRACKETED = ("think", "thinking", "thought", "reasoning")
-"""Those of them that stand in square brackets as well: `[THINK]`."""
+"""Of these, the tags that are also written in square brackets: `[THINK]`."""
 PAIRS = (
     (  # gpt-oss
         r"<\|channel\|>(?:analysis|commentary)(?:<\|message\|>)?",
@@ -89,7 +89,7 @@ def apart(text: str) -> Parts:
     worded = text[:1] in _BEGINNINGS and _WORDED.match(text) is not None
     if not worded and not any(mark in text for mark in ("<", "[", "◁", "&lt;")):
         return Parts(None, text)
-    said, thoughts, at, thinking, tags = [""], list[str](), 0, False, list[tuple[str, int, int]]()
+    replies, thoughts, at, thinking, tags = [""], list[str](), 0, False, list[tuple[str, int, int]]()
     for mark in (_ANY if worded else _MARK).finditer(text):
         start, end, kind = mark.start(), mark.end(), str(mark.lastgroup)
         if start and text[start - 1] in _QUOTES and text[end : end + 1] in _QUOTES:
@@ -98,17 +98,17 @@ def apart(text: str) -> Parts:
             tags.append((kind, start, end))
         elif kind == "closes" and (thinking or mark.group() not in ENDS_OTHERS):
             thoughts.append(text[at:start])
-            said = said if thinking else [""]  # what opened it stands in the prompt
+            replies = replies if thinking else [""]  # what opened it stands in the prompt
             at, thinking, tags = end, False, []
         elif kind == "opens" and not thinking:
-            said.append(_within(text, at, start, tags))
+            replies.append(_within(text, at, start, tags))
             at, thinking, tags = end, True, []
     rest = _within(text, at, len(text), tags, to_the_end=thinking)
     if thinking:
         thoughts.append(text[at:])
     if not thoughts:
         return Parts(None, rest)
-    spoken = [one for one in (*said, rest) if one.strip()]
+    spoken = [one for one in (*replies, rest) if one.strip()]
     return Parts("\n".join(map(str.strip, thoughts)), spoken[-1] if spoken else "")
 
 

@@ -210,7 +210,7 @@ def test_prompts_without_a_whole_answer_are_left_out(folder, vouch):
         ({}, [], "no answers of any kind to original"),
         ({"letters": [{"prompt": "q1/original", "problem": "no"}]}, [], "no answers of any kind"),
         ({"letters": of_letters()}, ["--output", "text"], "no answers of text to original"),
-        ({"letters": of_letters(), "text": of_text()}, [], "holds letters and text; choose one of them by --output"),
+        ({"letters": of_letters(), "text": of_text()}, [], "holds letters and text; choose one of them with --output"),
         ({"letters": of_letters()}, ["--variation", "orignal"], "did you mean original?"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`vouch publish hub`: what it writes, who can read it, and what it sends to a hub on the loopback address."""
+"""`vouch publish card` and `vouch publish hub`."""
 
 import base64
 import json
@@ -13,7 +13,47 @@ import pytest
 
 from tests.cli.conftest import Vouch
 from tests.datasets.test_fetch import listening
+from vouch.cli.publish.hub import sensitivity, with_guesses
 from vouch.library.results import results
+
+PLACE = {"dataset": "kites", "output": "letters", "model": "alpha", "score": ""}
+
+
+def cost(variation: str, original: float, value: float, metric: str = "accuracy") -> dict[str, Any]:
+    gap = value - original
+    ends = {"difference": gap, "low": gap - 0.05, "high": gap + 0.05}
+    return {**PLACE, "variation": variation, "metric": metric, "value": value, "original": original, **ends}
+
+
+@pytest.mark.parametrize(
+    ("guess", "values", "claims"),
+    [  # guess: the accuracy of a guess on negated questions, whose correct answer changes
+        (
+            0.75,
+            {"vr_b": (0.5, 0.4), "ls_n": (0.5, 0.6)},
+            ("costliest", "ls_n", "60.0 %", "75 %", "50.0 %", "25 %"),
+        ),
+        (0.5, {"vr_b": (0.5, 0.4), "ls_n": (0.5, 0.6)}, ("costliest", "vr_b", "-10.0 [-15.0, -5.0]")),
+        (
+            0.75,
+            {"vr_b": (0.5, 0.48), "ls_n": (0.3, 0.8)},
+            ("None", "significantly", "vr_b", "-2.0 [-7.0, +3.0]"),
+        ),
+    ],
+    ids=["a gain smaller than that of a guess is a loss", "two options", "no significant cost"],
+)
+def test_the_costliest_variation(
+    guess: float, values: dict[str, tuple[float, float]], claims: tuple[str, ...]
+) -> None:
+    rows = [cost(variation, *pair) for variation, pair in values.items()]
+    opposite = cost("ls_n", 0, 0.4, "not_flipped")
+    every = {("kites", "ls_n", "letters", "alpha"): {("random_accuracy", ""): {"value": guess}}}
+    (sentence,) = sensitivity(with_guesses([*rows, opposite], every))
+    assert (
+        all(claim in sentence for claim in claims)
+        and sentence.count("(vr_b)") + sentence.count("(ls_n)") == 1
+    )
+
 
 TABLES = {
     "headline": pd.DataFrame({"model": ["a", "é"], "items": [7, 8], "ece": [0.1, None], "f1": [None, None]}),

@@ -260,7 +260,7 @@ def test_25_options_and_unequal_heights_are_told_by_prepare_with_the_item(projec
     project.lines(item(id="pair", **pair))
     with pytest.raises(
         UserError,
-        match=r"line 1 \(id 'pair'\): its pictures have heights of 3 and 5 pixels, and template kostumov_joined",
+        match=r"line 1 \(id 'pair'\): its images have heights of 3 and 5 pixels, and template kostumov_joined",
     ):
         project.prepare()
     project.lines(

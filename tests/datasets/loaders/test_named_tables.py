@@ -173,8 +173,8 @@ def test_rows_become_items(project, loader, rows, settings, expected):
         ("mmmu", exam(answer="?"), "its answer is hidden; take another split"),
         ("mmmu", exam(answer="D"), "answer 'D' is not one of the letters"),
         ("mmmu", exam(options="__import__('os').getcwd()"), "is not a list written as text"),
-        ("mmmu", exam(options="['a', 1]"), "options holds a int"),
-        ("mmmu", exam(image_1=None, image_2=cell()), "image_1 is missing, but a later one is there"),
+        ("mmmu", exam(options="['a', 1]"), "options has a int among its texts"),
+        ("mmmu", exam(image_1=None, image_2=cell()), "image_1 is missing, but a later one has an image"),
         ("mmmu", exam(image_1={"bytes": None, "path": "a.png"}), "file 'a.png', which is not in the table"),
         (
             "textvqa",

@@ -249,7 +249,7 @@ LISTS = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": pictur
         ("coco_mos", BOXED, record([{**BOXES, "bbox": BOXES["bbox"] * 3}], "2.0", "val2017"),
          "has 6 boxes, but at most 4 can be drawn"),
         ("visdial", VISDIAL, record(LISTS, "lvlm_1.2", "val2018"), "dialog is not a list of rounds"),
-        ("visdial", VISDIAL, record({**LISTS, "answers": ["a", None]}, "lvlm_1.2", "val2018"), "more than texts"),
+        ("visdial", VISDIAL, record({**LISTS, "answers": ["a", None]}, "lvlm_1.2", "val2018"), "not every question and answer is a text"),
     ],
 )  # fmt: skip
 def test_wrong_files(project, chosen: str, file: str, content: Any, reason: str) -> None:

@@ -123,7 +123,7 @@ def test_bad_tables(project):
         (["toy,M,acc,nan"], "line 2: needs"),
         (["toy,M,acc"], "line 2: needs"),
         (["toy,,acc,1"], "line 2: needs"),
-        (["toy,M-1,acc,1", "toy,M_1,acc,1"], "M-1 and M_1 would both be called m_1"),
+        (["toy,M-1,acc,1", "toy,M_1,acc,1"], "M-1 and M_1 would both be named m_1"),
         (["toy,--,acc,1"], "holds none of a-z and 0-9"),
         (["toy,M,acc,1", "toy,M,acc,2"], "line 3: duplicate acc of M; keep one"),
     ],

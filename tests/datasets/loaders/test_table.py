@@ -86,13 +86,13 @@ def test_what_an_answer_is(project: Any, answer: str, cell: str, right: int) -> 
 @pytest.mark.parametrize(
     ("answer", "cell", "said"),
     [
-        ("index", "3", "is none of its 3 options"),
-        ("number", "0", "is none of its 3 options"),
+        ("index", "3", "is not one of its 3 options"),
+        ("number", "0", "is not one of its 3 options"),
         ("letter", "D", "is not one of the letters"),
         ("text", "z", "is the text of none"),
         ("text", "A", "is the text of several"),
         ("auto", "A", "can mean option A or B or C; give the 0-based index"),
-        ("auto", "", "neither a letter nor a text"),
+        ("auto", "", "neither a letter nor the text"),
     ],
 )
 def test_answers_that_are_none(project: Any, answer: str, cell: str, said: str) -> None:

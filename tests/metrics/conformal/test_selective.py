@@ -10,7 +10,7 @@ from vouch.metrics.conformal.selective import (
     PLANNED,
     SampledSets,
     abstention,
-    alone,
+    answer_threshold,
     curve,
     numbered,
     one_of_each,
@@ -43,7 +43,7 @@ def test_more_errors_than_promised_come_as_rarely_as_promised_and_do_come(questi
     broken, shares = [], []
     for seed in range(1500):
         confidence, right = world(np.random.default_rng(seed), questions)
-        found = alone(confidence, right, np.arange(questions), WRONG, SURE, seed)
+        found = answer_threshold(confidence, right, np.arange(questions), WRONG, SURE, seed)
         broken.append(bool(found.answered) and 0.2 * (1 - found.threshold) > WRONG)
         shares.append(found.answered)
     rate = np.mean(broken)
@@ -61,7 +61,9 @@ def test_with_one_level_of_confidence_the_violations_have_their_exact_law() -> N
     exact = float(binom.cdf(most, proof, rate))
     random = np.random.default_rng(1)
     passed = [
-        bool(alone(np.full(questions, 0.7), right, np.arange(questions), WRONG, SURE, seed).answered)
+        bool(
+            answer_threshold(np.full(questions, 0.7), right, np.arange(questions), WRONG, SURE, seed).answered
+        )
         for seed, right in enumerate((random.random((runs, questions)) >= rate).astype(float))
     ]
     assert exact < 1 - SURE
@@ -75,7 +77,9 @@ def test_copies_of_a_question_count_once() -> None:
         of_group = random.random(80) >= 0.12
         right, groups = np.repeat(of_group, 10).astype(float), np.repeat(np.arange(80), 10)
         for grouped in broken:
-            found = alone(np.full(800, 0.5), right, groups if grouped else np.arange(800), WRONG, SURE, seed)
+            found = answer_threshold(
+                np.full(800, 0.5), right, groups if grouped else np.arange(800), WRONG, SURE, seed
+            )
             broken[grouped] += bool(found.answered)
     assert broken[True] / 300 < 1 - SURE
     assert broken[False] / 300 > 1 - SURE  # and so groups are needed
@@ -87,8 +91,8 @@ def test_the_order_of_the_rows_and_too_few_questions_say_nothing() -> None:
     confidence, right = world(np.random.default_rng(0), 600)
     groups = np.arange(600) // 2
     order = np.random.default_rng(1).permutation(600)
-    first = alone(confidence, right, groups, WRONG)
-    again = alone(confidence[order], right[order], groups[order], WRONG)
+    first = answer_threshold(confidence, right, groups, WRONG)
+    again = answer_threshold(confidence[order], right[order], groups[order], WRONG)
     assert (first.threshold, first.answered) == (again.threshold, again.answered)
     for few in (1, 3, 12):
         figures = selective_figures(np.ones(few), np.ones(few), np.arange(few), 0)

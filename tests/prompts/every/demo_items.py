@@ -2,22 +2,28 @@
 
 from typing import Any
 
-from tests.prompts.every.asked import (
+from tests.prompts.every.expected import (
     CONVERSATIONS,
     SIDES,
     STYLES_OWN,
     Asked,
+    Look,
     Table,
     Texts,
+    blurred,
+    compressed,
+    joined,
     kostumov,
+    lighter,
     never,
+    nothing,
     of_the_marks,
     of_the_order,
     of_the_picture,
     of_the_words,
     options,
+    same,
 )
-from tests.prompts.every.looks import Look, blurred, compressed, joined, lighter, nothing, same
 from tests.prompts.rows import family_of
 
 LOOKING = "Looking carefully at what is shown, could you please tell me "

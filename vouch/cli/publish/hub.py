@@ -27,7 +27,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
 from vouch.pipeline.intact import intact
-from vouch.report.caveats import MARK, OF_READING, bounds
+from vouch.report.caveats import NOTE, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends
 from vouch.tables.answered import Pin, pin_path, read_pin
@@ -183,7 +183,7 @@ def _sentences(
     for note in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):
         yield f"{plain(note)}."
     if unranked(of.values()):
-        yield f"It {MARK[output]}."
+        yield f"It {NOTE[output]}."
     error = of.get(("ece", ""))
     if error and error["value"] is not None:
         yield f"Its stated confidence is off by {points(error)} percentage points on average."

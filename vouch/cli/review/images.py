@@ -22,7 +22,7 @@ from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder, write_text
 from vouch.pipeline.intact import intact
-from vouch.prompts.build import Before, Making, Prompts, Rewrites, read_items, read_rows
+from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items, read_rows
 from vouch.prompts.combination import load_variation
 from vouch.prompts.exchange import (
     COLUMNS,
@@ -141,18 +141,18 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
     """For each item that the variation applies to: its original prompt, then those of the variation."""
     names = dict.fromkeys((ORIGINAL, variation))
     template = read_template(entry.template, entry.variant)
-    builder = Prompts([load_variation(each) for each in names], template, entry.template, None)
+    all_prompts = Prompts([load_variation(each) for each in names], template, entry.template, None)
     path = decisions_path(name)
-    making = Making(
+    builder = ItemBuilder(
         Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
         Exchanges(read_decisions(path) if are_there(path) else []),
         lambda _: True,
     )
     group, before = None, Before()
-    for item in read_items(intact(items_path(name)), making):
+    for item in read_items(intact(items_path(name)), builder):
         if item.group != group:
             group, before = item.group, {}
-        rows = list(builder.rows(item, before)) if item.kept else []
+        rows = list(all_prompts.rows(item, before)) if item.kept else []
         if rows and rows[-1]["variation"] == variation:
             yield rows
 
@@ -268,7 +268,7 @@ def _learn(
     direction: dict[str, tuple[bool, str]],
 ) -> None:
     where = f"{numbers.where}: item {item.id}"
-    won, lost = numbers.values[item.place], numbers.values[1 - item.place]
+    won, lost = numbers.values[item.index], numbers.values[1 - item.index]
     if won == lost:
         raise UserError(f"{where}: both images have {won:g}, but one is the answer; remove the line")
     wins, earlier = direction.setdefault(item.question, (won > lost, numbers.where))

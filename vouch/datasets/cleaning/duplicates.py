@@ -37,8 +37,7 @@ from vouch.images.copies import CELLS
 
 
 def default_group(name: str, images: Sequence[str]) -> str:
-    """The group of all questions about the same images: 32 hexadecimal digits. An item without images is
-    alone.
+    """The group of all questions about the same images, in 32 hexadecimal digits, or of an item without any.
 
     Its wording does not group it: `Is there a dog in the image?` may be asked of many images that the source
     lacks.
@@ -48,8 +47,7 @@ def default_group(name: str, images: Sequence[str]) -> str:
 
 
 def key_of(row: Mapping[str, Any]) -> bytes:
-    """Equal for copies: 16 bytes of a row's question, hint, images (or group), correct options and
-    references.
+    """16 bytes that are equal for copies: of question, hint, images (or group), answers and references.
 
     Options without a text are distinguished by their index.
     """
@@ -61,9 +59,7 @@ def key_of(row: Mapping[str, Any]) -> bytes:
 
 
 def _normal(text: str) -> str:
-    """A text as a person reads it: invisible characters, blanks at its ends and the number of blanks do not
-    matter.
-    """
+    """A text as a person reads it: without invisible characters and further blanks."""
     return " ".join(unicodedata.normalize("NFC", visible(text)).split())
 
 

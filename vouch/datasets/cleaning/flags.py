@@ -80,9 +80,7 @@ def visible(text: str) -> str:
 
 
 def has_bidi_controls(text: str) -> bool:
-    """Whether control characters change the direction of a text, so that readers and models see different
-    orders.
-    """
+    """Whether control characters change the direction of a text: models read it in another order."""
     return _BIDI.search(text) is not None
 
 
@@ -104,8 +102,7 @@ def lettered(options: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def respelling(text: str) -> str:
-    """A text in one spelling: equal for texts that differ in blanks, dashes, quotes, a last full stop or the
-    case of words only.
+    """Equal for texts that differ only in blanks, dashes, quotes, a last full stop or the case of words.
 
     `H2O` and `h2o`, `AA` and `aa` (genotypes), `m2` and `m²`, `-3` and `3`, `I` and `i` are different
     options. So case is ignored only in texts with at least four letters in a row, and there only in words in

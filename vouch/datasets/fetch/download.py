@@ -1,5 +1,4 @@
-"""The store of fetched files, and fetching one from an address: resumed, verified, and stored whole or not at
-all.
+"""The store of fetched files, and fetching a file from an address: resumed, verified, stored whole.
 
 The store is .vouch/sources, outside every stage's outputs, and names files by their contents:
 

@@ -1,5 +1,4 @@
-"""From a dataset's `source` and `origin` to the files that its loader reads, fetched from the hub where
-needed.
+"""From a dataset's `source` and `origin` to the files that its loader reads, fetched where needed.
 
 `locate` is the entry. The tables of a configuration and split are chosen by the rules of the Hugging Face
 hub: the front matter of a repository's README.md names them (`configs`), else their own names do. Only the

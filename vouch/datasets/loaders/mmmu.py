@@ -33,8 +33,7 @@ _OPTIONS: Expected = {
 
 
 class Settings(LoaderSettings):
-    """open: whether questions without options are kept as open questions, become a choice (`other`), or are
-    left out.
+    """open: questions without options are kept as open, become a choice (`other`), or are left out.
 
     max_options: leave out questions with more. images: `one` leaves out questions that refer to several.
     """

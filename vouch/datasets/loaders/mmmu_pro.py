@@ -24,9 +24,7 @@ _TEN = {1213, 1214}  # two counts of the same file disagree by a row
 
 
 class Settings(LoaderSettings):
-    """options: keep only questions with exactly so many options. images: `one` leaves out questions with
-    several.
-    """
+    """options: keep only questions with this number. images: `one` leaves out questions with several."""
 
     options: int | None = Field(default=None, ge=2)
     images: Literal["any", "one"] = "any"

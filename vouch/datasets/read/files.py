@@ -55,8 +55,7 @@ class File:
     root: Path | None = None
 
     def checked(self) -> Path:
-        """The path, if DVC notices its changes: no link leads out of `root`, and .dvcignore does not exclude
-        it.
+        """The path, if DVC notices its changes: it is inside `root`, and .dvcignore does not exclude it.
 
         Raises UserError.
         """
@@ -109,9 +108,7 @@ class Source:
 
     @cached_property
     def files(self) -> tuple[File, ...]:
-        """The files that `origin` chose, or every file of the folder, sorted; links to folders are not
-        followed.
-        """
+        """The files that `origin` chose, or all files of the folder, sorted, without linked folders."""
         return tuple(walk(self.path)) if self.chosen is None else self.chosen
 
     def has(self, *suffixes: str) -> bool:
@@ -150,8 +147,7 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")  # `int` also takes `1_0` and digits
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table. Every method raises Unusable, with the column, where a cell is not what it should
-    be.
+    """One row of a table. Every method raises Unusable, with the column, for a cell of another kind.
 
     values: by column; None where the table lacks the column. where: file and row, for messages.
     number: of the row, from 0, counted over all tables. file: the table.

@@ -1,5 +1,4 @@
-"""Tables of a dataset, row by row: parquet, TSV, CSV, JSON, JSON lines and Arrow, told apart by the file's
-ending.
+"""Tables of a dataset, row by row: parquet, TSV, CSV, JSON, JSON lines and Arrow, by the file's ending.
 
 Memory stays flat: a few rows and parquet pages at a time (for the image type of the hub a row group, about
 100 rows). In some TSV files rows share images: a cell then has the index of the row that has the image.
@@ -233,9 +232,7 @@ def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A key that an object lacks is None; one that all lack is a missing column. A list has the keys 0, 1,
-    ...
-    """
+    """A key that an object lacks is None, one that all lack a missing column. A list has keys 0, 1, ..."""
     path, there = file.checked(), dict[str, None]()
     rows = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
     for number, value in enumerate(rows, start=1):

@@ -1,5 +1,4 @@
-"""The images of a dataset's entries: read from their files, examined, and given the boxes that a question
-names.
+"""The images of a dataset's entries: reading and examining them, and drawing boxes into them.
 
 `with_images` reads and examines the images of the next entries with a few threads, because decoding takes
 most of the time of `prepare` and Pillow lets other threads run meanwhile. Everything else happens entry after
@@ -78,9 +77,7 @@ def digest_of(data: bytes) -> str:
 
 
 def examine(data: bytes, digest: str | None = None) -> ImageFacts:
-    """Decodes an image once, to be sure that it can be decoded. digest: of the data, if known. Raises
-    Unusable.
-    """
+    """Facts of an image, which is decoded to be sure that it can be. digest: if known. Raises Unusable."""
     start = data[:512].lstrip().lower()
     if not data:
         raise Unusable("is an empty file")
@@ -101,9 +98,7 @@ def examine(data: bytes, digest: str | None = None) -> ImageFacts:
 
 
 def _decode(data: bytes, digest: str, whole: bool = False) -> ImageFacts:
-    """whole: decode every pixel, also where a reduced image is enough; the file is read to its end in any
-    case.
-    """
+    """whole: decode every pixel, also where a reduced image is enough. The whole file is read anyway."""
     with opened(data) as image:
         if max(image.size) > MAX_RATIO * min(image.size):
             raise Unusable(f"has {image.width:,} x {image.height:,} pixels, too thin to be an image; crop it")

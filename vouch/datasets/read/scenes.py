@@ -1,5 +1,4 @@
-"""What the loaders of the demo's rendered datasets share: settings, and images with questions drawn from a
-seed.
+"""What the loaders of the demo's datasets share: settings, and questions about images drawn from a seed.
 
 Scenes come from the test space, which has no layout that a demo model was trained on. Every image has two
 questions of different tasks. Each task comes once before any comes again, and question k is the same whatever

@@ -176,8 +176,8 @@ def sureness(logits: Floats) -> Floats:
 
 
 def _gaps(logits: Floats) -> Floats:
-    found = logits.astype(np.float64)
-    return np.asarray(found - found.max(axis=1, keepdims=True))
+    gaps = logits.astype(np.float64)
+    return np.asarray(gaps - gaps.max(axis=1, keepdims=True))
 
 
 def _sums(columns: Floats) -> Floats:
@@ -239,7 +239,7 @@ def resampled_bins(
 
 
 def by_split(parts: Sequence[Bins], bins: int) -> Bins:
-    """Tallies in which the splits' bins stand one after the other as one, [splits, bins]."""
+    """Tallies whose splits lie one after another, joined to one of shape [splits, bins]."""
     columns = ([getattr(part, column.name) for part in parts] for column in fields(Bins))
     return Bins(*(np.concatenate(each).reshape(-1, bins) for each in columns))
 
@@ -279,7 +279,7 @@ def mass_slots(confidence: Floats, bins: int) -> Ints:
 
 
 COLDEST, HOTTEST = 0.05, 20.0
-"""Bounds of T, met where a calibration half is all right or all wrong. Where its rows have equal logits, or
+"""Bounds of T, met where a calibration half is all correct or all wrong. Where its rows have equal logits, or
 one option each, every T is as good: NaN."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
 ROWS = 1 << 16
@@ -304,14 +304,14 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
     calibrating = splits.calibrating()
     logits, answer = logs(ranked)
     fitted = fit(logits, answer, calibrating)
-    found = np.where(np.isnan(fitted), 1.0, fitted)
+    temperatures = np.where(np.isnan(fitted), 1.0, fitted)
     weights = np.exp(logits)
     confidence = weights.max(axis=1) / weights.sum(axis=1)
     slots = equal_slots(confidence, bins)
     nll, tallied, before = [], [], []
     at_once = max(1, ROWS // len(logits))
-    for start in range(0, len(found), at_once):
-        temperature = found[start : start + at_once]
+    for start in range(0, len(temperatures), at_once):
+        temperature = temperatures[start : start + at_once]
         split, row = np.nonzero(~calibrating[start : start + at_once])
         weights = np.exp(logits[row] / temperature[split, None])
         total = weights.sum(axis=1)
@@ -331,9 +331,9 @@ def logs(ranked: Ranked) -> tuple[Floats, Floats]:
     """
     impossible = np.isneginf(ranked.log_p)
     least = ranked.log_p.min(axis=1, where=~impossible, initial=np.log(np.finfo(np.float64).tiny))
-    found = np.where(impossible, least[:, None], ranked.log_p)
-    found = np.where(ranked.present, found, -np.inf)
-    return found, np.where(ranked.answers, found, -np.inf).max(axis=1)
+    log_p = np.where(impossible, least[:, None], ranked.log_p)
+    log_p = np.where(ranked.present, log_p, -np.inf)
+    return log_p, np.where(ranked.answers, log_p, -np.inf).max(axis=1)
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array:
@@ -355,8 +355,8 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array
         above[~(means > 0).any(axis=1)] = NODES - 1
         above = np.maximum(above, 1)
         low, high = float(grid[above.min() - 1]), float(grid[above.max()])
-    told = logits.max(axis=1) > np.where(np.isneginf(logits), np.inf, logits).min(axis=1)
-    return np.where((weights * told).any(axis=1), 1 / _roots(grid, means, above), np.nan)
+    informative = logits.max(axis=1) > np.where(np.isneginf(logits), np.inf, logits).min(axis=1)
+    return np.where((weights * informative).any(axis=1), 1 / _roots(grid, means, above), np.nan)
 
 
 def _roots(grid: Floats, means: Floats, above: Ints) -> Array:
@@ -366,10 +366,10 @@ def _roots(grid: Floats, means: Floats, above: Ints) -> Array:
     """
     rows = np.arange(len(means))[:, None]
     nodes = np.clip(above - 2, 0, NODES - 4)[:, None] + np.arange(4)
-    places, values = np.log(grid)[nodes], means[rows, nodes]
+    log_beta, values = np.log(grid)[nodes], means[rows, nodes]
     others = [[other for other in range(4) if other != own] for own in range(4)]
-    beside = places[:, others]  # [splits, 4, 3]
-    spans = places[:, :, None] - beside
+    beside = log_beta[:, others]  # [splits, 4, 3]
+    spans = log_beta[:, :, None] - beside
     left, right = np.log(grid)[above - 1], np.log(grid)[above]
     for _ in range(HALVINGS):
         middle = (left + right) / 2

@@ -1,6 +1,6 @@
 """Metrics of confidence: calibration errors, selective prediction, temperature, letter bias.
 
-The tables say what a formula rests on. To add a metric, add an entry to one of them:
+The tables say what a formula rests on. To add a metric, write its formula under `@TABLE(name, label, ...)`:
 
 PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None where it does not apply
 OF_BINS    Bins of equal width; OF_MASS: Bins of equally many rows
@@ -31,7 +31,7 @@ from vouch.metrics.calibration.calibration import (
 from vouch.metrics.conformal.figures import Rows
 from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
-from vouch.metrics.metric import Figure, named, split_figure
+from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
@@ -72,24 +72,90 @@ class Order:
 
 @dataclass(frozen=True)
 class Letters:
-    """Per letter, [..., k]: the share of the predictions on it, and of the right answers; both sum to 1."""
+    """Per letter, [..., k]: the share of the predictions on it, and of the correct answers; both sum to 1."""
 
     chosen: Array
     right: Array
 
 
+PER_ROW = Formulas[Callable[[Probabilities], Any]]()
+OF_BINS = Formulas[Callable[[Bins], Any]]()
+OF_MASS = Formulas[Callable[[Bins], Any]]()
+OF_ORDER = Formulas[Callable[[Order], Any]]()
+OF_LETTERS = Formulas[Callable[[Letters], Any]]()
+OF_SCALED = Formulas[Callable[[Scaled], Any]]()
+
+
+PER_ROW(
+    "accuracy",
+    "Accuracy",
+    "share of correct answers",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    authors="test",
+)(lambda probabilities: probabilities.correct)
+PER_ROW(
+    "dont_know_rate",
+    '"I don\'t know"',
+    'share of the answers on the option "I don\'t know" of the template',
+    unit=SHARE,
+    authors="test",
+)(lambda probabilities: on_role(probabilities, DONT_KNOW))
+PER_ROW(
+    "none_rate",
+    "None of the above",
+    'share of the answers on the option "None of the above" of the template',
+    unit=SHARE,
+    authors="test",
+)(lambda probabilities: on_role(probabilities, NONE_OF_ABOVE))
+PER_ROW(
+    "entropy", "Entropy", "entropy of the probabilities over the options", unit="nats", source="Shannon 1948"
+)(lambda probabilities: entropy(probabilities.ranked))
+PER_ROW(
+    "tie_rate",
+    "Ties",
+    "share of the prompts where several letters have the largest logit",
+    better="lower",
+    unit=SHARE,
+    authors="all",
+)(lambda probabilities: count(probabilities.tops) > 1)
+
+
+@PER_ROW(
+    "brier",
+    "Brier",
+    "squared distance between probabilities and answer, 0 to 2",
+    better="lower",
+    unit="squared distance",
+    source="Brier 1950",
+)
 def brier(probabilities: Probabilities) -> Floats:
     """[n] sum over the options of (p - y)^2, in 0 ... 2; several answers share y = 1 equally."""
     truth = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
     return np.asarray(np.sort((probabilities.p - truth) ** 2, axis=1).sum(axis=1))
 
 
+@PER_ROW(
+    "entropy_normalised",
+    "Entropy / log K",
+    "entropy as a share of the largest that the number of options allows",
+    unit=SHARE,
+)
 def entropy_normalised(probabilities: Probabilities) -> Floats:
     """[n] entropy / log K, in 0 ... 1; 0 where there is one option."""
     most = np.log(np.maximum(probabilities.options.astype(np.float64), 2))
     return np.asarray(np.minimum(entropy(probabilities.ranked) / most, 1))
 
 
+@PER_ROW(
+    "nll",
+    "NLL",
+    "negative log-likelihood of the answer, nats",
+    better="lower",
+    unit="nats",
+    source="Good 1952",
+)
 def nll(probabilities: Probabilities) -> Floats:
     """[n] -log of the probability on the answers; 708 nats, of the least float64, where none is possible."""
     logs = np.where(probabilities.answers, log_softmax(probabilities.logits), -np.inf)
@@ -97,6 +163,13 @@ def nll(probabilities: Probabilities) -> Floats:
     return np.asarray(np.where(np.isneginf(right), -np.log(LEAST), np.maximum(0.0 - right, 0.0)))
 
 
+@PER_ROW(
+    "top2_gap",
+    "Top-two gap",
+    "the largest probability minus the second largest",
+    unit=SHARE,
+    source="Azad et al. 2025, equation 6",
+)
 def top2_gap(probabilities: Probabilities) -> Floats:
     """[n] the largest probability minus the second largest, in 0 ... 1.
 
@@ -113,16 +186,59 @@ def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
     return probabilities.share(letters) if letters.any() else None
 
 
+@OF_BINS(
+    "ece",
+    "ECE",
+    "expected calibration error",
+    better="lower",
+    unit=SHARE,
+    ranked=True,
+    authors="all",
+    source="Naeini et al. 2015",
+)
+@OF_MASS(
+    "ece_mass",
+    "ECE, equal mass",
+    "ECE over bins that hold equally many questions",
+    better="lower",
+    unit=SHARE,
+    source="Nguyen and O'Connor 2015",
+)
 def ece(bins: Bins) -> Array:
     """[...] gaps weighted by the rows of their bin."""
     return np.asarray((bins.gap * bins.weight).sum(axis=-1))
 
 
+@OF_BINS(
+    "mce",
+    "MCE",
+    "maximum calibration error: the largest gap of a bin between confidence and accuracy",
+    better="lower",
+    unit=SHARE,
+    ranked=True,
+    authors="all",
+    source="Naeini et al. 2015",
+)
+@OF_MASS(
+    "mce_mass",
+    "MCE, equal mass",
+    "MCE over bins that hold equally many questions",
+    better="lower",
+    unit=SHARE,
+)
 def mce(bins: Bins) -> Array:
     """[...] the largest gap."""
     return np.asarray(bins.gap.max(axis=-1))
 
 
+@OF_ORDER(
+    "aurc",
+    "AURC",
+    "mean error of the surest questions, over all shares: less is better",
+    better="lower",
+    unit=SHARE,
+    source="Geifman, Uziel and El-Yaniv 2019",
+)
 def aurc(order: Order) -> Array:
     """[...] mean over k = 1 ... n of the error among the k surest rows.
 
@@ -137,6 +253,14 @@ def aurc(order: Order) -> Array:
     return np.asarray(curve.sum(axis=-1) / after[..., -1])
 
 
+@OF_ORDER(
+    "auroc",
+    "AUROC",
+    "probability that a correct answer is more confident than a wrong one",
+    better="higher",
+    unit=SHARE,
+    source="Mann and Whitney 1947",
+)
 def auroc(order: Order) -> Array:
     """[...] P(correct row more confident than wrong one) + half of the equals; NaN if all are of a kind."""
     right, wrong = order.correct, order.wrong
@@ -146,15 +270,23 @@ def auroc(order: Order) -> Array:
     return np.where(pairs > 0, surer / np.where(pairs > 0, pairs, 1), np.nan)
 
 
+@OF_ORDER(
+    "selective_accuracy",
+    "Selective accuracy",
+    "accuracy on the surest share of the questions, the others declined",
+    better="higher",
+    unit=SHARE,
+    source="El-Yaniv and Wiener 2010",
+)
 def selective_accuracy(order: Order) -> dict[str, Array]:
     """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
-    reached, found = order.reached, {}
+    reached, accuracies = order.reached, {}
     for percent in PERCENT:
         most = -(-percent * reached[..., -1:] // 100)
         # Of the block in which the last of them falls, only that part counts.
         share = np.clip((most - reached + order.count) / np.maximum(order.count, 1), 0, 1)
-        found[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
-    return found
+        accuracies[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
+    return accuracies
 
 
 def by_letter(shares: Array) -> dict[str, Array]:
@@ -162,43 +294,46 @@ def by_letter(shares: Array) -> dict[str, Array]:
     return {ascii_uppercase[k]: shares[..., k] for k in range(shares.shape[-1])}
 
 
-PER_ROW: dict[str, Callable[[Probabilities], Any]] = {
-    "accuracy": lambda probabilities: probabilities.correct,
-    "brier": brier,
-    "dont_know_rate": lambda probabilities: on_role(probabilities, DONT_KNOW),
-    "entropy": lambda probabilities: entropy(probabilities.ranked),
-    "entropy_normalised": entropy_normalised,
-    "nll": nll,
-    "none_rate": lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),
-    "tie_rate": lambda probabilities: count(probabilities.tops) > 1,
-    "top2_gap": top2_gap,
-}
-OF_BINS: dict[str, Callable[[Bins], Any]] = {
-    "ece": ece,
-    "mce": mce,
-}
-OF_MASS: dict[str, Callable[[Bins], Any]] = {
-    "ece_mass": ece,
-    "mce_mass": mce,
-}
-OF_ORDER: dict[str, Callable[[Order], Any]] = {
-    "aurc": aurc,
-    "auroc": auroc,
-    "selective_accuracy": selective_accuracy,
-}
-OF_LETTERS: dict[str, Callable[[Letters], Any]] = {
-    "chosen_share": lambda letters: by_letter(letters.chosen),
-    "letter_bias": lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2,
-    "right_share": lambda letters: by_letter(letters.right),
-}
-OF_SCALED: dict[str, Callable[[Scaled], Any]] = {
-    "ece_scaled": lambda scaled: ece(scaled.bins),
-    "ece_test": lambda scaled: ece(scaled.before),
-    "nll_scaled": lambda scaled: scaled.nll,
-    "temperature": lambda scaled: scaled.temperature,
-}
-
-
+OF_LETTERS("chosen_share", "Chosen", "share of the answers that fall on the letter", unit=SHARE)(
+    lambda letters: by_letter(letters.chosen)
+)
+OF_LETTERS("right_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
+    lambda letters: by_letter(letters.right)
+)
+OF_LETTERS(
+    "letter_bias",
+    "Letter bias",
+    "total variation distance between the letters that are chosen and those that are correct",
+    better="lower",
+    unit=SHARE,
+    source="Zheng et al. 2024",
+)(lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2)
+OF_SCALED(
+    "temperature", "T", "temperature that fits best; above 1 the model is too sure", source="Guo et al. 2017"
+)(lambda scaled: scaled.temperature)
+OF_SCALED(
+    "nll_scaled",
+    "NLL after T",
+    "on the test half after temperature scaling",
+    better="lower",
+    unit="nats",
+    source="Guo et al. 2017",
+)(lambda scaled: scaled.nll)
+OF_SCALED(
+    "ece_scaled",
+    "ECE after T",
+    "on the same test half after temperature scaling",
+    better="lower",
+    unit=SHARE,
+    source="Guo et al. 2017",
+)(lambda scaled: ece(scaled.bins))
+OF_SCALED(
+    "ece_test",
+    "ECE, test half",
+    "of the test half alone; fewer questions make it larger",
+    better="lower",
+    unit=SHARE,
+)(lambda scaled: ece(scaled.before))
 BLOCKS = 200
 """Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""
 
@@ -212,10 +347,10 @@ def confidence_figures(
     figures = []
     if splits.sizes.min() > 0 and splits.sizes.max() < len(groups):
         scaled = scale(rows.ranked, rows.correct, splits, config.bins)
-        found = {name: formula(scaled) for name, formula in OF_SCALED.items()}
+        values_of = {name: formula(scaled) for name, formula in OF_SCALED.items()}
         figures = [
             split_figure(name, values, len(groups))
-            for name, values in found.items()
+            for name, values in values_of.items()
             if not np.isnan(values).any()
         ]
     return figures + _resampled(probabilities, groups, config)
@@ -225,7 +360,7 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> 
     """Metrics of sums over rows: all sums of a group are drawn together."""
     confidence, correct = probabilities.confidence, probabilities.correct
     bins, letters, surest = config.bins, probabilities.p.shape[1], min(BLOCKS, len(groups))
-    wide, mass, places = (
+    wide, mass, blocks = (
         equal_slots(confidence, bins),
         mass_slots(confidence, bins),
         mass_slots(-probabilities.sureness, surest),
@@ -237,7 +372,7 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> 
         [
             *((slots, values, bins) for slots in (wide, mass) for values in (ones, confidence, correct)),
             *((0, shares[:, letter], 1) for shares in (picked, right) for letter in range(letters)),
-            *((places, values, surest) for values in (ones, correct)),
+            *((blocks, values, surest) for values in (ones, correct)),
         ],
     )
     widths = np.cumsum([bins] * 6 + [letters] * 2 + [surest] * 2)

@@ -17,7 +17,7 @@ import numpy as np
 from vouch.metrics.calibration.calibration import mass_slots
 from vouch.metrics.calibration.figures import BLOCKS, LEAST, Order, auroc
 from vouch.metrics.intervals import about, centred, group_sums, resampled
-from vouch.metrics.metric import Figure
+from vouch.metrics.metric import SHARE, Figure, declare
 from vouch.metrics.responses import Floats, Ints
 from vouch.metrics.robustness.metrics import instability
 
@@ -27,7 +27,7 @@ DIGITS = 12
 
 
 class ImageInformation(NamedTuple):
-    """Of each answer [n]: gain, the fall of its log-likelihood without the picture, nats; information, IS;
+    """Of each answer [n]: gain, the fall of its log-likelihood without the image, nats; information, IS;
     uncertainty, H - alpha IS; corrected, its probability after softmax((1 + alpha) log p - alpha log q)."""
 
     gain: Floats
@@ -37,7 +37,7 @@ class ImageInformation(NamedTuple):
 
 
 def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> ImageInformation:
-    """log_p, log_q: [n, k] of the options with and without the picture, -inf where there is none.
+    """log_p, log_q: [n, k] of the options with and without the image, -inf where there is none.
 
     The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
     contrastive decoding does (Leng et al. 2024, arXiv 2311.16922).
@@ -60,13 +60,13 @@ def clustered_entropy(rows: Ints, answers: np.ndarray, count: int, weights: Floa
     weights [n]: of the answers, 1 where none are given.
     """
     times = np.bincount(rows, minlength=count)
-    found = np.full(count, np.nan)
+    entropies = np.full(count, np.nan)
     several = times[rows] > 1
     if several.any():
         present, number = np.unique(rows[several], return_inverse=True)
         own = None if weights is None else weights[several]
-        found[present] = np.round(instability(number, answers[several], own), DIGITS) + 0.0
-    return found
+        entropies[present] = np.round(instability(number, answers[several], own), DIGITS) + 0.0
+    return entropies
 
 
 def vision_amplified_entropy(
@@ -78,21 +78,61 @@ def vision_amplified_entropy(
     rows = np.concatenate([clean[0], noisy[0]])
     codes = np.unique(np.concatenate([clean[1], noisy[1]]), return_inverse=True)[1]
     side = np.repeat([0, 1], [len(clean[0]), len(noisy[0])])
-    pairs, place = np.unique(np.stack([rows, codes]), axis=1, return_inverse=True)
+    pairs, pair = np.unique(np.stack([rows, codes]), axis=1, return_inverse=True)
     times = [np.bincount(rows[side == one], minlength=count) for one in (0, 1)]
     p, q = (
-        np.bincount(place.ravel()[side == one], minlength=pairs.shape[1])
-        / np.maximum(times[one][pairs[0]], 1)
+        np.bincount(pair.ravel()[side == one], minlength=pairs.shape[1]) / np.maximum(times[one][pairs[0]], 1)
         for one in (0, 1)
     )
     weights = np.exp(p + alpha * (p - q))
     share = weights / np.bincount(pairs[0], weights, count)[pairs[0]]
-    found = np.bincount(pairs[0], -share * np.log(share), count)
-    return np.where((times[0] > 1) & (times[1] > 1), np.round(found, DIGITS), np.nan)
+    entropies = np.bincount(pairs[0], -share * np.log(share), count)
+    return np.where((times[0] > 1) & (times[1] > 1), np.round(entropies, DIGITS), np.nan)
 
 
+declare(
+    "uncertainty_auroc",
+    "AUROC",
+    "by an uncertainty estimate, on the answers of which all estimates are known",
+    better="higher",
+    unit=SHARE,
+    source="Mann and Whitney 1947",
+)
+declare(
+    "uncertainty_gain",
+    "AUROC, change",
+    "an uncertainty estimate minus the plain confidence on the same answers",
+    better="higher",
+)
 CONFIDENCE = "confidence"
 """The estimate that others are compared with."""
+
+
+class Estimate(NamedTuple):
+    """label: heads a column. help: what it is."""
+
+    label: str
+    help: str
+
+
+ESTIMATES = {
+    CONFIDENCE: Estimate(
+        "Confidence", "probability of the chosen option; for a text, exp(−NLL) of its tokens"
+    ),
+    "entropy": Estimate("Entropy", "of the options; for a text, the mean over its tokens"),
+    "corrected": Estimate(
+        "Without words", "confidence after dividing out the probabilities given the text alone"
+    ),
+    "vauq": Estimate("VAUQ", "entropy minus half the image information"),
+    "variations": Estimate("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
+    "agreement": Estimate("Agreement", "share of the samples that give the same answer"),
+    "semantic_entropy": Estimate("Semantic entropy", "of the answers of the samples"),
+    "vase": Estimate("VASE", "semantic entropy after subtracting the samples for a blurred image"),
+    "p_true": Estimate("P(true)", "probability that the model gives to its own answer being true"),
+    "verbalised": Estimate("Stated", "confidence that the text states"),
+}
+"""Uncertainty estimates by name, in the order in which tables show them; estimates of samples end in
+`_tTEMPERATURE`. vouch/metrics/robustness/compared.py computes them."""
 
 
 def uncertainty_figures(
@@ -101,18 +141,18 @@ def uncertainty_figures(
     """uncertainty_auroc of every estimate, and uncertainty_gain, minus that of CONFIDENCE; by score.
 
     estimates: [n] larger is surer, NaN where unknown; only rows [n] on which all are known count, so that all
-    rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are right.
+    rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are correct.
     """
     known = ~np.isnan([correct, *estimates.values()]).any(axis=0)
     if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():
         return []
     right, numbers = correct[known], groups[known]
-    found = {name: _auroc(values[known], right, numbers, seed) for name, values in estimates.items()}
-    base, of_base = found[CONFIDENCE]
+    aurocs = {name: _auroc(values[known], right, numbers, seed) for name, values in estimates.items()}
+    base, of_base = aurocs[CONFIDENCE]
     if np.isnan(base):
         return []
     figures = []
-    for name, (value, draws) in found.items():
+    for name, (value, draws) in aurocs.items():
         figures.append(Figure(name, "uncertainty_auroc", value, len(right), *centred(value, draws)))
         if name != CONFIDENCE:
             gap = value - base

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.comparison.ranking import CLOSE, EXACT, spearman
-from vouch.metrics.conformal.selective import alone
+from vouch.metrics.conformal.selective import answer_threshold
 from vouch.metrics.conformal.sets import density_ratio, group_splits, weighted_thresholds
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.responses import Array
@@ -45,7 +45,7 @@ class _Answers:
 
 
 def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict[str, dict[str, Array]]:
-    """By kind and item, the mean embedding of its pictures, and that of its question; all or none of a kind.
+    """By kind and item, the mean embedding of its images, and that of its question; all or none of a kind.
 
     items: id, images and question of ITEMS; images, questions: rows of EMBEDDINGS of the same dataset.
     """
@@ -57,13 +57,13 @@ def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict
             [hashlib.sha256((text or "").encode()).hexdigest()] for text in items["question"].to_pylist()
         ],
     }
-    found = {}
+    vectors = {}
     for kind, table in (("images", images), ("questions", questions)):
         known = dict(zip(table["digest"].to_pylist(), table["embedding"].to_pylist(), strict=True))
         if known and all(names and known.keys() >= set(names) for names in of[kind]):
             every = (np.mean([known[name] for name in names], axis=0, dtype=float) for names in of[kind])
-            found[kind] = dict(zip(items["id"].to_pylist(), every, strict=True))
-    return found
+            vectors[kind] = dict(zip(items["id"].to_pylist(), every, strict=True))
+    return vectors
 
 
 def transfers(
@@ -102,13 +102,13 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
     given = label_free.filter(pc.is_valid(label_free["probabilities"]))
     of = given.select([*names, "probabilities", "answers"]).to_pandas()
     frame = frame.merge(of, on=names, how="left").dropna(subset=["confidence"])
-    found = {}
-    for place, part in frame.groupby(names[:3], sort=True):
+    answers = {}
+    for key, part in frame.groupby(names[:3], sort=True):
         pairs = zip(part["probabilities"], part["answers"], strict=True)
         scores = [np.nan if p is None or isinstance(p, float) else -max(p[a] for a in right)
                   for p, right in pairs]  # fmt: skip
-        output, model, dataset = place
-        found[str(output), str(model), str(dataset)] = _Answers(
+        output, model, dataset = key
+        answers[str(output), str(model), str(dataset)] = _Answers(
             part["item"].tolist(),
             part["group"].tolist(),
             np.array(scores),
@@ -116,18 +116,18 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
             part["confidence"].to_numpy(float),
             part["clean_correct"].to_numpy(float),
         )
-    return found
+    return answers
 
 
 def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
     """Sets and single answers by thresholds as they are; of its own the share that was shown."""
     groups = np.unique(first.groups, return_inverse=True)[1]
-    found = alone(first.confidence, first.right, groups, WRONG, seed=seed)
+    limit = answer_threshold(first.confidence, first.right, groups, WRONG, seed=seed)
     row: dict[str, Any] = {}
-    if found.answered:
-        given = second.confidence >= found.threshold
-        row["answered"] = found.answered if same else float(given.mean())
-        errors = found.errors / int(found.answers.sum()) if same else (second.right[given] < 1).mean()
+    if limit.answered:
+        given = second.confidence >= limit.threshold
+        row["answered"] = limit.answered if same else float(given.mean())
+        errors = limit.errors / int(limit.answers.sum()) if same else (second.right[given] < 1).mean()
         row["wrong"] = float(errors) if same or given.any() else None
     if np.isnan(first.scores).any() or np.isnan(second.scores).any():
         return row
@@ -139,7 +139,7 @@ def _sets(
 ) -> dict[str, Any]:
     """Of LAC sets; weights of the rows of both. Nothing where a half is empty."""
     numbers = np.unique([*first.groups, *second.groups], return_inverse=True)[1]
-    cut, found = len(first.groups), []
+    cut, measured = len(first.groups), []
     most = max(map(len, second.p))
     p = np.array([[*row, *[-1.0] * (most - len(row))] for row in second.p])
     for split in group_splits(numbers, CALIBRATION, seed, SPLITS):
@@ -151,8 +151,8 @@ def _sets(
         size = ((-p[tests] <= limits[:, None]) & (p[tests] >= 0)).sum(axis=1)
         covered = second.scores[tests] <= limits
         effective = own.sum() ** 2 / (own**2).sum()
-        found.append((covered.mean(), size.mean(), np.isinf(limits).mean(), effective))
-    coverage, *others = np.array(found).T
+        measured.append((covered.mean(), size.mean(), np.isinf(limits).mean(), effective))
+    coverage, *others = np.array(measured).T
     low, high = percentiles(coverage)
     sizes, infinite, effective = (float(each.mean()) for each in others)
     return {"coverage": float(coverage.mean()), "low": low, "high": high, "set_size": sizes} | {
@@ -167,7 +167,7 @@ PARTS = 5
 """Random partitions of a pair: sums over all numbers of an embedding hardly differ from one to the next."""
 DRAWS = 2000
 DIGITS = 6
-"""Digits that are kept: the last ones hang on how many threads the linear algebra had."""
+"""Significant digits: the last ones depend on the number of threads of the linear algebra."""
 
 
 @dataclass(frozen=True)
@@ -230,14 +230,14 @@ def distances(clouds: Mapping[tuple[str, str], Cloud], seed: int) -> Rows:
     """Rows of DISTANCES. clouds: by kind and dataset. Raises UserError where encoders differ."""
     rows: Rows = []
     for kind in sorted({kind for kind, _ in clouds}):
-        found = {name: clouds[kind, name] for of, name in sorted(clouds) if of == kind}
+        of_kind = {name: clouds[kind, name] for of, name in sorted(clouds) if of == kind}
         gaussians = {
             name: gaussian(each.vectors, each.weights)
-            for name, each in found.items()
+            for name, each in of_kind.items()
             if each.weights.sum() > 1
         }
-        for one, other in combinations(found, 2):
-            first, second = found[one], found[other]
+        for one, other in combinations(of_kind, 2):
+            first, second = of_kind[one], of_kind[other]
             if first.encoder != second.encoder:
                 raise UserError(f"data/embeddings: {one} and {other} differ in the encoder; run `dvc repro`")
             row: dict[str, Any] = {"of": kind, "encoder": first.encoder, "dataset": one, "other": other}
@@ -256,13 +256,13 @@ def _chance(first: Cloud, second: Cloud, seed: int) -> float:
     vectors = np.concatenate([first.vectors, second.vectors])
     weights = np.concatenate([first.weights, second.weights])
     generator = np.random.RandomState(seed)
-    found = []
+    drawn = []
     for _ in range(PARTS):
         order = generator.permutation(len(vectors))
         parts = order[: len(first.weights)], order[len(first.weights) :]
         if all(weights[part].sum() > 1 for part in parts):
-            found.append(distance(*(gaussian(vectors[part], weights[part]) for part in parts)))
-    return float(np.mean(found)) if found else np.nan
+            drawn.append(distance(*(gaussian(vectors[part], weights[part]) for part in parts)))
+    return float(np.mean(drawn)) if drawn else np.nan
 
 
 def _rounded(value: float) -> float | None:
@@ -311,13 +311,13 @@ def _trend(
         rho = float(spearman(apart[rows, columns], rho_of))
     if np.isnan(rho):
         return {}
-    found: dict[str, float | None] = {"rho": rho}
+    trend: dict[str, float | None] = {"rho": rho}
     if len(names) > 2:
         orders = _orders(len(names), seed)
         drawn = np.array([_spearman(apart[order[rows], order[columns]], rho_of) for order in orders])
         known = drawn[~np.isnan(drawn)]
-        found["p"] = float((np.abs(known) >= abs(rho) - CLOSE).mean())
-    return found
+        trend["p"] = float((np.abs(known) >= abs(rho) - CLOSE).mean())
+    return trend
 
 
 def _spearman(x: Array, y: Array) -> float:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from vouch.metrics.calibration.calibration import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
-from vouch.metrics.metric import Column, is_share
+from vouch.metrics.metric import SHARE, Column, Formulas, is_share
 from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import Numbers, TextBlock, Tokens
@@ -27,13 +27,96 @@ from vouch.tables.asked import ORIGINAL
 from vouch.tables.names import SAMPLES, TOKENS
 from vouch.tables.results import LABEL_FREE
 
+PER_TEXT = Formulas[Callable[[Tokens], Numbers]]()
+PER_SAMPLE = Formulas[Callable[[str, Sequence[str]], float]]()
+PER_TEXT(
+    "ent_avg",
+    "Entropy",
+    "mean entropy before a token, of the largest possible: less is surer",
+    unit=SHARE,
+    source="Tu et al. 2024, Ent_avg",
+)(lambda tokens: tokens.mean(tokens.entropy))
+PER_TEXT(
+    "ent_avg_eos",
+    "Entropy",
+    "ent_avg with the token that ends the sequence",
+    unit=SHARE,
+    source="Tu et al. 2024",
+)(lambda tokens: tokens.with_end().mean(tokens.entropy))
+PER_TEXT(
+    "ent_first", "Entropy", "entropy before the first token", unit=SHARE, source="Tu et al. 2024, Ent_F"
+)(lambda tokens: tokens.first(tokens.entropy))
+PER_TEXT("ent_last", "Entropy", "entropy before the last token", unit=SHARE, source="Tu et al. 2024, Ent_P")(
+    lambda tokens: tokens.last(tokens.entropy)
+)
+PER_TEXT(
+    "ent_max", "Entropy", "the largest entropy before a token", unit=SHARE, source="Tu et al. 2024, Ent_max"
+)(lambda tokens: tokens.largest(tokens.entropy))
+PER_TEXT(
+    "ent_max_eos",
+    "Entropy",
+    "ent_max with the token that ends the sequence",
+    unit=SHARE,
+    source="Tu et al. 2024",
+)(lambda tokens: tokens.with_end().largest(tokens.entropy))
+PER_TEXT(
+    "nll_avg",
+    "NLL",
+    "mean negative log-likelihood of a text's tokens, nats: less is surer",
+    unit="nats",
+    source="Tu et al. 2024, equation 2",
+)(lambda tokens: tokens.mean(tokens.nll))
+PER_TEXT(
+    "nll_avg_eos",
+    "NLL",
+    "nll_avg with the token that ends the sequence",
+    unit="nats",
+    source="Tu et al. 2024",
+)(lambda tokens: tokens.with_end().mean(tokens.nll))
+PER_TEXT(
+    "nll_first",
+    "NLL",
+    "negative log-likelihood of the first token",
+    unit="nats",
+    source="Tu et al. 2024, NLL_F",
+)(lambda tokens: tokens.first(tokens.nll))
+PER_TEXT(
+    "nll_last",
+    "NLL",
+    "that of the token before the sequence ends",
+    unit="nats",
+    source="Tu et al. 2024, NLL_P",
+)(lambda tokens: tokens.last(tokens.nll))
+PER_TEXT(
+    "nll_min",
+    "NLL",
+    "that of the least probable token, the largest of all",
+    unit="nats",
+    source="Tu et al. 2024, equation 1",
+)(lambda tokens: tokens.largest(tokens.nll))
+PER_TEXT(
+    "nll_min_eos",
+    "NLL",
+    "nll_min with the token that ends the sequence",
+    unit="nats",
+    source="Tu et al. 2024",
+)(lambda tokens: tokens.with_end().largest(tokens.nll))
 
+
+@PER_SAMPLE("agreement", "Agreement", "share of the samples that are the greedy text", unit=SHARE)
 def agreement(text: str, samples: Sequence[str]) -> float:
     """Share of the samples that are the greedy text, but for case, spaces and outer punctuation."""
-    said = plain(text)
-    return sum(plain(sample) == said for sample in samples) / len(samples)
+    greedy = plain(text)
+    return sum(plain(sample) == greedy for sample in samples) / len(samples)
 
 
+@PER_SAMPLE(
+    "sample_bleu",
+    "BLEU-1",
+    "of the samples against the greedy text",
+    unit=SHARE,
+    source="Tu et al. 2024, Sample_BLEU",
+)
 def sample_bleu(text: str, samples: Sequence[str]) -> float:
     """Mean BLEU-1 of the samples against the greedy text; two texts without words are alike.
 
@@ -50,26 +133,6 @@ def _bleu(words: list[str], original: list[str]) -> float:
     matches = (Counter(words) & Counter(original)).total()
     brevity = min(1.0, math.exp(1 - len(original) / len(words)))
     return brevity * matches / len(words)
-
-
-PER_TEXT: dict[str, Callable[[Tokens], Numbers]] = {
-    "ent_avg": lambda tokens: tokens.mean(tokens.entropy),
-    "ent_avg_eos": lambda tokens: tokens.with_end().mean(tokens.entropy),
-    "ent_first": lambda tokens: tokens.first(tokens.entropy),
-    "ent_last": lambda tokens: tokens.last(tokens.entropy),
-    "ent_max": lambda tokens: tokens.largest(tokens.entropy),
-    "ent_max_eos": lambda tokens: tokens.with_end().largest(tokens.entropy),
-    "nll_avg": lambda tokens: tokens.mean(tokens.nll),
-    "nll_avg_eos": lambda tokens: tokens.with_end().mean(tokens.nll),
-    "nll_first": lambda tokens: tokens.first(tokens.nll),
-    "nll_last": lambda tokens: tokens.last(tokens.nll),
-    "nll_min": lambda tokens: tokens.largest(tokens.nll),
-    "nll_min_eos": lambda tokens: tokens.with_end().largest(tokens.nll),
-}
-PER_SAMPLE: dict[str, Callable[[str, Sequence[str]], float]] = {
-    "agreement": agreement,
-    "sample_bleu": sample_bleu,
-}
 
 
 def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
@@ -107,7 +170,7 @@ def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, 
 
 
 def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> Any:
-    """How right each text is; open questions by the first answer metric also where that has no scale."""
+    """How correct each text is; open questions by the first answer metric also where that has no scale."""
     metric = config.answers.get(dataset, [DEFAULT_ANSWER])[0]
     if is_share(metric):
         return outcomes["clean_correct"]

@@ -33,13 +33,13 @@ LEADERBOARD_KEYS = [
 
 
 def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
-    """LEADERBOARD from METRICS, by place (a null alpha first) and then by rank and model.
+    """LEADERBOARD from METRICS, sorted by its keys (a null alpha first), then by rank and model.
 
-    Equal values share the better rank. Only metrics that the registry calls `ranked` have ranks.
-    rank_low: 1 + models that are significantly better; rank_high: last but those significantly worse, with an
-    interval that does not touch. Both need an interval that says how another sample of items would come out;
-    those of set metrics say how another split would, so these have none. Who is
-    away (vouch/metrics/comparison/leaderboard.py) has no rank there.
+    Only metrics that are declared `ranked` have ranks; equal values share the better one. rank_low is 1 + the
+    number of models that are significantly better, rank_high the last rank less those significantly worse;
+    intervals that do not touch count as significant. Both need an interval over other items. Those of set
+    metrics are over other splits, so set metrics have neither. A model that is `away` has no rank there
+    (vouch/metrics/unranked.py).
     """
     frame = metrics.to_pandas()
     frame["alpha"] = frame["alpha"].fillna(-1.0)
@@ -52,8 +52,8 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     bounds[frame["metric"].isin(SPLIT_ONLY)] = np.nan
     low, high = bounds.min(axis=1), bounds.max(axis=1)
     ranks, ranked = np.full((len(frame), 3), np.nan), np.flatnonzero(~np.isnan(sign))
-    for place in frame.iloc[ranked].groupby(LEADERBOARD_KEYS, sort=False).indices.values():
-        rows = ranked[place]
+    for members in frame.iloc[ranked].groupby(LEADERBOARD_KEYS, sort=False).indices.values():
+        rows = ranked[members]
         better = low[rows][:, None] > high[rows]  # [better, worse]; False where a bound is NaN
         unknown = np.isnan(low[rows])
         ranks[rows, 0] = 1 + (merit[rows][:, None] > merit[rows]).sum(axis=0)
@@ -116,8 +116,8 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> Rows:
         )
     rows["difference"] = rows["ours"] - rows["published"]
     rows = rows.sort_values([*PUBLISHED_KEYS, "order"])[REPRODUCED.schema.names]
-    found: Rows = pa.Table.from_pandas(rows, REPRODUCED.schema, preserve_index=False).to_pylist()
-    return found
+    listed: Rows = pa.Table.from_pandas(rows, REPRODUCED.schema, preserve_index=False).to_pylist()
+    return listed
 
 
 def _comparable(metrics: pa.Table) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def _comparable(metrics: pa.Table) -> pd.DataFrame:
 
 
 METRICS = ["accuracy", "cider_d"]
-"""Captions have no accuracy: their CIDEr stands for it, 1 for what papers print as 100."""
+"""Captions have no accuracy; their CIDEr takes its place, 1 for what papers print as 100."""
 DIMENSION_KEYS = ["variation", "output", "protocol"]
 
 
@@ -148,10 +148,12 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
     frame["dimension"] = frame["category"].mask(whole, frame["dataset"].map(lambda name: only.get(name, "")))
     cells = [*DIMENSION_KEYS, "dimension", "model", "dataset"]
     frame = frame[frame["dimension"] != ""].drop_duplicates(cells)  # accuracy stands first
-    found = _complete_means(frame, "dataset", [*DIMENSION_KEYS, "dimension"], ["value"])
-    found["rank"] = found.groupby([*DIMENSION_KEYS, "dimension"])["value"].rank("min", ascending=False)
-    overall = _complete_means(found, "dimension", DIMENSION_KEYS, ["value", "rank"]).assign(dimension=OVERALL)
-    made = pd.concat([found, overall[overall["parts"] > 1]])
+    scores = _complete_means(frame, "dataset", [*DIMENSION_KEYS, "dimension"], ["value"])
+    scores["rank"] = scores.groupby([*DIMENSION_KEYS, "dimension"])["value"].rank("min", ascending=False)
+    overall = _complete_means(scores, "dimension", DIMENSION_KEYS, ["value", "rank"]).assign(
+        dimension=OVERALL
+    )
+    made = pd.concat([scores, overall[overall["parts"] > 1]])
     made["last"], made["at"] = made["dimension"] == OVERALL, made["output"].map(OUTPUTS.index)
     made = made.sort_values(["variation", "at", "protocol", "last", "dimension", "model"])
     rows: Rows = made[DIMENSIONS.schema.names].to_dict("records")
@@ -189,12 +191,12 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
     frame = outcomes.filter(keep).select(columns).to_pandas()
     rows: list[dict[str, Any]] = []
-    places = frame.groupby(["dataset", "output"]).indices
-    for dataset, output in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[1]))):
-        found = list(_pairs(frame.iloc[places[dataset, output]], seed, resamples))
-        corrected = holm([row["p"] for row in found])
-        place = {"dataset": dataset, "output": output}
-        rows += [place | row | {"p_holm": p} for row, p in zip(found, corrected, strict=True)]
+    indices = frame.groupby(["dataset", "output"]).indices
+    for dataset, output in sorted(indices, key=lambda pair: (pair[0], OUTPUTS.index(pair[1]))):
+        pairs = list(_pairs(frame.iloc[indices[dataset, output]], seed, resamples))
+        corrected = holm([row["p"] for row in pairs])
+        keys = {"dataset": dataset, "output": output}
+        rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]
     return rows
 
 
@@ -242,7 +244,7 @@ GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
 FLIPPED = "flipped"
 NOT_FLIPPED = "not_flipped"
-SAID = "said"
+CONTENT = "content"
 """Column: number of what an answer came to, NaN where nothing could be read."""
 # metric, score, column of the outcomes
 MEASURES = (
@@ -250,8 +252,8 @@ MEASURES = (
     ("confidence", "", "confidence"),
     ("set_size", "lac", "clean_size_lac"),
     ("set_size", "aps", "clean_size_aps"),
-    (FLIPPED, "", SAID),
-    (NOT_FLIPPED, "", SAID),
+    (FLIPPED, "", CONTENT),
+    (NOT_FLIPPED, "", CONTENT),
 )
 RANGES = {"set_size": (-np.inf, np.inf), FLIPPED: (0, 1), NOT_FLIPPED: (0, 1)}
 """Between which the difference on an item lies, where not between -1 and 1."""
@@ -266,8 +268,8 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[s
     same draws. Set sizes have no largest difference: none where all groups agree.
     """
     for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
-        found = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
-        for row in _rows(_variations_pairs(found), seed, resamples):
+        of_dataset = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
+        for row in _rows(_variations_pairs(of_dataset), seed, resamples):
             yield {"dataset": dataset} | row
 
 
@@ -275,7 +277,7 @@ def _variations_pairs(outcomes: pa.Table) -> pd.DataFrame:
     """Outcomes that the clean protocol keeps, each beside that of its item's original prompt."""
     kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
     frame = kept.to_pandas()
-    frame[SAID] = contents(kept)
+    frame[CONTENT] = contents(kept)
     plain = frame["variation"] == ORIGINAL
     columns = list(dict.fromkeys(column for *_, column in MEASURES))
     return frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
@@ -285,15 +287,15 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
     named: list[dict[str, Any]] = []
     gaps: list[tuple[Array, Array]] = []
-    places = pairs.groupby(["model", "output", "variation"]).indices
-    for model, output, variation in sorted(places, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
-        place = places[model, output, variation]
+    indices = pairs.groupby(["model", "output", "variation"]).indices
+    for model, output, variation in sorted(indices, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
+        members = indices[model, output, variation]
         for metric, score, column in MEASURES:
-            value, original = _values(pairs.iloc[place], metric, column)
+            value, original = _values(pairs.iloc[members], metric, column)
             known = ~np.isnan(value - original)
             if not known.any():
                 continue
-            of_group, gap = groups[place][known], (value - original)[known]
+            of_group, gap = groups[members][known], (value - original)[known]
             counts = np.bincount(of_group, minlength=total).astype(float)
             gaps.append((np.asarray(np.bincount(of_group, gap, total), dtype=float), counts))
             row = {"model": model, "output": output, "variation": variation, "metric": metric, "score": score}
@@ -314,10 +316,10 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
     """In the variation and in the original, in units, NaN where a measure does not apply.
 
-    For flips whether an answer is another one, and 0; where answers flip, whether a right one stayed, and 0.
+    For flips whether the answer differs, and 0; where answers flip, whether a correct one stayed, and 0.
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
-    if column == SAID:
+    if column == CONTENT:
         kept = (pairs["effect"].fillna(KEPT) == KEPT).to_numpy()
         flipped = flips(value, original, pairs["clean_correct_original"].to_numpy(float), kept)
         value = np.where(kept == (metric == FLIPPED), flipped, np.nan)

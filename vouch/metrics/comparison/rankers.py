@@ -1,4 +1,7 @@
-"""Rankers: scores that say without labels which model is better (Tu et al. 2024). To add one, add an entry.
+"""Rankers: scores that say without labels which model is better (Tu et al. 2024).
+
+To add one, write its function under `@ranker` or, if it needs another labelled dataset, `@proxy_ranker`.
+Nothing else lists the rankers.
 
 A ranker gives every model and item a number, [models, items]; a model's value is the mean over its items.
 Higher is always better, and NaN is unknown.
@@ -14,7 +17,6 @@ from numpy.typing import NDArray
 from vouch.metrics.calibration.calibration import entropy
 from vouch.metrics.conformal.sets import quantile
 from vouch.metrics.responses import Array
-from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 
 PROBABILITIES = "probabilities"
 NLL = "nll_min"
@@ -27,9 +29,9 @@ class Task:
     score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
     models       names, in alphabetical order
     groups       [n] number of the item's group
-    performance  [m, n] how right an answer is; NaN where there is none
+    performance  [m, n] how correct an answer is; NaN where there is none
     label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
-    answers      [n, k] the right options; of no use to a ranker but on a proxy
+    answers      [n, k] the correct options; of no use to a ranker but on a proxy
     """
 
     dataset: str
@@ -66,24 +68,85 @@ def highest(probabilities: Array) -> Array:
 
 
 class Ranker(NamedTuple):
-    """needs: label-free scores of which a task must have one; none: any task without samples will do.
+    """label, note: head a row of the report, and say what the number is.
 
+    needs: label-free scores of which a task must have one; none: any task without samples will do.
     per_item(task) or per_proxy(task, proxy, alpha): from the task alone, or with a labelled dataset that has
     the same output; both tasks have the same models. uncertainty: the authors' own score is the negative.
     """
 
+    label: str
+    note: str
     needs: tuple[str, ...]
     per_item: Callable[[Task], Array] | None = None
     per_proxy: Callable[[Task, Task, float], Array] | None = None
     uncertainty: bool = False
 
 
+RANKERS: dict[str, Ranker] = {}
+"""By name, in the order in which tables show them."""
+PerItem = Callable[[Task], Array]
+PerProxy = Callable[[Task, Task, float], Array]
+
+
+def ranker(
+    name: str, label: str, note: str, *needs: str, uncertainty: bool = False
+) -> Callable[[PerItem], PerItem]:
+    """Declares the ranker whose numbers the decorated function gives, from a task alone."""
+
+    def declared(formula: PerItem) -> PerItem:
+        RANKERS[name] = Ranker(label, note, needs, per_item=formula, uncertainty=uncertainty)
+        return formula
+
+    return declared
+
+
+def proxy_ranker(
+    name: str, label: str, note: str, *needs: str, uncertainty: bool = False
+) -> Callable[[PerProxy], PerProxy]:
+    """The same from a task and a labelled dataset."""
+
+    def declared(formula: PerProxy) -> PerProxy:
+        RANKERS[name] = Ranker(label, note, needs, per_proxy=formula, uncertainty=uncertainty)
+        return formula
+
+    return declared
+
+
+def _score(name: str, label: str, note: str = "", sign: int = 1) -> None:
+    """Declares a label-free score of generated texts as a ranker."""
+    ranker(name, label, note, name, uncertainty=sign < 0)(lambda task: sign * task.label_free[name])
+
+
+_score("nll_first", "NLL, first token", sign=-1)
+_score("nll_last", "NLL, last token", sign=-1)
+_score("nll_min", "NLL, worst token", "of the least probable token", sign=-1)
+_score("nll_avg", "NLL, mean", sign=-1)
+_score("ent_first", "Entropy, first token", sign=-1)
+_score("ent_last", "Entropy, last token", sign=-1)
+_score("ent_max", "Entropy, largest", sign=-1)
+_score("ent_avg", "Entropy, mean", sign=-1)
+_score("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text")
+_score("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder")
+_score("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text")
+_score("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text")
+_score("agreement", "Samples, agreement", "share that are the greedy text")
+
+
+@ranker("confidence", "Confidence", "probability of the chosen option", PROBABILITIES)
+def confidence(task: Task) -> Array:
+    """The largest probability."""
+    return highest(task.label_free[PROBABILITIES])
+
+
+@ranker("entropy", "Entropy", "of the options", PROBABILITIES, uncertainty=True)
 def minus_entropy(task: Task) -> Array:
     """Minus the entropy of the softmax over the options, nats."""
     p = task.label_free[PROBABILITIES]
     return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
 
 
+@ranker("gap", "Gap", "between the two best options", PROBABILITIES)
 def gap(task: Task) -> Array:
     """Probability of the most probable option minus that of the next; with a single option its own, 1."""
     p = task.label_free[PROBABILITIES]
@@ -92,48 +155,33 @@ def gap(task: Task) -> Array:
     return np.asarray(np.where(np.isnan(p).all(axis=2), np.nan, ordered[:, :, -1] - second))
 
 
-def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Array:
-    """The mean performance on the proxy, for every item (Miller et al. 2021; AoL of Tu et al. 2024)."""
-    mean = np.nanmean(proxy.performance, axis=1, keepdims=True)
-    return np.where(np.isnan(task.performance), np.nan, mean)
-
-
-def atc(task: Task, proxy: Task, alpha: float) -> Array:
-    """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
-
-    The threshold makes this share, on the labelled proxy, the model's performance there. How sure:
-    Task.certainty. The mean estimates the performance.
-    """
-    return above(task.certainty, proxy.certainty, proxy.performance)
-
-
-def atc_literal(task: Task, proxy: Task, alpha: float) -> Array:
-    """Equation 4 of Tu et al. 2024 to the letter: it counts the items on which the model is unsure.
-
-    There u is an uncertainty, and the items with u above the threshold count as right: a model that is less
-    sure of the task than of the proxy ranks above its place there. `atc` has the direction that is meant.
-    """
-    return above(-task.certainty, -proxy.certainty, proxy.performance)
-
-
 def sizes(task: Task, proxy: Task, alpha: float) -> Array:
     """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
 
-    q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the right answers of the proxy's n items (LAC), and
-    infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
+    q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the correct answers of the proxy's n items (LAC),
+    and infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
     coverage.
     """
     p = task.label_free[PROBABILITIES]
-    found = np.full(p.shape[:2], np.nan)
+    set_sizes = np.full(p.shape[:2], np.nan)
     right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
     scores = -np.fmax.reduce(right, axis=2, initial=np.nan)  # 1 - p would round to 1 where p is tiny
     for model, own in enumerate(scores):
         threshold = quantile(own[~np.isnan(own)], alpha)
         answered = ~np.isnan(p[model]).all(axis=1)
-        found[model, answered] = np.maximum((-p[model, answered] <= threshold).sum(axis=1), 1)
-    return found
+        set_sizes[model, answered] = np.maximum((-p[model, answered] <= threshold).sum(axis=1), 1)
+    return set_sizes
 
 
+@proxy_ranker("set_size", "Set size", "threshold from another dataset", PROBABILITIES, uncertainty=True)
+def minus_size(task: Task, proxy: Task, alpha: float) -> Array:
+    """Minus the size of the LAC set."""
+    return -sizes(task, proxy, alpha)
+
+
+@proxy_ranker(
+    "certainty", "Certainty", "share of options ruled out, threshold from another dataset", PROBABILITIES
+)
 def certainty(task: Task, proxy: Task, alpha: float) -> Array:
     """1 - (|C| - 1) / (k - 1): share of the other options that the set rules out (Schmalfuss et al. 2025).
 
@@ -144,6 +192,26 @@ def certainty(task: Task, proxy: Task, alpha: float) -> Array:
     return np.asarray(1 - (sizes(task, proxy, alpha) - 1) / np.maximum(options - 1, 1))
 
 
+@proxy_ranker("atc", "Thresholded confidence", "threshold from another dataset", NLL, PROBABILITIES)
+def atc(task: Task, proxy: Task, alpha: float) -> Array:
+    """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
+
+    The threshold makes this share, on the labelled proxy, the model's performance there. How sure:
+    Task.certainty. The mean estimates the performance.
+    """
+    return above(task.certainty, proxy.certainty, proxy.performance)
+
+
+@proxy_ranker("atc_literal", "The same, as printed", "counts the uncertain items", NLL, PROBABILITIES)
+def atc_literal(task: Task, proxy: Task, alpha: float) -> Array:
+    """Equation 4 of Tu et al. 2024 to the letter: it counts the items on which the model is unsure.
+
+    There u is an uncertainty, and the items with u above the threshold count as right: a model that is less
+    sure of the task than of the proxy ranks above its place there. `atc` has the direction that is meant.
+    """
+    return above(-task.certainty, -proxy.certainty, proxy.performance)
+
+
 def above(values: Array, proxy: Array, performance: Array) -> Array:
     """[models, items] whether a value is above its model's threshold; NaN where the value is unknown.
 
@@ -151,7 +219,7 @@ def above(values: Array, proxy: Array, performance: Array) -> Array:
     proxy values exactly round(n x mean performance) are above the threshold, but for ties. NaN for a model
     whose performance on the proxy is unknown or no share.
     """
-    found = np.full(values.shape, np.nan)
+    exceeds = np.full(values.shape, np.nan)
     for model, own in enumerate(values):
         known = ~np.isnan(proxy[model]) & ~np.isnan(performance[model])
         share = performance[model][known].mean() if known.any() else np.nan
@@ -160,27 +228,12 @@ def above(values: Array, proxy: Array, performance: Array) -> Array:
         ordered = np.sort(proxy[model][known])
         below = len(ordered) - int(np.rint(share * len(ordered)))
         threshold = ordered[below - 1] if below else -np.inf
-        found[model] = np.where(np.isnan(own), np.nan, own > threshold)
-    return found
+        exceeds[model] = np.where(np.isnan(own), np.nan, own > threshold)
+    return exceeds
 
 
-def _score(name: str, sign: int) -> Ranker:
-    return Ranker((name,), lambda task: sign * task.label_free[name], uncertainty=sign < 0)
-
-
-_OPTIONS = (PROBABILITIES,)
-_RANKERS: dict[str, Ranker] = {
-    "accuracy_on_the_line": Ranker((), per_proxy=accuracy_on_the_line),
-    "atc": Ranker((NLL, PROBABILITIES), per_proxy=atc),
-    "atc_literal": Ranker((NLL, PROBABILITIES), per_proxy=atc_literal),
-    "certainty": Ranker(_OPTIONS, per_proxy=certainty),
-    "confidence": Ranker(_OPTIONS, lambda task: highest(task.label_free[PROBABILITIES])),
-    "entropy": Ranker(_OPTIONS, minus_entropy, uncertainty=True),
-    "gap": Ranker(_OPTIONS, gap),
-    "set_size": Ranker(
-        _OPTIONS, per_proxy=lambda task, proxy, alpha: -sizes(task, proxy, alpha), uncertainty=True
-    ),
-}
-_RANKERS |= {name: _score(name, -1) for name in TOKENS}
-_RANKERS |= {name: _score(name, 1) for name in (*SAMPLES, *SIMILARITIES)}
-RANKERS = dict(sorted(_RANKERS.items()))
+@proxy_ranker("accuracy_on_the_line", "Other datasets", "performance there")
+def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Array:
+    """The mean performance on the proxy, for every item (Miller et al. 2021; AoL of Tu et al. 2024)."""
+    mean = np.nanmean(proxy.performance, axis=1, keepdims=True)
+    return np.where(np.isnan(task.performance), np.nan, mean)

@@ -119,11 +119,11 @@ def _places(first: Array, second: Array) -> NDArray[np.int64]:
 class Ranking:
     """One ranker's values of some models, and their performance; higher is better.
 
-    place: the columns ranker, score and proxy. models: places of the models among those of the task.
+    keys: the columns ranker, score and proxy. models: indices of the models among those of the task.
     values, performance [models]; drawn: both for each resample, [resamples, models].
     """
 
-    place: dict[str, str]
+    keys: dict[str, str]
     uncertainty: bool
     models: tuple[int, ...]
     values: Array
@@ -137,13 +137,13 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
     every = list(_values(here, proxies, alpha))
     matrices = [performance, *(np.rint(GRAIN * values) for *_, values in every)]
     means, draws = _resampled(matrices, here[0].groups, config)
-    found = []
-    for number, (place, uncertainty, _) in enumerate(every, start=1):
+    rankings = []
+    for number, (keys, uncertainty, _) in enumerate(every, start=1):
         known = np.flatnonzero(~np.isnan(means[number]) & ~np.isnan(means[0]))
         if len(known) > 1:
-            found.append(
+            rankings.append(
                 Ranking(
-                    place,
+                    keys,
                     uncertainty,
                     tuple(known.tolist()),
                     means[number, known],
@@ -151,27 +151,27 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
                     (draws[number][:, known], draws[0][:, known]),
                 )
             )
-    return [*found, *_combined([ranking for ranking in found if not ranking.place["proxy"]])]
+    return [*rankings, *_combined([ranking for ranking in rankings if not ranking.keys["proxy"]])]
 
 
 def _values(
     here: Sequence[Task], proxies: Sequence[Task], alpha: float
 ) -> Iterator[tuple[dict[str, str], bool, Array]]:
     """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""
-    for name, ranker in RANKERS.items():
+    for name, ranker in sorted(RANKERS.items()):
         for task in here:
-            place = {"ranker": name, "score": task.score, "proxy": ""}
+            keys = {"ranker": name, "score": task.score, "proxy": ""}
             if not _applies(ranker, task):
                 continue
             if ranker.per_item:
-                yield place, ranker.uncertainty, ranker.per_item(task)
+                yield keys, ranker.uncertainty, ranker.per_item(task)
             for proxy in proxies if ranker.per_proxy else ():
                 common = tuple(model for model in task.models if model in proxy.models)
                 if ranker.per_proxy and common and _applies(ranker, proxy):
                     values = np.full(task.performance.shape, np.nan)
                     rows = [task.models.index(model) for model in common]
                     values[rows] = ranker.per_proxy(task.only(common), proxy.only(common), alpha)
-                    yield place | {"proxy": proxy.dataset}, ranker.uncertainty, values
+                    yield keys | {"proxy": proxy.dataset}, ranker.uncertainty, values
 
 
 def _applies(ranker: Ranker, task: Task) -> bool:
@@ -228,19 +228,19 @@ def tasks(label_free: pa.Table) -> Iterator[list[Task]]:
     All tasks of a dataset and output have the same models and items.
     """
     frame = label_free.to_pandas()
-    places = frame.groupby(["dataset", "output"]).indices
-    for dataset, output in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[1]))):
-        rows = frame.iloc[places[dataset, output]]
+    indices = frame.groupby(["dataset", "output"]).indices
+    for dataset, output in sorted(indices, key=lambda pair: (pair[0], OUTPUTS.index(pair[1]))):
+        rows = frame.iloc[indices[dataset, output]]
         index = _Index(rows)
         plain = rows["temperature"].isna()
-        found = [index.task(dataset, output, "", rows[plain])]
+        of_output = [index.task(dataset, output, "", rows[plain])]
         for temperature, sampled in rows[~plain].groupby("temperature"):
-            found.append(index.task(dataset, output, f"t{temperature:g}", sampled))
-        yield found
+            of_output.append(index.task(dataset, output, f"t{temperature:g}", sampled))
+        yield of_output
 
 
 class _Index:
-    """Where each model and prompt of some rows stands."""
+    """Row and column of each model and prompt of some rows."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.models = pd.Index(sorted(set(rows["model"])))
@@ -250,12 +250,12 @@ class _Index:
 
     def task(self, dataset: str, output: str, score: str, rows: pd.DataFrame) -> Task:
         """The task that these rows are."""
-        places = (self.models.get_indexer(rows["model"]), self.prompts.get_indexer(rows["prompt"]))
+        cells = (self.models.get_indexer(rows["model"]), self.prompts.get_indexer(rows["prompt"]))
         shape = (len(self.models), len(self.prompts))
 
         def matrix(name: str) -> Array:
             values = np.full(shape, np.nan)
-            values[places] = rows[name].to_numpy(float)
+            values[cells] = rows[name].to_numpy(float)
             return values
 
         names = [*TOKENS, *SAMPLES, *(name for name in SIMILARITIES if name in rows)]
@@ -265,7 +265,7 @@ class _Index:
         if most:
             label_free[PROBABILITIES] = np.full((*shape, most), np.nan)
             columns = (rows[PROBABILITIES], rows["answers"])
-            for model, prompt, options, right in zip(*places, *columns, strict=True):
+            for model, prompt, options, right in zip(*cells, *columns, strict=True):
                 label_free[PROBABILITIES][model, prompt, : len(options)] = options
                 answers[prompt, right] = True
         models = tuple(str(model) for model in self.models)
@@ -275,9 +275,11 @@ class _Index:
 def with_similarity(label_free: pa.Table, similarity: pa.Table) -> pa.Table:
     """Rows of LABEL_FREE with the columns SIMILARITIES, null where TEXT_SIMILARITY has no row."""
     known = similarity.to_pandas().set_index(KEYS)
-    found = known.reindex(pd.MultiIndex.from_frame(label_free.select(KEYS).to_pandas()))
+    similarities = known.reindex(pd.MultiIndex.from_frame(label_free.select(KEYS).to_pandas()))
     for name in SIMILARITIES:
-        label_free = label_free.append_column(name, pa.array(found[name], pa.float64(), from_pandas=True))
+        label_free = label_free.append_column(
+            name, pa.array(similarities[name], pa.float64(), from_pandas=True)
+        )
     return label_free
 
 
@@ -293,9 +295,9 @@ def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, 
     for here in every:
         proxies = [other[0] for other in every if other[0].output == here[0].output and other is not here]
         where = {"dataset": here[0].dataset, "output": here[0].output}
-        found = ranked(here, proxies, config, alpha)
-        summaries += [where | row for row in _summaries(found)]
-        values += [where | row for ranking in found for row in _rows(ranking, here[0].models)]
+        of_task = ranked(here, proxies, config, alpha)
+        summaries += [where | row for row in _summaries(of_task)]
+        values += [where | row for ranking in of_task for row in _rows(ranking, here[0].models)]
         performance = np.rint(GRAIN * here[0].performance)
         performance = performance[~np.isnan(performance).all(axis=1)]
         labelled = few_labels(performance, config.labels, config.draws, config.seed)
@@ -307,16 +309,16 @@ def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, 
 def _summaries(found: Sequence[Ranking]) -> Rows:
     """A row for each ranking, before the first of several proxies one for their mean."""
     rows: Rows = []
-    for name, score in dict.fromkeys((r.place["ranker"], r.place["score"]) for r in found):
-        own = [r for r in found if (r.place["ranker"], r.place["score"]) == (name, score)]
+    for name, score in dict.fromkeys((r.keys["ranker"], r.keys["score"]) for r in found):
+        own = [r for r in found if (r.keys["ranker"], r.keys["score"]) == (name, score)]
         drawn = [{key: measure(*r.drawn) for key, measure in MEASURES.items()} for r in own]
         numbers = [_points(r) | _ends([draws]) for r, draws in zip(own, drawn, strict=True)]
-        if own[0].place["proxy"]:
+        if own[0].keys["proxy"]:
             points = {key: _mean([number[key] for number in numbers]) for key in (*MEASURES, "tau_paper")}
             known = [draws for draws, row in zip(drawn, numbers, strict=True) if row["rho"] is not None]
             fewest = min(len(ranking.models) for ranking in own)
-            rows.append(own[0].place | {"proxy": MEAN, "models": fewest} | points | _ends(known))
-        rows += [ranking.place | number for ranking, number in zip(own, numbers, strict=True)]
+            rows.append(own[0].keys | {"proxy": MEAN, "models": fewest} | points | _ends(known))
+        rows += [ranking.keys | number for ranking, number in zip(own, numbers, strict=True)]
     return rows
 
 
@@ -348,14 +350,14 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
     ranks = rankdata(-ranking.values, method="min")
     return [
-        ranking.place
+        ranking.keys
         | {
             "model": models[model],
-            "value": float(ranking.values[place]),
-            "rank": int(ranks[place]),
-            "performance": float(ranking.performance[place]),
+            "value": float(ranking.values[index]),
+            "rank": int(ranks[index]),
+            "performance": float(ranking.performance[index]),
         }
-        for place, model in enumerate(ranking.models)
+        for index, model in enumerate(ranking.models)
     ]
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
 from vouch.metrics.intervals import AT_ONCE, LEVEL, SHARES, Interval, mean_interval, share_interval
+from vouch.metrics.metric import SHARE, declare
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 POWER = 0.8
@@ -95,12 +96,12 @@ def p_values(mean: Array, sums: Array, counts: Array) -> Array:
 
 def holm(p_values: list[float | None]) -> list[float | None]:
     """Holm's step-down correction; None stays None and does not count."""
-    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for done, (p, place) in enumerate(tested):
+    for done, (p, index) in enumerate(tested):
         largest = max(largest, min(1.0, p * (len(tested) - done)))
-        corrected[place] = largest
+        corrected[index] = largest
     return corrected
 
 
@@ -113,8 +114,8 @@ def sign_flip_p(sums: NDArray[np.int64]) -> float:
     for size, count in zip(*np.unique(np.abs(sums[sums != 0]), return_counts=True), strict=True):
         heads = _fair_coins(int(count))
         further = np.zeros(len(law) + 2 * size * (len(heads) - 1))
-        for place, p in enumerate(heads):
-            further[2 * size * place :][: len(law)] += p * law
+        for shift, p in enumerate(heads):
+            further[2 * size * shift :][: len(law)] += p * law
         law = further
     return min(1.0, float(law[: max(0, len(law) // 2 + int(sums.sum()) + 1)].sum()))
 
@@ -141,7 +142,7 @@ def deviation(low: float, high: float, items: int) -> float:
     """Standard deviation of a paired difference on an item, its group's share included, by its interval.
 
     Before a run: the root of d times the design effect 1 + (m - 1) r, d being the share of items on which
-    just one of the two is right, m the items of a group and r their correlation (Connor 1987; Kish 1965).
+    just one of the two is correct, m the items of a group and r their correlation (Connor 1987; Kish 1965).
     """
     return (high - low) / INTERVAL * math.sqrt(items)
 
@@ -163,12 +164,58 @@ def minimum_detectable_effect(
     difference of two accuracies.
 
     Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
-    which just one of the two is right.
+    which just one of the two is correct.
     """
     if low is None or high is None:
         return None
     effect = detectable((high - low) / INTERVAL, significance, claims)
     return effect if effect <= 1 else None
+
+
+declare(
+    "accuracy_ppi",
+    "Accuracy, corrected judge",
+    "what people would say of all open answers: the judge's verdicts, corrected by people's decisions on "
+    "a sample",
+    better="higher",
+    unit=SHARE,
+    source="Angelopoulos et al. 2023; Angelopoulos, Duchi and Zrnic 2023",
+)
+declare(
+    "judge_weight",
+    "Judge's weight",
+    "how much the judge counts in the corrected accuracy; 0: people alone do",
+    unit=SHARE,
+    source="Angelopoulos, Duchi and Zrnic 2023",
+)
+declare(
+    "accuracy_judge",
+    "Correct by the judge",
+    "share of the open answers that the judge calls correct",
+    better="higher",
+    unit=SHARE,
+)
+declare(
+    "accuracy_people",
+    "Correct by people",
+    "share of the open answers that people call correct, on the sample they decided",
+    better="higher",
+    unit=SHARE,
+)
+declare(
+    "annotated_rate",
+    "Decided",
+    "share of the different judged answers drawn for people on which their decisions count",
+    unit=SHARE,
+)
+declare(
+    "judge_unread_rate",
+    "Unread verdicts",
+    "share of the open answers on which the judge's reply says neither correct nor incorrect; they count "
+    "as incorrect",
+    better="lower",
+    unit=SHARE,
+)
 
 
 class Powered(NamedTuple):
@@ -221,6 +268,29 @@ def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered
     return Powered(value, max(0.0, value - reach), min(1.0, value + reach), weight)
 
 
+declare(
+    "judge_kappa",
+    "Judge's kappa",
+    "agreement of the judge with people beyond chance, 1 is perfect",
+    better="higher",
+    source="Cohen 1960",
+)
+declare(
+    "judge_sensitivity",
+    "Judge's sensitivity",
+    "share of people's correct answers that the judge calls correct",
+    better="higher",
+    unit=SHARE,
+)
+declare(
+    "judge_specificity",
+    "Judge's specificity",
+    "share of people's wrong answers that the judge calls wrong",
+    better="higher",
+    unit=SHARE,
+)
+
+
 class Agreement(NamedTuple):
     """Cohen's kappa with its interval; sensitivity and specificity as (value, low, high), None where people
     decided nothing of that sort. rows: answers that both decided."""
@@ -235,9 +305,9 @@ class Agreement(NamedTuple):
 def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
     """How often a judge says of n answers what people decided.
 
-    Sensitivity is the share of people's right answers that the judge calls right, specificity of the wrong
-    ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None with
-    fewer than two groups, or where kappa is undefined or the same without any of them.
+    Sensitivity is the share of people's correct answers that the judge calls correct, specificity of the
+    wrong ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None
+    with fewer than two groups, or where kappa is undefined or the same without any of them.
     """
     cells = np.stack(
         [decided & judged, decided & ~judged, ~decided & judged, ~decided & ~judged], axis=1

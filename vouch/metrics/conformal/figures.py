@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.conformal.scores import Penalties, score_values, with_penalties
+from vouch.metrics.conformal.scores import Settings, order_of, score_values
 from vouch.metrics.conformal.sets import (
     STRATA,
     Scores,
@@ -28,7 +28,18 @@ from vouch.metrics.conformal.sets import (
     thresholds,
 )
 from vouch.metrics.intervals import SHARES, percentiles
-from vouch.metrics.metric import HEADLINE, MARGINAL, Figure, metrics, named, split_figure
+from vouch.metrics.metric import (
+    HEADLINE,
+    MARGINAL,
+    OPTIONS,
+    SHARE,
+    Figure,
+    Formulas,
+    declare,
+    metrics,
+    named,
+    split_figure,
+)
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, rank
 
 if TYPE_CHECKING:
@@ -78,6 +89,43 @@ class SetCounts:
         return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
 
 
+OF_SETS = Formulas[Callable[[SetCounts], Any]]()
+# Coverage above its target is no merit, but the benchmark's tables rank it so.
+OF_SETS(
+    "coverage",
+    "Coverage",
+    "share of sets that hold the answer",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    authors="test",
+)(lambda sets: sets.mean(sets.covered))
+OF_SETS(
+    "set_size",
+    "Set size",
+    "mean number of options in a set",
+    better="lower",
+    unit=OPTIONS,
+    ranked=True,
+    authors="test",
+)(lambda sets: sets.mean(sets.size))
+OF_SETS(
+    "empty_rate", "Empty", "sets that were empty before the most probable option filled them", unit=SHARE
+)(lambda sets: sets.mean(sets.empty))
+OF_SETS("singleton_rate", "One option", "share of sets with a single option", better="higher", unit=SHARE)(
+    lambda sets: sets.mean(sets.size == 1)
+)
+
+
+@OF_SETS(
+    "uacc",
+    "UAcc",
+    "accuracy times the root of the number of options over set size, mean of both scores",
+    better="higher",
+    ranked=True,
+    authors="test",
+    source="Kostumov et al. 2024, equation 7",
+)
 def uacc(sets: SetCounts) -> Array:
     """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
 
@@ -86,16 +134,31 @@ def uacc(sets: SetCounts) -> Array:
     return np.asarray(sets.correct * np.sqrt(sets.options) / sets.mean(sets.size))
 
 
+@OF_SETS(
+    "unfilled_coverage",
+    "Coverage, unfilled",
+    "before empty sets are filled: what the guarantee speaks about",
+    unit=SHARE,
+)
 def unfilled_coverage(sets: SetCounts) -> Array:
     """[...] share of the sets that hold an answer and were not empty."""
     return sets.mean(sets.covered * (1 - sets.empty))
 
 
+@OF_SETS("set_size_share", "Sets of a size", "share of the sets that have it", unit=SHARE)
 def set_size_share(sets: SetCounts) -> dict[str, Array]:
     """Size, from 1 to the largest -> [...] share of the sets that have it."""
     return {str(size): sets.mean(sets.size == size) for size in range(1, int(sets.size.max()) + 1)}
 
 
+@OF_SETS(
+    "worst_size_coverage",
+    "Worst size, coverage",
+    "lowest coverage among sets of one size that at least 5 % of the questions have",
+    better="higher",
+    unit=SHARE,
+    source="Angelopoulos et al. 2021",
+)
 def worst_size_coverage(sets: SetCounts) -> Array:
     """[...] minimum over the sizes of the share of sets of that size that hold an answer."""
     worst = np.ones(sets.counted.shape[:-1])
@@ -107,19 +170,30 @@ def worst_size_coverage(sets: SetCounts) -> Array:
     return worst
 
 
-OF_SETS: dict[str, Callable[[SetCounts], Any]] = {
-    # Coverage above its target is no merit, but the benchmark's tables rank it so.
-    "coverage": lambda sets: sets.mean(sets.covered),
-    "empty_rate": lambda sets: sets.mean(sets.empty),
-    "set_size": lambda sets: sets.mean(sets.size),
-    "set_size_share": set_size_share,
-    "singleton_rate": lambda sets: sets.mean(sets.size == 1),
-    "uacc": uacc,
-    "unfilled_coverage": unfilled_coverage,
-    "worst_size_coverage": worst_size_coverage,
-}
-
-
+declare(
+    "coverage_calibrated_on", "Coverage", "by the share of the items that calibrates, in percent", unit=SHARE
+)
+declare(
+    "set_size_calibrated_on",
+    "Set size",
+    "by the share of the items that calibrates, in percent",
+    better="lower",
+    unit=OPTIONS,
+)
+declare("threshold", "Threshold", "nonconformity score up to which an option is in the set")
+declare(
+    "negative_threshold_rate",
+    "Negative thresholds",
+    "share of the splits in which the margin's threshold is below 0",
+    unit=SHARE,
+)
+declare(
+    "infinite_threshold_rate",
+    "Infinite thresholds",
+    "share of the splits and strata in which too few rows calibrate",
+    better="lower",
+    unit=SHARE,
+)
 SWEPT = ("coverage", "set_size")
 """Metrics that are given for every share of `score.shares`."""
 Drawn = tuple[str, str, str, float, Array]
@@ -129,14 +203,14 @@ Drawn = tuple[str, str, str, float, Array]
 @dataclass(frozen=True)
 class Rows:
     """The rows of a protocol: ranked, categories [n], correct [n]; by name of the score its order and that of
-    the answers [n], as in vouch.metrics.conformal.scores, with the penalties."""
+    the answers [n], as in vouch.metrics.conformal.scores, and the parameters of the scores."""
 
     ranked: Ranked
     categories: Ints
     correct: Floats | Bools
     scores: dict[str, Scores]
     answers: dict[str, Array]
-    penalties: Penalties
+    settings: Settings
 
     def strata(self, kind: str) -> Strata:
         """The strata of a kind of calibration."""
@@ -153,14 +227,12 @@ class Calibrated:
     counts: SetCounts
 
 
-def rows_of(
-    responses: Responses, correct: Floats | Bools, scores: Sequence[str], penalties: Penalties
-) -> Rows:
+def rows_of(responses: Responses, correct: Floats | Bools, scores: Sequence[str], settings: Settings) -> Rows:
     """Rows from responses; correct [n]: share of each row's prediction that is correct; scores: names."""
     ranked = rank(responses)
-    formulas: dict[str, Scores] = {name: with_penalties(name, penalties) for name in scores}
+    formulas: dict[str, Scores] = {name: order_of(name, settings) for name in scores}
     answers = answer_scores(ranked, formulas)
-    return Rows(ranked, responses.categories, correct, formulas, answers, penalties)
+    return Rows(ranked, responses.categories, correct, formulas, answers, settings)
 
 
 class Calibrations:
@@ -177,12 +249,12 @@ class Calibrations:
             score: thresholds(answers, strata.answers, strata.number, self.splits, alpha)
             for score, answers in self.rows.answers.items()
         }
-        found = set_membership(self.rows.ranked, self.rows.scores, limits, strata.rows)
+        membership = set_membership(self.rows.ranked, self.rows.scores, limits, strata.rows)
         return {
             score: Calibrated(
                 limits[score], each, SetCounts(each.counts(self.splits), self.correct, self.options)
             )
-            for score, each in found.items()
+            for score, each in membership.items()
         }
 
 
@@ -201,24 +273,22 @@ def set_figures(
         if strata.number == 1 and kind != MARGINAL:
             continue
         for alpha in config.alphas:
-            found = calibrations.of(strata, alpha)
-            values = _values(found, kind, rows.penalties)
+            calibrated = calibrations.of(strata, alpha)
+            values = _values(calibrated, kind, rows.settings)
             drawn += [(score, metric, kind, alpha, each) for score, metric, each in values]
             if kind == MARGINAL and alpha == config.main_alpha:
-                main = {score: each.membership for score, each in found.items()}
+                main = {score: each.membership for score, each in calibrated.items()}
     for share in config.shares:
         other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
-        found = other.of(rows.strata(MARGINAL), config.main_alpha)
+        calibrated = other.of(rows.strata(MARGINAL), config.main_alpha)
         for metric in SWEPT:
             name = f"{metric}_calibrated_on_{100 * share:g}"  # in percent
-            for score, each in found.items():
+            for score, each in calibrated.items():
                 drawn.append((score, name, MARGINAL, config.main_alpha, OF_SETS[metric](each.counts)))
     return _figures(drawn, len(rows.ranked)), main
 
 
-def _values(
-    found: dict[str, Calibrated], kind: str, penalties: Penalties
-) -> Iterator[tuple[str, str, Array]]:
+def _values(found: dict[str, Calibrated], kind: str, settings: Settings) -> Iterator[tuple[str, str, Array]]:
     """score, metric, [splits]: every metric of the sets of all scores, and their thresholds."""
     for metric, formula in OF_SETS.items():
         of_score = {score: formula(each.counts) for score, each in found.items()}
@@ -230,7 +300,7 @@ def _values(
     if kind == MARGINAL:
         limits = {score: each.limits[:, 0] for score, each in found.items()}
         for score, each in limits.items():
-            yield score, "threshold", score_values(score, each, penalties)
+            yield score, "threshold", score_values(score, each, settings)
         if "margin" in limits:
             yield "margin", "negative_threshold_rate", (limits["margin"] < 0).astype(np.float64)
 
@@ -249,6 +319,22 @@ def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
     return figures
 
 
+declare(
+    "shift_coverage",
+    "Coverage under shift",
+    "before empty sets are filled, thresholds from plain prompts",
+    unit=SHARE,
+    source="Barber et al. 2023",
+)
+declare("shift_set_size", "Set size under shift", "of filled sets", unit=OPTIONS)
+declare("threshold_drift", "Threshold drift", "the variation's own minus the plain one")
+declare(
+    "shift_broken",
+    "Broken",
+    "1 where the interval of shift_coverage leaves out 1 - alpha, else 0",
+    better="lower",
+    source="Barber et al. 2023",
+)
 SLACK = 1e-9
 """Of the ends of an interval, which are rounded."""
 
@@ -268,9 +354,7 @@ def shift_figures(plain: "Block", other: "Block", config: "Config") -> list[Figu
         return []
     numbers = [np.searchsorted(names, groups) for _, groups in sides]
     splits = group_splits(np.concatenate(numbers), config.calibration, config.seed, config.splits)
-    first, second = (
-        rows_of(rows, np.ones(len(rows)), config.scores, config.settings.penalties) for rows, _ in sides
-    )
+    first, second = (rows_of(rows, np.ones(len(rows)), config.scores, config.parameters) for rows, _ in sides)
     where = np.repeat([0, 1], [len(rows) for rows, _ in sides])
     testing = splits.part(len(sides[0][0]), splits.rows)
     figures = []
@@ -294,9 +378,11 @@ def _of_score(
         return []
     rows, one = testing.rows, np.ones(len(limits))
     alike = np.zeros(rows, dtype=np.int64)
-    found = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
-    counts = SetCounts(found.counts(testing), one, one)
-    drawn = score_values(score, limits, first.penalties)
+    membership = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[
+        score
+    ]
+    counts = SetCounts(membership.counts(testing), one, one)
+    drawn = score_values(score, limits, first.settings)
     values = {
         "shift_coverage": unfilled_coverage(counts),
         "shift_set_size": OF_SETS["set_size"](counts),

@@ -24,9 +24,27 @@ from scipy.special import betainc, betaincinv
 
 from vouch.metrics.conformal.sets import Splits, quantile
 from vouch.metrics.intervals import Interval, mean_interval
-from vouch.metrics.metric import Figure
+from vouch.metrics.metric import SHARE, Figure, declare
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
+declare(
+    "answered_alone",
+    "Answered alone",
+    "share of the questions that may be answered alone with at most so many percent of the answers wrong, "
+    "with probability 90 %",
+    better="higher",
+    unit=SHARE,
+    source="Geifman and El-Yaniv 2017; Angelopoulos et al. 2021",
+)
+declare(
+    "answered_conformal",
+    "Answered, conformal",
+    "share of the questions answered where at most so many percent of all questions are answered wrongly, "
+    "on average",
+    better="higher",
+    unit=SHARE,
+    source="Angelopoulos et al. 2024; Abbasi Yadkori et al. 2024",
+)
 SURE = 0.9
 WRONG = (1, 5, 10, 20)
 """Per cent of the answers that may be wrong, of the metrics."""
@@ -36,7 +54,7 @@ POINTS = 20
 
 
 @dataclass(frozen=True)
-class Alone:
+class AnswerThreshold:
     """What a model may answer alone: all with a confidence of `threshold` or more; inf where none may.
 
     answers [q]: of the q questions that prove it, whether they are answered so. errors: of these answers.
@@ -79,8 +97,8 @@ def tail(answers: Array, errors: Array, max_risk: float) -> Array:
 
 def upper_bound(answers: Array, errors: Array, level: float) -> Array:
     """Share of wrong answers that is not exceeded with probability `level` (Clopper and Pearson 1934)."""
-    found = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
-    return np.asarray(np.where(errors < answers, found, 1.0))
+    bound = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
+    return np.asarray(np.where(errors < answers, bound, 1.0))
 
 
 def _planned(
@@ -102,9 +120,9 @@ def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Arra
     return given.sum(axis=0).astype(float), (given & (right < 1)[:, None]).sum(axis=0).astype(float)
 
 
-def alone(
+def answer_threshold(
     confidence: Floats, right: Floats, groups: Ints, max_risk: float, level: float = SURE, seed: int = 0
-) -> Alone:
+) -> AnswerThreshold:
     """The lowest threshold by which, with probability `level`, at most a share `max_risk` is wrong.
 
     confidence [n]; right [n] in 0 ... 1; groups [n]. A quarter of the groups plans: its confidences are the
@@ -115,15 +133,15 @@ def alone(
     """
     plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
     if not len(thresholds):
-        return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
+        return AnswerThreshold(np.inf, np.zeros(len(proof), dtype=bool), 0)
     evidence = tail(*_counted(confidence[plan], right[plan], thresholds), max_risk)
     tried = thresholds[len(evidence) - 1 - int(evidence[::-1].argmin()) :]
     answers, errors = _counted(confidence[proof], right[proof], tried)
     passed = int(np.logical_and.accumulate(tail(answers, errors, max_risk) <= 1 - level + 1e-12).sum())
     if not passed:
-        return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
+        return AnswerThreshold(np.inf, np.zeros(len(proof), dtype=bool), 0)
     threshold = float(tried[passed - 1])
-    return Alone(threshold, np.asarray(confidence[proof] >= threshold), int(errors[passed - 1]))
+    return AnswerThreshold(threshold, np.asarray(confidence[proof] >= threshold), int(errors[passed - 1]))
 
 
 @dataclass(frozen=True)
@@ -157,28 +175,29 @@ def abstention(
     next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 where none is.
     """
     rows = one_of_each(confidence, right, groups, seed)
-    levels, place = np.unique(-confidence[rows], return_inverse=True)
-    lost = np.cumsum(np.bincount(place, 1 - right[rows], minlength=len(levels)))
+    levels, level = np.unique(-confidence[rows], return_inverse=True)
+    lost = np.cumsum(np.bincount(level, 1 - right[rows], minlength=len(levels)))
     kept = int(((lost + 1) / (len(rows) + 1) <= max_risk + 1e-12).sum())  # lost never falls
     if not kept:
         return np.inf, 0.0
-    return float(-levels[kept - 1]), float((place < kept).mean())
+    return float(-levels[kept - 1]), float((level < kept).mean())
 
 
 def selective_figures(
     confidence: Floats, right: Floats | Bools, groups: Ints, seed: int, score: str = ""
 ) -> list[Figure]:
-    """answered_alone_W and answered_conformal_W for each per cent W of WRONG. Arguments as of `alone`.
+    """answered_alone_W and answered_conformal_W for each per cent W of WRONG.
 
-    The first rests on the questions that prove, with the interval of a share at the threshold found.
+    Arguments as of `answer_threshold`. The first
+    rests on the questions that prove, with the interval of a share at the threshold found.
     """
     figures, right = [], right.astype(np.float64)
     for percent in WRONG:
-        found = alone(confidence, right, groups, percent / 100, seed=seed)
-        number = len(found.answers)
+        limit = answer_threshold(confidence, right, groups, percent / 100, seed=seed)
+        number = len(limit.answers)
         if not number:
             continue
-        figures.append(Figure(score, f"answered_alone_{percent}", found.answered, number, *found.interval))
+        figures.append(Figure(score, f"answered_alone_{percent}", limit.answered, number, *limit.interval))
         share = abstention(confidence, right, groups, percent / 100, seed)[1]
         figures.append(Figure(score, f"answered_conformal_{percent}", share, len(np.unique(groups))))
     return figures
@@ -189,28 +208,28 @@ class Samples:
     """S samples of n questions.
 
     same [n, S]: number of the sample's answer, from 0 in the order in which they first come.
-    right [n, S]: whether it is right.
+    right [n, S]: whether it is correct.
     """
 
     same: Ints
     right: Bools
 
     def first_right(self) -> Array:
-        """[n] place of the first right sample, from 1; inf where none is right."""
+        """[n] place of the first correct sample, from 1; inf where none is correct."""
         return np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1.0, np.inf)
 
     def shares(self, number: int) -> tuple[Array, Bools]:
-        """[n, S] share of each answer among the first so many samples, and whether that answer is right."""
+        """[n, S] share of each answer among the first so many samples, and whether that answer is correct."""
         chosen = self.same[:, :number, None] == np.arange(self.same.shape[1])
         return chosen.mean(axis=1), np.asarray((chosen & self.right[:, :number, None]).any(axis=1))
 
 
 def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] | Bools) -> Samples:
-    """From the answers of each question, as many of each, and whether they are right."""
+    """From the answers of each question, as many of each, and whether they are correct."""
     same = []
     for row in answers:
-        places: dict[str, int] = {}
-        same.append([places.setdefault(answer, len(places)) for answer in row])
+        first_seen: dict[str, int] = {}
+        same.append([first_seen.setdefault(answer, len(first_seen)) for answer in row])
     return Samples(np.array(same, dtype=np.int64), np.array(right, dtype=bool))
 
 
@@ -230,7 +249,7 @@ def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -
     needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])
     if not np.isfinite(needed).all():
         return None
-    found = np.empty((4, len(splits)))
+    measured = np.empty((4, len(splits)))
     by_number = {number: drawn.shares(int(number)) for number in set(needed.tolist())}
     for split, calibrates in enumerate(splits):
         shares, right = by_number[needed[split]]
@@ -238,5 +257,5 @@ def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -
         limit = quantile(scores[calibrates & (first <= needed[split])], leaves)
         kept = ((shares > 0) & (1 - shares <= limit))[~calibrates]
         covered, size = (kept & right[~calibrates]).any(axis=1), kept.sum(axis=1)
-        found[:, split] = needed[split], limit, covered.mean(), size.mean()
-    return SampledSets(*found)
+        measured[:, split] = needed[split], limit, covered.mean(), size.mean()
+    return SampledSets(*measured)

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, count, pieces
 
 BYTES = 1 << 13
-"""Of each split at a time, so that they stay in the processor's cache."""
+"""Per split and step: small enough for the processor's cache."""
 DIGITS = 12
-"""That count of a number somebody worked out, such as 1 - 0.9; the rest is rounding."""
+"""Significant digits of a computed number such as 1 - 0.9; the rest is rounding error."""
 
 
 def meant(number: float) -> Fraction:
-    """The number that was meant by one in floating point: 1 / 3 is a third."""
+    """The exact number behind a floating-point one: 1 / 3 is a third."""
     digits = f"{number:.{DIGITS}g}"
     ratio = Fraction(digits).limit_denominator(1000)
     return ratio if f"{float(ratio):.{DIGITS}g}" == digits else Fraction(digits)
@@ -64,18 +64,18 @@ class Splits:
         """[splits, r] whether the given rows (all by default) calibrate."""
         if rows is None:
             return np.unpackbits(self.packed, axis=1, count=self.rows).view(bool)
-        found = np.take(self.packed, rows >> 3, axis=1)
-        found >>= np.bitwise_not(rows).astype(np.uint8) & 7  # the first row of a byte is its highest bit
-        found &= 1
-        return found.view(bool)
+        bits = np.take(self.packed, rows >> 3, axis=1)
+        bits >>= np.bitwise_not(rows).astype(np.uint8) & 7  # the first row of a byte is its highest bit
+        bits &= 1
+        return bits.view(bool)
 
     def count(self, marked: Bools) -> Ints:
         """[splits] how many of the marked rows [n] calibrate."""
         bits = np.packbits(marked)
         counted = np.zeros(len(self), dtype=np.int64)
         for start in range(0, len(bits), BYTES):
-            found = self.packed[:, start : start + BYTES] & bits[start : start + BYTES]
-            counted += np.bitwise_count(found).sum(axis=1, dtype=np.int64)
+            overlap = self.packed[:, start : start + BYTES] & bits[start : start + BYTES]
+            counted += np.bitwise_count(overlap).sum(axis=1, dtype=np.int64)
         return counted
 
     def part(self, start: int, stop: int) -> "Splits":
@@ -131,11 +131,11 @@ def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
     if not chosen:
         return np.zeros(len(draws), dtype=bool)
     last = np.partition(draws, chosen - 1)[chosen - 1]
-    found = draws <= last
-    spare = int(np.count_nonzero(found)) - chosen
+    smallest = draws <= last
+    spare = int(np.count_nonzero(smallest)) - chosen
     if spare:
-        found[np.flatnonzero(draws == last)[-spare:]] = False
-    return np.asarray(found)
+        smallest[np.flatnonzero(draws == last)[-spare:]] = False
+    return np.asarray(smallest)
 
 
 class Strata(NamedTuple):
@@ -152,8 +152,8 @@ def _one(rows: int) -> Strata:
 
 
 def _of_rows(numbers: np.ndarray) -> Strata:
-    found, rows = np.unique(numbers, return_inverse=True)
-    return Strata(rows, rows, len(found))
+    distinct, rows = np.unique(numbers, return_inverse=True)
+    return Strata(rows, rows, len(distinct))
 
 
 def _of_letters(ranked: Ranked) -> Strata:
@@ -182,7 +182,7 @@ def thresholds(
     answer [n]: scores of the answers; strata [n]: each row's stratum in 0 ... count - 1. +inf where m is too
     small for the rank (Vovk, Gammerman and Shafer 2005, sections 2.2 and 4.5).
     """
-    found = np.full((len(splits), count), np.inf)
+    limits = np.full((len(splits), count), np.inf)
     for stratum in range(count):
         mine = np.asarray(strata == stratum)
         sizes = splits.count(mine)
@@ -192,8 +192,8 @@ def thresholds(
         if finite.any():
             low, high = _window(answer, mine, sizes[finite], ranks[finite])
             values = _select(answer, mine, splits, np.where(finite, ranks, 0), low, high)
-            found[finite, stratum] = values[finite]
-    return found
+            limits[finite, stratum] = values[finite]
+    return limits
 
 
 def _window(answer: Floats, mine: Bools, sizes: Ints, ranks: Ints) -> tuple[float, float]:
@@ -244,16 +244,16 @@ Scores = Callable[[Ranked], Floats]
 
 def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, Array]:
     """[n] score of each row's answer, the smallest of several, by the names of the scores."""
-    found = {name: np.full(len(ranked), np.inf) for name in scores}
+    smallest_of = {name: np.full(len(ranked), np.inf) for name in scores}
     for piece in pieces(len(ranked)):
         part = ranked.part(piece)  # what scores share is worked out once
         answers = part.answers
         for name, score in scores.items():
-            values, smallest = score(part), found[name][piece]
+            values, smallest = score(part), smallest_of[name][piece]
             for letter in range(values.shape[1]):
                 of_answers = np.where(answers[:, letter], values[:, letter], np.inf)
                 np.minimum(smallest, of_answers, out=smallest)
-    return found
+    return smallest_of
 
 
 @dataclass(frozen=True)
@@ -292,13 +292,13 @@ class SetMembership:
         testing = ~splits.calibrating(self.live)
         times = np.maximum(testing.sum(axis=0), 1)
         tested = splits.tests > 0
-        found = []
+        both = []
         for shift, mask in ((2, 63), (1, 1)):
             means = (self.settled >> shift & mask).astype(np.float64)
             varying = (self.varying >> shift & mask) * testing
             means[self.live] = varying.sum(axis=0, dtype=np.int64) / times
-            found.append(means * tested)
-        return found[0], found[1]
+            both.append(means * tested)
+        return both[0], both[1]
 
 
 def set_membership(
@@ -322,11 +322,11 @@ def set_membership(
             settled[name][piece], live, varying = _of_piece(part, score(part), limits[name], where)
             if len(live):
                 moving[name].append((live + piece.start, varying))
-    found = {}
+    membership = {}
     for name in scores:
         rows, codes = zip(*moving.pop(name), strict=True)
-        found[name] = SetMembership(settled[name], np.concatenate(rows), np.concatenate(codes, axis=1))
-    return found
+        membership[name] = SetMembership(settled[name], np.concatenate(rows), np.concatenate(codes, axis=1))
+    return membership
 
 
 def _of_piece(
@@ -375,7 +375,7 @@ def _code(part: Ranked, size: NDArray[np.uint8], covered: Bools) -> NDArray[np.u
 
 STEPS = 50
 RATIO_DIGITS = 6
-"""Digits that are kept of a ratio: the last ones hang on how many threads the linear algebra had."""
+"""Significant digits of a ratio: the last ones depend on the number of threads of the linear algebra."""
 
 
 def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[Array, Array]:
@@ -390,15 +390,15 @@ def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[A
     rows = np.column_stack([rows, np.ones(len(rows))])
     wanted = np.repeat([0.0, 1.0], [len(source), len(target)])
     shrink = np.append(np.full(source.shape[1], penalty), 0.0)
-    found = np.append(np.zeros(source.shape[1]), np.log(len(target) / len(source)))
+    coefficients = np.append(np.zeros(source.shape[1]), np.log(len(target) / len(source)))
     for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-rows @ found))
+        p = 1 / (1 + np.exp(-rows @ coefficients))
         curvature = (rows * (p * (1 - p))[:, None]).T @ rows + np.diag(shrink) + 1e-9 * np.eye(len(shrink))
-        step = np.linalg.solve(curvature, rows.T @ (wanted - p) - shrink * found)
-        found = found + step / max(1.0, float(np.abs(step).max()))
+        step = np.linalg.solve(curvature, rows.T @ (wanted - p) - shrink * coefficients)
+        coefficients = coefficients + step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-10:
             break
-    odds = np.exp(np.clip(rows @ found, -30, 30)) * len(source) / len(target)
+    odds = np.exp(np.clip(rows @ coefficients, -30, 30)) * len(source) / len(target)
     odds = np.array([float(f"{each:.{RATIO_DIGITS - 1}e}") for each in odds])
     return odds[: len(source)], odds[len(source) :]
 
@@ -412,5 +412,5 @@ def weighted_thresholds(scores: Array, weights: Array, new: Array, alpha: float)
     order = np.argsort(scores, kind="stable")
     reached = np.cumsum(weights[order])
     total = reached[-1] if len(reached) else 0.0
-    place = np.searchsorted(reached, (1 - alpha) * (total + new) * (1 - 1e-12))
-    return np.append(scores[order], np.inf)[np.minimum(place, len(scores))]
+    index = np.searchsorted(reached, (1 - alpha) * (total + new) * (1 - 1e-12))
+    return np.append(scores[order], np.inf)[np.minimum(index, len(scores))]

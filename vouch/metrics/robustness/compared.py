@@ -44,7 +44,7 @@ from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
-from vouch.metrics.metric import CLEAN, Figure, mean_figure
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import Array, Floats, Ints
 from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
 from vouch.metrics.robustness.repeated_prompts import (
@@ -71,6 +71,21 @@ from vouch.tables.asked import (
     TYPOGRAPHIC_CONTROL,
 )
 
+declare(
+    "painted_chosen",
+    "Painted option chosen",
+    "share of the answers that are the wrong option which a typographic attack paints",
+    better="lower",
+    unit=SHARE,
+    source="Goh et al. 2021",
+)
+declare(
+    "painted_gain",
+    "Painted option, change",
+    "under attack minus with a harmless word painted in its place",
+    better="lower",
+    source="Goh et al. 2021",
+)
 SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
 
 
@@ -92,7 +107,7 @@ def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) ->
     chose = {}
     for name, part in asked.items():
         part = part.take(np.searchsorted(part.items, items))
-        chose[name] = (index.chosen(part.prompts, part.place) == painted).astype(np.float64)
+        chose[name] = (index.chosen(part.prompts, part.option) == painted).astype(np.float64)
         yield name, mean_figure("painted_chosen", chose[name], part.groups, CLEAN)
     if TYPOGRAPHIC_CONTROL in chose:
         gaps = chose[TYPOGRAPHIC] - chose[TYPOGRAPHIC_CONTROL]
@@ -100,18 +115,51 @@ def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) ->
         yield TYPOGRAPHIC, Figure("", "painted_gain", float(gaps.mean()), len(gaps), *ends)
 
 
+declare(
+    "image_gain",
+    "Image gain",
+    "fall of the log-likelihood of the answer when the image is taken away or changed, nats",
+    source="pointwise mutual information, after Park et al. 2026 (VAUQ)",
+)
+declare(
+    "image_information",
+    "Image information",
+    "rise of the entropy over the options when the image is taken away or changed, nats",
+    source="Park et al. 2026 (VAUQ), Image-Information Score",
+)
+declare(
+    "right_without_picture",
+    "Still correct",
+    "of the correct answers, the share that is correct without the image or with the changed one, too",
+    unit=SHARE,
+)
+declare(
+    "ece_corrected",
+    "ECE, corrected",
+    "of the confidence after what words alone say is divided out",
+    better="lower",
+    unit=SHARE,
+    source="after Park et al. 2026 (VAUQ) and Leng et al. 2024",
+)
+declare(
+    "ece_gain",
+    "ECE, change",
+    "corrected minus plain confidence on the same answers",
+    better="lower",
+    source="after Park et al. 2026 (VAUQ)",
+)
 WITHOUT = ("blank", "text_only")
-"""Variations without a picture, the first that was asked counts."""
+"""Variations without an image, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")
-"""Blurred and exchanged pictures, of any level."""
+"""Blurred and exchanged images, of any level."""
 
 
 class Paired(NamedTuple):
-    """Original prompts [n] that another block shows alike but for the picture: their rows, what was found of
-    them, and whether the answers with and without the picture are right."""
+    """Original prompts [n] that another block shows alike but for the image: their rows, what was found of
+    them, and whether the answers with and without the image are correct."""
 
     rows: Ints
-    found: ImageInformation
+    image: ImageInformation
     confidence: Floats
     right: Floats
     right_without: Floats
@@ -120,8 +168,8 @@ class Paired(NamedTuple):
 
 def paired(plain: Block, other: Block) -> Paired | None:
     """Prompts without defects that both show with the same options in the same order; None without any."""
-    places = {item: row for row, item in enumerate(other.items)}
-    pairs = [(row, places[item]) for row, item in enumerate(plain.items) if item in places]
+    row_of = {item: row for row, item in enumerate(other.items)}
+    pairs = [(row, row_of[item]) for row, item in enumerate(plain.items) if item in row_of]
     width = min(plain.responses.roles.shape[1], other.responses.roles.shape[1])
     rows, others = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     same = plain.responses.options[rows] == other.responses.options[others]
@@ -145,32 +193,32 @@ def paired(plain: Block, other: Block) -> Paired | None:
 
 
 def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
-    """Figures of a variation that takes the picture away or shows another one; nothing of all others.
+    """Figures of a variation that takes the image away or shows another one; nothing of all others.
 
     image_gain, image_information  mean of each
-    right_without_picture          of what is right with the picture, the share that stays right
+    right_without_picture          of what is correct with the image, the share that stays correct
     ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
-    The last three only where the right answer stays.
+    The last three only where the correct answer stays.
     """
     if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
         return []
-    found = paired(plain, other)
-    if found is None:
+    pairs = paired(plain, other)
+    if pairs is None:
         return []
     figures = [
-        _signed("image_gain", found.found.gain, found.groups),
-        _signed("image_information", found.found.information, found.groups),
+        _signed("image_gain", pairs.image.gain, pairs.groups),
+        _signed("image_information", pairs.image.information, pairs.groups),
     ]
     if other.effects[0] not in (KEPT, None):
         return figures
-    right = found.right == 1
+    right = pairs.right == 1
     if right.any():
         figures.append(
-            mean_figure("right_without_picture", found.right_without[right], found.groups[right], CLEAN)
+            mean_figure("right_without_picture", pairs.right_without[right], pairs.groups[right], CLEAN)
         )
-    value, draws = _bins(found.found.corrected, found, config)
-    unchanged, of_plain = _bins(found.confidence, found, config)
-    count = len(found.rows)
+    value, draws = _bins(pairs.image.corrected, pairs, config)
+    unchanged, of_plain = _bins(pairs.confidence, pairs, config)
+    count = len(pairs.rows)
     figures.append(Figure("", "ece_corrected", value, count, *centred(value, draws)))
     return [
         *figures,
@@ -190,7 +238,7 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
 
 
 def without_picture(blocks: Mapping[str, Block]) -> Block | None:
-    """The answers without a picture, where they were asked."""
+    """The answers without an image, where they were asked."""
     return next((blocks[name] for name in WITHOUT if name in blocks), None)
 
 
@@ -204,7 +252,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     """[n] of the answers of a block, by name. parts, blocks: by variation, of one output."""
     plain, part = blocks[ORIGINAL], parts[ORIGINAL]
     probabilities = clean_probabilities(plain.responses)
-    found: Estimates = {
+    estimates: Estimates = {
         CONFIDENCE: probabilities.sureness,
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
@@ -212,10 +260,10 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     blind = without_picture(blocks)
     pairs = None if blind is None else paired(plain, blind)
     if pairs is not None:
-        for name, values in (("vauq", -pairs.found.uncertainty), ("corrected", pairs.found.corrected)):
-            found[name] = np.full(len(part), np.nan)
-            found[name][pairs.rows] = values
-    return _known(found)
+        for name, values in (("vauq", -pairs.image.uncertainty), ("corrected", pairs.image.corrected)):
+            estimates[name] = np.full(len(part), np.nan)
+            estimates[name][pairs.rows] = values
+    return _known(estimates)
 
 
 class Texts:
@@ -240,31 +288,31 @@ class Texts:
     def estimates(self) -> Estimates:
         """[n] of the texts to the original prompts, by name."""
         plain = self._blocks[ORIGINAL]
-        found: Estimates = {
+        estimates: Estimates = {
             CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
             "entropy": -PER_TEXT["ent_avg"](plain.tokens),
         }
         if plain.stated is not None:
-            found[VERBALISED] = plain.stated
+            estimates[VERBALISED] = plain.stated
         if self._p_true:
-            found[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
+            estimates[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
         for temperature, samples in sorted(plain.samples.items()):
             rows, answers, _ = read_samples(plain.questions, samples, self._config, self._names)
             named = f"t{temperature:g}"
-            found[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
-            found[f"agreement_{named}"] = sampled_agreement(
+            estimates[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
+            estimates[f"agreement_{named}"] = sampled_agreement(
                 plain.questions, plain.texts, samples, self._config, self._names
             )
             noisy = self._blocks.get(BLURRED)
             if noisy is not None and temperature in noisy.samples:
                 drawn = noisy.samples[temperature]
-                others, said, _ = read_samples(noisy.questions, drawn, self._config, self._names)
-                place = {item: row for row, item in enumerate(plain.items)}
-                where = np.array([place.get(noisy.items[row], -1) for row in others], dtype=np.int64)
-                found[f"vase_{named}"] = -vision_amplified_entropy(
-                    (rows, answers), (where[where >= 0], said[where >= 0]), len(plain.texts)
+                others, noisy_answers, _ = read_samples(noisy.questions, drawn, self._config, self._names)
+                row_of = {item: row for row, item in enumerate(plain.items)}
+                where = np.array([row_of.get(noisy.items[row], -1) for row in others], dtype=np.int64)
+                estimates[f"vase_{named}"] = -vision_amplified_entropy(
+                    (rows, answers), (where[where >= 0], noisy_answers[where >= 0]), len(plain.texts)
                 )
-        return found
+        return estimates
 
 
 def text_estimates(parts: Mapping[str, Predictions], texts: Texts) -> Estimates:
@@ -286,12 +334,12 @@ def _asks_the_same(name: str, part: Predictions) -> bool:
 
 
 def _known(estimates: Estimates) -> Estimates:
-    """Without those of which nothing is known."""
+    """Without estimates that are unknown for every answer."""
     return {name: values for name, values in estimates.items() if not np.isnan(values).all()}
 
 
 class Compared:
-    """Takes what was said to one variation after the other, and compares it in the end."""
+    """Collects the answers to one variation after another, and compares them in the end."""
 
     def __init__(
         self, prompts: pa.Table, items: pa.Table, config: Config, p_true: Mapping[str, float] | None = None
@@ -323,30 +371,30 @@ class Compared:
 
     def _add_certainty(self, predictions: Predictions, block: Block) -> None:
         for protocol in PROTOCOLS:
-            place = (predictions.output, protocol)
-            if place not in self._certainty:
-                self._certainty[place] = np.full(len(self._index), np.nan)
-            found = certainty(block.responses, predictions.effect, protocol, self._config)
-            self._certainty[place][predictions.prompts] = found
+            key = (predictions.output, protocol)
+            if key not in self._certainty:
+                self._certainty[key] = np.full(len(self._index), np.nan)
+            certain = certainty(block.responses, predictions.effect, protocol, self._config)
+            self._certainty[key][predictions.prompts] = certain
 
     def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
         """Rows of METRICS in both protocols."""
-        place = {"model": model, "dataset": dataset, "category": ALL}
-        found = [
+        keys = {"model": model, "dataset": dataset, "category": ALL}
+        figures = [
             (CLEAN, variation, blocks[0].output, figure)
             for blocks in self._blocks.values()
             for variation, figure in across_variations(blocks, self._config)
         ]
-        found += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._estimates()]
-        found += [(CLEAN, *figure) for figure in self._attacked()]
-        found += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
+        figures += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._estimates()]
+        figures += [(CLEAN, *figure) for figure in self._attacked()]
+        figures += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
         return [
-            place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
-            for protocol, variation, output, figure in found
+            keys | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
+            for protocol, variation, output, figure in figures
         ]
 
     def _estimates(self) -> Iterator[tuple[str, Figure]]:
-        """(output, figure) of what tells right answers to the original prompts from wrong ones."""
+        """(output, figure) of what tells correct answers to the original prompts from wrong ones."""
         for output in OUTPUTS:
             parts = {each.variation: each for each in self._predictions if each.output == output}
             plain = parts.get(ORIGINAL)
@@ -396,4 +444,4 @@ def across_variations(blocks: Sequence[Block], config: Config) -> Iterator[tuple
             if variation != ORIGINAL:
                 yield from ((variation, figure) for figure in shift_figures(named[ORIGINAL], block, config))
                 yield from ((variation, figure) for figure in picture_figures(named[ORIGINAL], block, config))
-    yield from (found for found in (debiased(named), without_prior(named, config)) if found)
+    yield from (figure_of for figure_of in (debiased(named), without_prior(named, config)) if figure_of)

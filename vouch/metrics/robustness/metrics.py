@@ -1,4 +1,4 @@
-"""Formulas over several prompts of a question, in tables by what they rest on. To add one, add an entry.
+"""Formulas over several prompts of a question, in tables by what they rest on. To add one, declare it there.
 
 OF_MEANS     Means of v variations, [..., v]
 OF_TESTS     mean accuracies [..., c] by number of the test of a question (Li et al. 2023)
@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vouch.metrics.metric import SHARE, Formulas, declare
 from vouch.metrics.responses import Array
 
 
@@ -44,25 +45,62 @@ class OfMeans(NamedTuple):
     averaged: Literal["prompts", "variations", ""]
 
 
+OF_MEANS = Formulas[OfMeans]()
+OF_TESTS = Formulas[Callable[[Array], Array]]()
+OF_TURNS = Formulas[Callable[[Array], Array]]()
+
+
+@OF_TESTS(
+    "accuracy_range",
+    "Accuracy range",
+    "largest minus smallest accuracy among the tests of the questions",
+    better="lower",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023",
+)
 def accuracy_range(means: Array) -> Array:
     """[...] largest minus smallest, in 0 ... 1."""
     return np.asarray(means.max(axis=-1) - means.min(axis=-1))
 
 
+@OF_TURNS(
+    "turn_correlation",
+    "Turn correlation",
+    "correlation between the turn of a conversation and its mean accuracy",
+    source="Li et al. 2023",
+)
 def turn_correlation(means: Array) -> Array:
     """[...] Pearson's correlation in -1 ... 1; NaN where all turns have the same accuracy."""
     turn = np.arange(means.shape[-1]) - (means.shape[-1] - 1) / 2
     gaps = means - means.mean(axis=-1, keepdims=True)
     spread = np.sqrt((gaps**2).sum(axis=-1) * (turn**2).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (gaps * turn).sum(axis=-1) / spread
-    return np.where(spread > 0, np.clip(found, -1, 1), np.nan)
+        correlation = (gaps * turn).sum(axis=-1) / spread
+    return np.where(spread > 0, np.clip(correlation, -1, 1), np.nan)
 
 
+@OF_TURNS(
+    "turn_slope",
+    "Turn slope",
+    "change of accuracy from one turn of a conversation to the next",
+    source="Li et al. 2023",
+)
 def turn_slope(means: Array) -> Array:
     """[...] accuracy per turn by the least-squares line, every turn counts alike."""
     turn = np.arange(means.shape[-1]) - (means.shape[-1] - 1) / 2
     return np.asarray((means * turn).sum(axis=-1) / (turn**2).sum())
+
+
+declare(
+    "instability",
+    "Instability",
+    "entropy of the answers to the tests of a question; 0 where all agree",
+    better="lower",
+    unit="nats",
+    ranked=True,
+    source="Li et al. 2023",
+)
 
 
 def instability(
@@ -74,9 +112,9 @@ def instability(
     much each counts; 1 where none are given.
     """
     codes = np.unique(answers, return_inverse=True)[1]
-    pairs, place = np.unique(np.stack([questions, codes]), axis=1, return_inverse=True)
+    pairs, pair = np.unique(np.stack([questions, codes]), axis=1, return_inverse=True)
     tests = np.bincount(questions, weights)
-    share = np.bincount(place.ravel(), weights) / tests[pairs[0]]
+    share = np.bincount(pair.ravel(), weights) / tests[pairs[0]]
     terms = -share * np.log(np.where(share > 0, share, 1))
     return np.asarray(np.bincount(pairs[0], terms, len(tests)) + 0.0, dtype=np.float64)
 
@@ -101,29 +139,63 @@ def reliability(accuracy: Array, random: Array, certainty: Array) -> Array:
     return np.where(between, (2 * accuracy**power - 1) * certainty, np.nan)
 
 
-OF_MEANS: dict[str, OfMeans] = {
-    "accuracy_calibrated": OfMeans(
-        lambda means: calibrated(means.accuracy, means.random_accuracy), "accuracy", "prompts"
-    ),
-    "certainty": OfMeans(lambda means: means.certainty, "certainty", "prompts"),
-    # The same answer where the variation keeps what is correct, another one where it flips it, right or
-    # wrong. What could not be read is never consistent.
-    "consistency": OfMeans(lambda means: means.consistency, "consistency", ""),
-    "consistency_calibrated": OfMeans(
-        lambda means: calibrated(means.consistency, means.random_consistency), "consistency", "variations"
-    ),
-    "random_accuracy": OfMeans(lambda means: means.random_accuracy, "random_accuracy", ""),
-    "random_consistency": OfMeans(lambda means: means.random_consistency, "random_consistency", ""),
-    "reliability": OfMeans(
+OF_MEANS(
+    "accuracy_calibrated",
+    "Accuracy, calibrated",
+    "0 is a guess, 1 always correct, −1 never",
+    better="higher",
+    ranked=True,
+    source="Schmalfuss et al. 2025, equation 5",
+)(OfMeans(lambda means: calibrated(means.accuracy, means.random_accuracy), "accuracy", "prompts"))
+OF_MEANS(
+    "certainty",
+    "Certainty",
+    "1 where every prediction set holds one class, 0 where all",
+    source="Schmalfuss et al. 2025",
+)(OfMeans(lambda means: means.certainty, "certainty", "prompts"))
+# The same answer where the variation keeps what is correct, another one where it flips it, be they correct or
+# not. What could not be read is never consistent.
+OF_MEANS(
+    "consistency",
+    "Consistency",
+    "share of the prompts answered as the answer to the original prompt demands",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Schmalfuss et al. 2025",
+)(OfMeans(lambda means: means.consistency, "consistency", ""))
+OF_MEANS(
+    "consistency_calibrated",
+    "Consistency, calibrated",
+    "with the answer to the original; 0 is a guess",
+    better="higher",
+    ranked=True,
+    source="Schmalfuss et al. 2025, equation 5",
+)(OfMeans(lambda means: calibrated(means.consistency, means.random_consistency), "consistency", "variations"))
+OF_MEANS(
+    "random_accuracy",
+    "Accuracy of a guess",
+    "mean share of the item's own options that is correct",
+    unit=SHARE,
+)(OfMeans(lambda means: means.random_accuracy, "random_accuracy", ""))
+OF_MEANS(
+    "random_consistency",
+    "Consistency of a guess",
+    "among k options 1/k where the answer is kept, 1 - 1/k where it is flipped",
+    unit=SHARE,
+    source="Schmalfuss et al. 2025",
+)(OfMeans(lambda means: means.random_consistency, "random_consistency", ""))
+OF_MEANS(
+    "reliability",
+    "Reliability",
+    "certainty with the sign of being correct more often than a guess",
+    better="higher",
+    ranked=True,
+    source="Schmalfuss et al. 2025",
+)(
+    OfMeans(
         lambda means: reliability(means.accuracy, means.random_accuracy, means.certainty),
         "accuracy",
         "prompts",
-    ),
-}
-OF_TESTS: dict[str, Callable[[Array], Array]] = {
-    "accuracy_range": accuracy_range,
-}
-OF_TURNS: dict[str, Callable[[Array], Array]] = {
-    "turn_correlation": turn_correlation,
-    "turn_slope": turn_slope,
-}
+    )
+)

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from vouch.metrics.calibration.calibration import authors_probabilities
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.scores import with_penalties
+from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
 from vouch.metrics.intervals import percentiles, resampled
 from vouch.metrics.join import cells, has_any, lengths
-from vouch.metrics.metric import CLEAN, Figure
+from vouch.metrics.metric import CLEAN, Figure, declare
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
 from vouch.metrics.robustness.metrics import OF_MEANS, Means
@@ -70,13 +70,13 @@ def certainty(responses: Responses, effect: str, protocol: str, config: Config) 
     faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
     tests, groups whole, without the defective rows. An empty set holds the most probable class.
     """
-    found = classes(responses, effect)
-    usable = (found.options > 1) & np.isfinite(found.logits).any(axis=1)
+    merged = classes(responses, effect)
+    usable = (merged.options > 1) & np.isfinite(merged.logits).any(axis=1)
     if protocol == "clean":
         usable &= ~responses.defective
     values = np.full(len(responses), np.nan)
     if usable.any():
-        rows = found.take(usable)
+        rows = merged.take(usable)
         sizes = (_clean if protocol == "clean" else _faithful)(rows, config)
         values[usable] = 1 - (sizes - 1) / (rows.options - 1)
     return values
@@ -94,7 +94,7 @@ def _faithful(rows: Responses, config: Config) -> Array:
 
 def _clean(rows: Responses, config: Config) -> Array:
     """[n] mean set sizes, NaN for a row that calibrates in every split."""
-    ranked, scores = rank(rows), {"lac": with_penalties("lac", config.settings.penalties)}
+    ranked, scores = rank(rows), {"lac": order_of("lac", config.parameters)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     all_alike = np.zeros(len(rows), dtype=np.int64)
     answers = answer_scores(ranked, scores)["lac"]
@@ -113,7 +113,7 @@ class Predictions:
     turns     [n] turn of the conversation, from 1
     answers   [n] what was said; equal values are the same answer. What could not be read is its own words
     read      [n] whether an option or an open answer could be read
-    place     [n] of the only option that was named, as shown; -1 where there is none
+    option    [n] index of the only option that was named, as shown; -1 where there is none
     correct   [n] 0 ... 1, NaN where unknown
     random_accuracy, random_consistency  [n] what a guess among the native options gives; NaN without options
     single    [n] whether there is but one native option
@@ -131,7 +131,7 @@ class Predictions:
     turns: Ints
     answers: np.ndarray
     read: Bools
-    place: Ints
+    option: Ints
     correct: Array
     clean_correct: Array
     random_accuracy: Array
@@ -161,48 +161,48 @@ class PromptIndex:
         self._prompts, self._items = prompts, items
         rows, _, order = cells(prompts["order"])
         self._native = np.bincount(rows, order >= 0, len(self)).astype(np.int64)
-        rows, _, place = cells(prompts["answers"])  # of these, the native ones: added options stand last
-        self._right = np.bincount(rows, place < self._native[rows], len(self)).astype(np.int64)
+        rows, _, index = cells(prompts["answers"])  # of these, the native ones: added options stand last
+        self._right = np.bincount(rows, index < self._native[rows], len(self)).astype(np.int64)
         columns = (prompts[name].to_pylist() for name in ("id", "item", "variation"))
         self._tests = np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
         self._groups = np.unique(items["group"].to_pylist(), return_inverse=True)[1]
         self._defective = has_any(items["flags"], DROPPED)
-        found = pc.index_in(prompts["item"], items["id"].combine_chunks())
-        self._item_rows = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+        item_rows = pc.index_in(prompts["item"], items["id"].combine_chunks())
+        self._item_rows = np.asarray(pc.fill_null(item_rows, -1).to_numpy(), dtype=np.int64)
 
     def __len__(self) -> int:
         return int(self._prompts.num_rows)
 
     def right_shares(self, prompts: Ints) -> Array:
-        """[n, k] how much of what is right stands at each place of some prompts; rows sum to 1."""
-        rows, _, place = cells(self._prompts["answers"].take(pa.array(prompts)))
-        shares = np.zeros((len(prompts), int(place.max(initial=0)) + 1))
-        shares[rows, place] = 1
+        """[n, k] share of the correct options at each position of some prompts; rows sum to 1."""
+        rows, _, index = cells(self._prompts["answers"].take(pa.array(prompts)))
+        shares = np.zeros((len(prompts), int(index.max(initial=0)) + 1))
+        shares[rows, index] = 1
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
 
     def prompt_rows(self, names: Sequence[str]) -> Ints:
         """[n] rows of prompts by their ids."""
-        found = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+        rows = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
+        return np.asarray(rows.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def painted(self, items: Ints) -> Ints:
-        """[n] the option that a typographic attack paints into pictures of some items; -1 for none."""
+        """[n] the option that a typographic attack paints into images of some items; -1 for none."""
         options = np.zeros(self._items.num_rows, dtype=np.int64)
         options[self._item_rows] = self._native
         rows = self._items.select(["id", "answers"]).take(pa.array(items)).to_pylist()
-        found = (
+        painted = (
             painted_option(row["id"], count, row["answers"] or ())
             for row, count in zip(rows, options[items].tolist(), strict=True)
         )
-        return np.array([-1 if place is None else place for place in found], dtype=np.int64)
+        return np.array([-1 if option is None else option for option in painted], dtype=np.int64)
 
     def chosen(self, prompts: Ints, places: Ints) -> Ints:
-        """[n] what stands at a place of some prompts, as `order` of PROMPTS has it; -3 for the place -1."""
+        """[n] role of the option at a position of some prompts, as in `order` of PROMPTS; -3 for -1."""
         rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
-        found = np.full(len(prompts), -3)
+        roles = np.full(len(prompts), -3)
         here = column == places[rows]
-        found[rows[here]] = order[here]
-        return found
+        roles[rows[here]] = order[here]
+        return roles
 
     def numbered(self, names: Sequence[str]) -> bool:
         """Whether any of the prompts is one of several of its item."""
@@ -256,13 +256,14 @@ def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarra
         return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
     parsers = outcomes["parser"].to_pylist()
     read = np.array([parser not in UNREAD for parser in parsers], dtype=bool)
-    said = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
+    replies = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
     return np.array(
-        [f"={answer}" if known else f"?{text}" for known, answer, text in said], dtype=object
+        [f"={answer}" if known else f"?{text}" for known, answer, text in replies], dtype=object
     ), read
 
 
 FIELDS = tuple(Means.__annotations__)
+declare("certainty_rows_skipped", "Skipped", "rows with one option, which have no certainty", unit="rows")
 SKIPPED = "certainty_rows_skipped"
 FAMILIES: dict[str, tuple[str, ...]] = {
     "every_prompt": ("LR", "LS", "VR", "VS"),
@@ -275,7 +276,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "language": ("LR", "LS"),
     "vision": ("VR", "VS"),
 }
-"""What is averaged over variations, and of which families. Combinations of families are in none."""
+"""Averages over variations, by the families that they cover; combinations of families are in none."""
 Found = tuple[str, Figure]
 
 
@@ -302,10 +303,10 @@ def original_figures(
         values = metric.of(means)[0]
         drawn = None if draws is None else metric.of(draws)
         counts = known[metric.rests_on]
-        for place, part in enumerate(parts):
-            if not np.isnan(values[place]):
-                ends = _ends(drawn if drawn is None else drawn[:, place])
-                yield part.variation, Figure("", name, float(values[place]), int(counts[place]), *ends)
+        for index, part in enumerate(parts):
+            if not np.isnan(values[index]):
+                ends = _ends(drawn if drawn is None else drawn[:, index])
+                yield part.variation, Figure("", name, float(values[index]), int(counts[index]), *ends)
         if metric.averaged:
             for family, chosen in _averages(parts, metric.averaged == "prompts"):
                 chosen = chosen[~np.isnan(values[chosen])]
@@ -361,16 +362,16 @@ def _means(totals: Array, variations: int) -> Means:
     """Means [r, v] from totals [r, v * fields * 2]."""
     shaped = totals.reshape(len(totals), variations, len(FIELDS), 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = shaped[..., 0] / shaped[..., 1]
-    return Means(**{name: found[..., place] for place, name in enumerate(FIELDS)})
+        means = shaped[..., 0] / shaped[..., 1]
+    return Means(**{name: means[..., index] for index, name in enumerate(FIELDS)})
 
 
 def _averages(parts: Sequence[Predictions], with_original: bool) -> Iterator[tuple[str, np.ndarray]]:
     """Names and places of the variations that are averaged together; nothing without a variation."""
     for name, families in FAMILIES.items():
-        chosen = [place for place, part in enumerate(parts) if part.family in families]
+        chosen = [index for index, part in enumerate(parts) if part.family in families]
         if chosen and name == "every_prompt" and with_original:
-            chosen += [place for place, part in enumerate(parts) if part.variation == ORIGINAL]
+            chosen += [index for index, part in enumerate(parts) if part.variation == ORIGINAL]
         if chosen:
             yield name, np.array(chosen)
 

@@ -34,16 +34,32 @@ from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.sets import Splits, group_splits
 from vouch.metrics.intervals import centred, group_sums, mean_interval, percentiles, resampled
 from vouch.metrics.join import Block
-from vouch.metrics.metric import CLEAN, Figure, mean_figure, named, split_figure
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.robustness.perturbation import Predictions, PromptIndex
-from vouch.metrics.text.scoring import SAID, grade_texts
+from vouch.metrics.text.scoring import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.names import NONE_OF_ABOVE
 from vouch.tables.results import OUTCOMES
 
+declare(
+    "accuracy_debiased",
+    "Accuracy, debiased",
+    "options' probabilities averaged over the places they stood at",
+    better="higher",
+    unit=SHARE,
+    source="Zheng et al. 2024",
+)
+declare(
+    "accuracy_debiased_prior",
+    "Accuracy without prior",
+    "after the model's prior over letters is divided out",
+    better="higher",
+    unit=SHARE,
+    source="Zheng et al. 2024 (PriDe)",
+)
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12
 """Probability of letters that a server left out."""
@@ -106,7 +122,7 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     """The figure and the variation that it belongs to: `circular`, else `original`; None without either.
 
     blocks: by variation, of letters. Only questions without defects count. The mean over the splits with the
-    2.5 and 97.5 percentiles; every split estimates on one half and is right or wrong on the other.
+    2.5 and 97.5 percentiles; every split estimates on one half and is correct or wrong on the other.
     """
     variation = CIRCULAR if CIRCULAR in blocks else ORIGINAL
     block = blocks.get(variation)
@@ -120,15 +136,15 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     right = np.zeros(len(splits))
     native = probabilities.present & (probabilities.roles >= 0)
     patterns, number = np.unique(native, axis=0, return_inverse=True)
-    for place, letters in enumerate(patterns):
-        chosen = np.flatnonzero(number.ravel() == place)
+    for index, letters in enumerate(patterns):
+        chosen = np.flatnonzero(number.ravel() == index)
         right += _right(probabilities, chosen, letters, rows.groups, splits)
     accuracy = right / (splits.rows - splits.sizes)
     return variation, split_figure("accuracy_debiased_prior", accuracy, len(rows))
 
 
 def _right(probabilities: Probabilities, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
-    """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are right
+    """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are correct
     among those that test."""
     logs = log_softmax(probabilities.logits[chosen])
     logs[np.isneginf(logs)] = np.log(FLOOR)
@@ -159,6 +175,8 @@ def _priors(logs: Floats, group: Ints) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
+declare("gap_to_likelihood", "Gap to likelihood", "accuracy minus that of likelihood")
+declare("gap_to_text", "Gap to text", "accuracy minus that of text")
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 
@@ -192,18 +210,18 @@ def gap_figures(predictions: Sequence[Predictions], protocol: str) -> Iterator[t
 def preference_figures(
     predictions: Predictions, index: PromptIndex, protocol: str, seed: int
 ) -> Iterator[Figure]:
-    """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several right ones share.
+    """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several correct ones share.
 
     Of the rows that name one option. clean: intervals of a bootstrap over groups, as those of letters.
     """
     rows = predictions.counted(protocol)
-    rows = rows.take(rows.place >= 0)
+    rows = rows.take(rows.option >= 0)
     right = index.right_shares(rows.prompts)
-    width = max(right.shape[1], int(rows.place.max(initial=0)) + 1)
+    width = max(right.shape[1], int(rows.option.max(initial=0)) + 1)
     if width < 2 or not len(rows):
         return
     shares = np.zeros((len(rows), 2 * width))
-    shares[np.arange(len(rows)), rows.place] = 1
+    shares[np.arange(len(rows)), rows.option] = 1
     shares[:, width : width + right.shape[1]] = right
     exact = Letters(*np.split(shares.mean(axis=0), 2))
     draws = None
@@ -217,6 +235,10 @@ def preference_figures(
             yield Figure("", name, float(value), len(rows), *ends)
 
 
+declare(
+    "accuracy_test", "Accuracy of a test", "by number of the test of a question", better="higher", unit=SHARE
+)
+declare("accuracy_turn", "Accuracy of a turn", "by turn of the conversation", better="higher", unit=SHARE)
 TEST, TURN = "test", "turn"
 
 
@@ -269,8 +291,8 @@ def _cells(rows: Predictions, cells: Ints, over: str, protocol: str, seed: int) 
 def _sums(rows: Predictions, cells: Ints, number: int) -> Array:
     """[G, 2 * cells] by group the sums of the accuracies and the numbers of rows."""
     groups = np.unique(rows.groups, return_inverse=True)[1]
-    place, size = groups * number + cells, (int(groups.max()) + 1) * number
-    columns = [np.bincount(place, weights, size).reshape(-1, number) for weights in (rows.correct, None)]
+    cell, size = groups * number + cells, (int(groups.max()) + 1) * number
+    columns = [np.bincount(cell, weights, size).reshape(-1, number) for weights in (rows.correct, None)]
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
@@ -293,7 +315,7 @@ def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | Non
 
 @dataclass(frozen=True)
 class FirstSamples:
-    """predictions: what the first samples at a temperature said, n rows. graded: by metric its values [n]."""
+    """predictions: the first samples at a temperature, n rows. graded: by metric its values [n]."""
 
     score: str
     predictions: Predictions
@@ -316,7 +338,7 @@ def first_samples(
         graded, measured = grade_texts([block.questions[row] for row in rows], texts, config, names)
         grades = np.array([one.grade for one in graded])
         unknown = np.isnan(grades)
-        columns = {name: [getattr(one, name) for one in graded] for name in SAID}
+        columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS}
         columns["correct"] = pa.array(grades >= 0.5, mask=unknown)
         columns["clean_correct"] = pa.array(grades, mask=unknown | block.defective[rows])
         predictions = index.predictions(_replaced(outcomes.take(rows), columns), texts)
@@ -339,7 +361,7 @@ def first_figures(firsts: FirstSamples, protocol: str, seed: int) -> Iterator[Fi
 
 def _replaced(outcomes: pa.Table, columns: Mapping[str, object]) -> pa.Table:
     for name, values in columns.items():
-        place = OUTCOMES.schema.get_field_index(name)
+        index = OUTCOMES.schema.get_field_index(name)
         field = OUTCOMES.schema.field(name)
-        outcomes = outcomes.set_column(place, field, pa.array(values, field.type))
+        outcomes = outcomes.set_column(index, field, pa.array(values, field.type))
     return outcomes

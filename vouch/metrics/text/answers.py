@@ -1,4 +1,4 @@
-"""Metrics of answers to open questions, `ANSWERS`. To add one, add an entry.
+"""Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula (`_of_pairs`, `_of_rows`).
 
 `score.answers` says which a dataset has. A formula takes n generated texts and the references of each, at
 least one, and returns [n] scores. References are alternatives, except for two metrics:
@@ -18,11 +18,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
+from vouch.metrics.metric import SHARE, Formulas
 from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
 from vouch.metrics.text.reader.options import ANSWER
@@ -33,13 +35,61 @@ References = Sequence[Sequence[str]]
 ANLS_THRESHOLD = 0.5
 TOLERANCE = 0.05
 LONG = 20
-"""Words beyond which a number that stands in a text need not be its answer."""
+"""In a text of more words, a number need not be the answer."""
 _OF_A_NUMBER = r"(?<=\d)[^\w\s](?=\d)|(?<![\w.])[.](?=\d)|(?<![\w)])-(?=\.?\d)"
 """Punctuation that belongs to a number: 3.5, 1/2, 10:30, .5, -5."""
 _BELONGS = re.compile(_OF_A_NUMBER)
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
+Pair = Callable[[str, str], float]
+Scores = Callable[[Sequence[str], References], list[float]]
+
+
+def _best(pair: Pair) -> Scores:
+    """Scores from the largest value of `pair(text, reference)` over a text's references."""
+    return lambda texts, references: [
+        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
+    ]
+
+
+def _spoken(formula: Scores) -> Scores:
+    """Scores of the texts without their thoughts."""
+    return lambda texts, references: formula([apart(text).answer for text in texts], references)
+
+
+ANSWERS = Formulas[Scores]()
+
+
+def _of_pairs(name: str, label: str, help: str, **further: Any) -> Callable[[Pair], Pair]:
+    """Declares the metric of the decorated function, which compares a text with one reference."""
+
+    def declared(pair: Pair) -> Pair:
+        ANSWERS(name, label, help, **further)(_spoken(_best(pair)))
+        return pair
+
+    return declared
+
+
+def _of_rows(name: str, label: str, help: str, **further: Any) -> Callable[[Scores], Scores]:
+    """Declares the metric of the decorated function, which scores all texts together."""
+
+    def declared(formula: Scores) -> Scores:
+        ANSWERS(name, label, help, **further)(_spoken(formula))
+        return formula
+
+    return declared
+
+
+@_of_pairs(
+    "anls",
+    "ANLS",
+    "average normalised Levenshtein similarity, 0 at one half or below",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Biten et al. 2019; DocVQA",
+)
 def anls(text: str, reference: str) -> float:
     """1 - Levenshtein distance / length of the longer text, 0 where that distance is half the length or more
     (Biten et al. 2019). In lower case with single spaces; composed and decomposed accents are the same."""
@@ -52,47 +102,91 @@ def anls(text: str, reference: str) -> float:
     return 1 - distance / longer if distance < ANLS_THRESHOLD * longer else 0.0
 
 
+@_of_pairs(
+    "exact_match",
+    "Exact match",
+    "the text is a reference, but for case, spaces, outer punctuation and a leading article",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+)
 def exact_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case, spaces, outer punctuation and a leading article, or what a longer text
     gives as its answer."""
     return float(plain(text) == plain(reference) or same(text, reference))
 
 
+@_of_pairs(
+    "lower_match",
+    "Lower-case match",
+    "the text is a reference, but for case and spaces at its ends",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="OCR-VQA in VLMEvalKit",
+)
 def lower_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
     first, second = (normalize("NFC", each.strip().lower()) for each in (text, reference))
     return float(first == second)
 
 
+@_of_pairs(
+    "ocr_contains",
+    "OCR, contained",
+    "the whole reference stands in the text, as words",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="OCR of ReForm-Eval's code, Li et al. 2023",
+)
 def ocr_contains(text: str, reference: str) -> float:
     """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
-    wanted, said = words(reference), words(text)
-    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
-    if contained and len(said) > LONG and of_reference(reference) is not None:
+    wanted, given = words(reference), words(text)
+    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(given)} "
+    if contained and len(given) > LONG and of_reference(reference) is not None:
         return float(same(text, reference))
     return float(contained)
 
 
+@_of_pairs(
+    "word_accuracy",
+    "Word accuracy",
+    "share of the reference's words that stand in the text",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="OCR of ReForm-Eval's paper, Li et al. 2023",
+)
 def word_accuracy(text: str, reference: str) -> float:
     """Share of the reference's words in the text; 0 without a letter or digit in the reference.
 
     The same as ocr_contains where references are single words.
     """
-    wanted, found = words(reference), set(words(text))
-    return sum(word in found for word in wanted) / len(wanted) if wanted else 0.0
+    wanted, given = words(reference), set(words(text))
+    return sum(word in given for word in wanted) / len(wanted) if wanted else 0.0
 
 
+@_of_pairs(
+    "relaxed_accuracy",
+    "Relaxed accuracy",
+    "a number within 5 % of the reference, else the same text",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="ChartQA, Masry et al. 2022",
+)
 def relaxed_accuracy(text: str, reference: str) -> float:
     """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case.
 
     A longer text counts by the number or the words that it gives as its answer.
     """
-    found, wanted = _number(text), _number(reference)
+    given, wanted = _number(text), _number(reference)
     if not wanted:
         return max(lower_match(text, reference), float(plain(phrase(text)) == plain(reference)))
-    stated = of_text(text) if found is None else None
+    stated = of_text(text) if given is None else None
     shares = [stated / 100] if stated is not None and ("%" in text or "percent" in text) else []
-    known = [value for value in (found, stated, *shares) if value is not None]
+    known = [value for value in (given, stated, *shares) if value is not None]
     return float(any(abs(value - wanted) / abs(wanted) <= TOLERANCE for value in known))
 
 
@@ -107,14 +201,14 @@ def _kept(found: re.Match[str]) -> str:
 
 def _number(text: str) -> float | None:
     """A number with nothing but a percent sign."""
-    found = quantity(undressed(text))
+    written = quantity(undressed(text))
     if (
-        found is None
-        or found.unit not in ("", "%")
+        written is None
+        or written.unit not in ("", "%")
         or any(char.isalpha() for char in text.lower().replace("e", ""))
     ):
         return None
-    return found.value / 100 if found.unit else found.value
+    return written.value / 100 if written.unit else written.value
 
 
 _EXACT, _THOUSAND = 1e-9, 1000
@@ -135,8 +229,8 @@ def of_reference(reference: str) -> float | None:
 
 def of_text(text: str) -> float | None:
     """The number that a text gives as its answer."""
-    found = _given(text)
-    return found.value if found else None
+    given = _given(text)
+    return given.value if given else None
 
 
 def _given(text: str) -> Quantity | None:
@@ -149,20 +243,20 @@ def same(text: str, reference: str) -> bool:
     unit where both name one, a list item by item, a formula but for blanks, else the words."""
     wanted = quantity(undressed(reference))
     if wanted is not None:
-        found = _given(text)
-        if found is None or (found.unit and wanted.unit and found.unit != wanted.unit):
+        given = _given(text)
+        if given is None or (given.unit and wanted.unit and given.unit != wanted.unit):
             return False
         slack = _precision(reference, wanted.value)
         # A chart may count in millions and not say so in its labels.
-        scale = max(found.scale, wanted.scale) if min(found.scale, wanted.scale) == 1 else 1.0
+        scale = max(given.scale, wanted.scale) if min(given.scale, wanted.scale) == 1 else 1.0
         scale = scale if scale >= _THOUSAND else 1.0
-        return any(abs(found.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
+        return any(abs(given.value * each - wanted.value) <= slack for each in (1, scale, 1 / scale))
     if reference.strip().startswith("[") and (known := items(reference)) is not None:
         listed = items(text) or (None if _BRACKETS & set(text) else items(f"[{text.strip()}]"))
         return listed is not None and list(map(_item, listed)) == list(map(_item, known))
-    said = phrase(text)
-    return plain(said) == plain(reference) or (
-        _FORMULA.search(reference) is not None and _tight(said) == _tight(reference)
+    worded = phrase(text)
+    return plain(worded) == plain(reference) or (
+        _FORMULA.search(reference) is not None and _tight(worded) == _tight(reference)
     )
 
 
@@ -178,8 +272,8 @@ def _precision(reference: str, wanted: float) -> float:
 
 
 def _item(item: str) -> float | str:
-    found = number(item)
-    return item if found is None else found
+    value_of = number(item)
+    return item if value_of is None else value_of
 
 
 LONGEST_GRAM = 4
@@ -188,6 +282,14 @@ SCALE = 10.0
 Grams = Counter[tuple[str, ...]]
 
 
+@_of_rows(
+    "cider_d",
+    "CIDEr-D",
+    "cosine of TF-IDF vectors of n-grams with all references, 0 to 10",
+    better="higher",
+    ranked=True,
+    source="Vedantam, Zitnick and Parikh 2015",
+)
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 10; NaN where every gram of a row's references is among those of all rows."""
     known = [[_grams(caption_words(one)) for one in each] for each in references]
@@ -234,11 +336,11 @@ def _vectors(grams: Grams, seen: Grams, total: float) -> Vectors:
 
 def _similarity(ours: Vectors, theirs: Vectors) -> float:
     """Mean over the sizes of grams."""
-    (said, norms, length), (known, known_norms, known_length) = ours, theirs
+    (grams, norms, length), (known, known_norms, known_length) = ours, theirs
     dots = np.array(
         [
             sum(min(value, other[gram]) * other[gram] for gram, value in part.items() if gram in other)
-            for part, other in zip(said, known, strict=True)
+            for part, other in zip(grams, known, strict=True)
         ]
     )
     product = norms * known_norms
@@ -272,6 +374,15 @@ _CONTRACTIONS = {
 } | {"somebody'd": "somebodyd"}
 
 
+@_of_rows(
+    "vqa_score",
+    "VQA score",
+    "min(1, matches / 3), each reference left out once",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Antol et al. 2015",
+)
 def vqa_score(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 1."""
     return [
@@ -298,32 +409,3 @@ def normal(text: str) -> str:
         cleaned = cleaned.replace(mark, "" if beside_space or in_number else " ")
     words = (_DIGITS.get(word, word) for word in _FULL_STOP.sub("", cleaned).split())
     return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
-
-
-Pair = Callable[[str, str], float]
-Scores = Callable[[Sequence[str], References], list[float]]
-
-
-def _best(pair: Pair) -> Scores:
-    """Scores from the largest value of `pair(text, reference)` over a text's references."""
-    return lambda texts, references: [
-        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
-    ]
-
-
-def _spoken(formula: Scores) -> Scores:
-    """Scores of the texts without their thoughts."""
-    return lambda texts, references: formula([apart(text).answer for text in texts], references)
-
-
-_FORMULAS: dict[str, Scores] = {
-    "anls": _best(anls),
-    "cider_d": cider_d,
-    "exact_match": _best(exact_match),
-    "lower_match": _best(lower_match),
-    "ocr_contains": _best(ocr_contains),
-    "relaxed_accuracy": _best(relaxed_accuracy),
-    "vqa_score": vqa_score,
-    "word_accuracy": _best(word_accuracy),
-}
-ANSWERS = {name: _spoken(formula) for name, formula in _FORMULAS.items()}

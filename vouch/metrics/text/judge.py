@@ -1,11 +1,8 @@
-"""A model as judge: which answers it reads, and what its verdicts are to the scores. `score.judge` names it.
+"""The statistics of a model as judge (`score.judge`): what its verdicts are to the scores.
 
-The judge reads what the rules leave undecided, so no explicit answer ever gets to it. What is decided here is
-made of columns that do not know the right answer. Open questions are judged whole, where `open` is set, by
-their references, with the original prompts alone.
-
-A judge's verdicts as figures: open answers corrected by people's decisions, its agreement with them.
-"""
+The judge reads what the rules leave undecided, and, with `score.judge.open`, the answers to open questions
+(vouch/judge). People decide on a random sample of what it read. From these decisions follow its agreement
+with people, and an accuracy of open answers that is corrected for its errors."""
 
 import hashlib
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -30,17 +27,17 @@ from vouch.tables.results import JUDGE
 UNDECIDED = (NONE, SEVERAL)
 
 Places = Mapping[str, int | None]
-"""By `key`, the place of the one option that an answer chooses, as the judge says; None where it says none or
+"""By `key`, the index of the option that an answer chooses, as the judge says; None where it says none or
 several."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What a judge found, by key. correct: of open answers, whether they are; None where its reply says
-    neither. decided: the same by people, by `decision`.
+    """The verdicts of a judge.
 
-    open: whether open questions were judged. sample: how many questions of a model people decide on.
-    """
+    places: of answers to questions with options. correct: whether an open answer is correct, by `key`; None
+    where the reply says neither. decided: what people say of it, by `decision`. open: whether open questions
+    were judged. sample: how many questions of a model people decide on."""
 
     places: Places
     correct: Mapping[str, bool | None]
@@ -75,12 +72,12 @@ class OpenAnswer(NamedTuple):
 class ChoiceAnswer(NamedTuple):
     """What a person sees of an answer to a question with options.
 
-    right: places of the correct ones, which the judge does not see.
+    correct: indices of the correct options, which the judge does not see.
     """
 
     text: str
     choices: Choices
-    right: frozenset[int]
+    correct: frozenset[int]
 
     @property
     def question(self) -> str:
@@ -94,17 +91,18 @@ class ChoiceAnswer(NamedTuple):
 
     @property
     def decision(self) -> str:
-        """The digest under which a person's decision is found: the same words may be right elsewhere."""
-        return _digest([self.key, sorted(self.right)])
+        """The digest under which a person's decision is found: another item may have another correct
+        option."""
+        return _digest([self.key, sorted(self.correct)])
 
     @property
     def reference(self) -> str:
         """What is correct, as a person sees it."""
-        return " | ".join(map(self._shown, sorted(self.right)))
+        return " | ".join(map(self._shown, sorted(self.correct)))
 
-    def _shown(self, place: int) -> str:
-        mark = self.choices.marks[place] if self.choices.marks else ""
-        return f"{mark}. {self.choices.texts[place]}" if mark else self.choices.texts[place]
+    def _shown(self, index: int) -> str:
+        label, text = self.choices.marks[index] if self.choices.marks else "", self.choices.texts[index]
+        return f"{label}. {text}" if label else text
 
 
 Answer = OpenAnswer | ChoiceAnswer
@@ -122,8 +120,9 @@ def _digest(asked: object) -> str:
 def drawn(
     items: Sequence[str], answers: Sequence[Answer | None], judged: Container[str], count: int
 ) -> tuple[list[bool], list[bool]]:
-    """Of n answers of one kind with their items: which the judge read, or would have if they said anything;
-    and which of these are drawn for people: those to `count` questions. judged: keys of the verdicts."""
+    """Of n answers of one kind with their items: which ones the judge read, or would have read if they had
+    words; and which of these are sampled for people, all answers to `count` questions. judged: keys of the
+    verdicts."""
     which = [one is not None and (not one.key or one.key in judged) for one in answers]
     sample = sampled([item for item, read in zip(items, which, strict=True) if read], count)
     return which, [read and item in sample for item, read in zip(items, which, strict=True)]
@@ -132,44 +131,45 @@ def drawn(
 def counted_rows(
     items: Sequence[str], answers: Sequence[Answer | None], sample: Sequence[bool], decided: Container[str]
 ) -> list[bool]:
-    """[n] rows of the sample that count as decided: those of the items drawn before the first one of which
-    people left an answer undecided. So they stay a random sample: were later ones taken as well, hard answers
-    could be left out, and empty ones (wrong, as nobody needs to say) would be too many.
-    """
-    places = [drawn_order(item) if taken else b"" for item, taken in zip(items, sample, strict=True)]
-    rows = list(zip(places, answers, sample, strict=True))
-    left = [at for at, one, taken in rows if taken and one and one.decision and one.decision not in decided]
-    first = min(left, default=None)
-    return [taken and (first is None or at < first) for at, _, taken in rows]
+    """[n] rows of the sample that count as decided: those of items drawn before the first item that people
+    left undecided. So they stay a random sample. If later ones counted too, hard answers could be left out,
+    and empty ones (wrong without a decision) would be too many."""
+    draws = [drawn_order(item) if taken else b"" for item, taken in zip(items, sample, strict=True)]
+    rows = list(zip(draws, answers, sample, strict=True))
+    left_out = [
+        draw for draw, one, taken in rows if taken and one and one.decision and one.decision not in decided
+    ]
+    first = min(left_out, default=None)
+    return [taken and (first is None or draw < first) for draw, _, taken in rows]
 
 
 def sampled(items: Sequence[str], count: int) -> set[str]:
-    """Of these items, so many for people to decide on: the first by a digest, so that nobody chooses them."""
+    """The items that people decide on: the first by a digest, so that nobody chooses them."""
     return set(sorted(set(items), key=drawn_order)[:count])
 
 
 def drawn_order(item: str) -> bytes:
-    """By what items are ordered to be drawn."""
+    """What items are ordered by to be drawn."""
     return hashlib.sha256(f"judgement\0{item}".encode()).digest()
 
 
 def decided(text: str, choices: Choices, parsers: Sequence[str], verdicts: Places) -> tuple[str, Reading]:
-    """What the parsers find, or the judge where they cannot decide; and the name of who found it."""
+    """Who reads an answer and what it reads: the parsers, or the judge where they cannot decide."""
     name, reading = read(text, choices, parsers)
     if verdicts and reading.verdict in UNDECIDED:
-        place = verdicts.get(key(text, choices))
-        if place is not None:
-            return JUDGE, Reading(OPTION, (place,), JUDGE, choices.texts[place])
+        index = verdicts.get(key(text, choices))
+        if index is not None:
+            return JUDGE, Reading(OPTION, (index,), JUDGE, choices.texts[index])
     return name, reading
 
 
 class Rows:
-    """The judged answers of one kind in a block, [n] each: which they are, whether the judge calls them
-    right, whether they are drawn for people, what these decided (NaN: nothing), the digests of the decisions
-    (empty where an answer says nothing).
+    """The judged answers of one kind in a block. Arrays [n]:
 
-    unread: whether the judge's reply says neither; then it counts as wrong.
-    """
+    which: whether the answer was judged. judged: whether the judge calls it correct. sample: whether people
+    decide on it. people: what they decided, NaN without a decision. names: digests of the decisions, empty
+    for an answer without words. unread: whether the judge's reply says neither; the answer then counts as
+    wrong."""
 
     def __init__(
         self, answers: Sequence[Answer | None], judged: Bools, block: TextBlock, verdicts: Verdicts
@@ -179,7 +179,7 @@ class Rows:
         self.which, self.sample = np.array(which, dtype=bool), np.array(sample, dtype=bool)
         self.names = np.array([one.decision if one is not None else "" for one in answers])
         counted = np.array(counted_rows(block.items, answers, sample, verdicts.decided), dtype=bool)
-        # A text with nothing in it is wrong: nobody decides that.
+        # An empty text is wrong without a decision.
         self.people = np.array([float(verdicts.decided.get(name, False)) for name in self.names])
         self.people[~counted] = np.nan
         self.unread = np.array(
@@ -187,14 +187,14 @@ class Rows:
         )
 
     def figures(self, kept: Bools, score: str) -> Iterator[Figure]:
-        """Of the rows that are kept [n]; only decisions on the sample count."""
+        """Figures of the rows that are kept [n]. Only decisions on the sample count."""
         rows = self.which & kept & ~self.block.defective
         groups, judged = self.block.numbers, self.judged.astype(float)
         if score == "" and rows.any():
             yield mean_figure("accuracy_judge", judged[rows], groups[rows], CLEAN)
             yield mean_figure("judge_unread_rate", self.unread[rows], groups[rows], CLEAN)
         known = rows & ~np.isnan(self.people)
-        # Of equal answers one: they were decided at once.
+        # Equal answers are decided together, so they count once.
         shown, both = self._different(rows & self.sample), self._different(known)
         if len(shown):
             annotated = np.isin(self.names[shown], self.names[both])
@@ -208,13 +208,13 @@ class Rows:
             yield from _agreement(self.people[both] >= 0.5, self.judged[both], groups[both], score)
 
     def _different(self, rows: Bools) -> Ints:
-        """Places of the different answers among these rows [n] that say anything."""
-        places = np.flatnonzero(rows & (self.names != ""))
-        return places[np.unique(self.names[places], return_index=True)[1]]
+        """Indices of the distinct answers with words among these rows [n]."""
+        indices = np.flatnonzero(rows & (self.names != ""))
+        return indices[np.unique(self.names[indices], return_index=True)[1]]
 
 
 def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[str, Rows]:
-    """By the score of their figures; of the original prompts alone."""
+    """By the score of their figures; only of the original prompts."""
     if block.variation != ORIGINAL:
         return {}
     answers = [_answer(question, text) for question, text in zip(block.questions, block.texts, strict=True)]
@@ -228,8 +228,8 @@ def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[st
         opened = [one if isinstance(one, OpenAnswer) else None for one in answers]
         correct = [one is not None and verdicts.correct.get(one.key) is True for one in opened]
         kinds[""] = opened, np.array(correct, dtype=bool)
-    found = {score: Rows(of, judged, block, verdicts) for score, (of, judged) in kinds.items()}
-    return {score: rows for score, rows in found.items() if rows.which.any()}
+    rows = {score: Rows(of, judged, block, verdicts) for score, (of, judged) in kinds.items()}
+    return {score: one for score, one in rows.items() if one.which.any()}
 
 
 def _answer(question: Question, text: str) -> Answer | None:
@@ -239,13 +239,13 @@ def _answer(question: Question, text: str) -> Answer | None:
 
 
 def _agreement(people: Bools, judged: Bools, groups: np.ndarray, score: str) -> Iterator[Figure]:
-    found = agreement(people, judged, groups)
-    if found.kappa is not None:
-        ends: Interval = found.kappa_interval
-        yield Figure(score, "judge_kappa", found.kappa, found.rows, *ends)
+    measured = agreement(people, judged, groups)
+    if measured.kappa is not None:
+        ends: Interval = measured.kappa_interval
+        yield Figure(score, "judge_kappa", measured.kappa, measured.rows, *ends)
     for name, share, rows in (
-        (SENSITIVITY, found.sensitivity, people),
-        (SPECIFICITY, found.specificity, ~people),
+        (SENSITIVITY, measured.sensitivity, people),
+        (SPECIFICITY, measured.specificity, ~people),
     ):
         if share is not None:
             yield Figure(score, name, share[0], int(rows.sum()), *share[1:])

@@ -83,8 +83,8 @@ _LARGEST_FACTORIAL = 100
 
 def number(text: str) -> float | None:
     """The number that a text consists of, but for a unit, a currency or `x =`; else None."""
-    found = quantity(text)
-    return found.value if found else None
+    written = quantity(text)
+    return written.value if written else None
 
 
 def quantity(text: str) -> Quantity | None:
@@ -101,23 +101,23 @@ def quantity(text: str) -> Quantity | None:
     if " " in text:
         text = _SPACED.sub(lambda groups: re.sub(r"\s", "", groups.group()), text)
         text = _TIGHT.sub("", _MIXED.sub(r"(\1+\2)", text))
-    found = _QUANTITY.fullmatch(text)
-    if found is None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
         return None
     value = evaluated(
-        _COMMA.sub(_pointed, found["value"]) if _COMMA.match(found["value"]) else found["value"]
+        _COMMA.sub(_pointed, match["value"]) if _COMMA.match(match["value"]) else match["value"]
     )
     if value is None:
         return None
-    if found["factorial"]:
+    if match["factorial"]:
         if value != int(value) or not 0 <= value <= _LARGEST_FACTORIAL:
             return None
         value = float(math.factorial(int(value)))
-    name = found["unit"] or found["currency"]
-    if name in _VARIABLES and found.end("value") == found.start("unit"):
+    name = match["unit"] or match["currency"]
+    if name in _VARIABLES and match.end("value") == match.start("unit"):
         return None
     scale = float(_SCALES.get(name, 1))
-    return Quantity(value * scale * (-1 if found["sign"] in ("-", "–") else 1), _unit(name), scale)
+    return Quantity(value * scale * (-1 if match["sign"] in ("-", "–") else 1), _unit(name), scale)
 
 
 def _unit(name: str) -> str:
@@ -164,17 +164,17 @@ def expressions(
 ) -> Iterator[tuple[int, int, float]]:
     """Where a text writes numbers in digits, and their values. scaled: with `million` behind them."""
     at, end = begin, len(text) if end is None else end
-    while found := _EXPRESSION.search(text, at, end):
-        start, close, value = _valued(text, found, scaled)
+    while match := _EXPRESSION.search(text, at, end):
+        start, close, value = _valued(text, match, scaled)
         if value is not None:
             yield start, close, value
-        at = max(close, found.start() + 1)
+        at = max(close, match.start() + 1)
 
 
 def expression(text: str, at: int) -> tuple[int, int, float] | None:
     """The number that is written in digits from here on."""
-    found = _EXPRESSION.match(text, at)
-    start, close, value = _valued(text, found, True) if found else (at, at, None)
+    match = _EXPRESSION.match(text, at)
+    start, close, value = _valued(text, match, True) if match else (at, at, None)
     return None if value is None else (start, close, value)
 
 

@@ -27,10 +27,10 @@ def first_mark(text: str, choices: Choices) -> Named:
     A, a and 1 all stand for the first option, whatever marks were shown. A mark beyond the options is a wrong
     answer, but an answer.
     """
-    found = _MARK.search(text)
-    if found is None:
+    match = _MARK.search(text)
+    if match is None:
         return None
-    mark = found.group(1)
+    mark = match.group(1)
     return (int(mark) - 1 if mark.isdigit() else ord(mark.upper()) - ord("A"),)
 
 
@@ -42,10 +42,10 @@ def contains(text: str, choices: Choices) -> Named:
     inside a longer option's words do not count as the shorter option, nor 5 inside 3.5.
     """
     first = opening(text, choices)
-    found = set() if first is None else {first}
-    said = wide(text)
-    found |= {index for index, mark in enumerate(choices.marks) if f"({mark})" in said}
-    rest = f" {' '.join(said.casefold().split())}"
+    options = set() if first is None else {first}
+    plain_text = wide(text)
+    options |= {index for index, mark in enumerate(choices.marks) if f"({mark})" in plain_text}
+    rest = f" {' '.join(plain_text.casefold().split())}"
     by_length = sorted(
         enumerate(map(as_written, choices.texts)), key=lambda option: (-len(option[1]), option[0])
     )
@@ -56,8 +56,8 @@ def contains(text: str, choices: Choices) -> Named:
             sought = rf"(?<![^\W_]){before}{re.escape(words)}(?![^\W_]){after}"
             rest, times = re.subn(sought, "\0", rest)
             if times:
-                found.add(index)
-    return tuple(sorted(found)) or None
+                options.add(index)
+    return tuple(sorted(options)) or None
 
 
 def mmmu(text: str, choices: Choices) -> Named:
@@ -68,9 +68,9 @@ def mmmu(text: str, choices: Choices) -> Named:
     the one that stands last; letters inside words count, as they do there. Where they would guess at random,
     nothing is found.
     """
-    place = text.rfind(_CUE)
-    if place >= 0:
-        tail = text[place + len(_CUE) :]
+    cue = text.rfind(_CUE)
+    if cue >= 0:
+        tail = text[cue + len(_CUE) :]
         after = [index for index, mark in enumerate(choices.marks) if mark in tail]
         if len(after) == 1:
             return (after[0],)
@@ -78,20 +78,20 @@ def mmmu(text: str, choices: Choices) -> Named:
         text = text.strip(character)
     text = f" {text} "
     for sought, ranked in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
-        found = _last(text, choices.marks, sought.format, ranked.format)
-        if found is not None:
-            return (found,)
+        option = _last(text, choices.marks, sought.format, ranked.format)
+        if option is not None:
+            return (option,)
     if len(text.split()) > _FEW_WORDS:
-        found = _last(text.lower(), choices.texts, str.lower, str.lower)
-        if found is not None:
-            return (found,)
+        option = _last(text.lower(), choices.texts, str.lower, str.lower)
+        if option is not None:
+            return (option,)
     return None
 
 
 def _last(
     text: str, names: tuple[str, ...], sought: Callable[[str], str], ranked: Callable[[str], str]
 ) -> int | None:
-    """Of the names that occur in one form the one that stands last in the other; the first of equals."""
+    """Of the names that occur in one form, the one whose other form occurs last; the first of equals."""
     there = [index for index, name in enumerate(names) if sought(name) in text]
     return max(there, key=lambda index: text.rfind(ranked(names[index])), default=None)
 

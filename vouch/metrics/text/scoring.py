@@ -23,7 +23,7 @@ from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
-from vouch.metrics.metric import CLEAN, Column, Figure, is_share, mean_figure, split_figure
+from vouch.metrics.metric import CLEAN, SHARE, Column, Figure, declare, is_share, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import ANSWERS, numeric
@@ -51,10 +51,10 @@ def split_p_true(letters: pa.Table, prompts: pa.Table) -> tuple[pa.Table, pa.Tab
     own = prompts.filter(pc.equal(prompts["effect"], OWN))
     if not own.num_rows:
         return letters, prompts, {}
-    said = pc.is_in(letters["prompt"], own["id"].combine_chunks())
-    answers = {row["prompt"]: row["logits"] for row in letters.filter(said).to_pylist()}
+    about_own = pc.is_in(letters["prompt"], own["id"].combine_chunks())
+    answers = {row["prompt"]: row["logits"] for row in letters.filter(about_own).to_pylist()}
     others = prompts.filter(pc.not_equal(prompts["effect"], OWN))
-    return letters.filter(pc.invert(said)), others, _by_item(own, answers)
+    return letters.filter(pc.invert(about_own)), others, _by_item(own, answers)
 
 
 def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[str, float]:
@@ -68,7 +68,7 @@ def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[s
     return {item: mean for item, mean in means.items() if not np.isnan(mean)}
 
 
-SAID = ("parser", "reason", "answer", "predicted", "chosen")
+GRADED_COLUMNS = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Graded that the outcomes keep as they are."""
 FEW_WORDS = 3
 _LONGEST_REASON = 120
@@ -77,7 +77,7 @@ _UNDECIDED = {DECLINED: REFUSAL, CONTRADICTORY: SEVERAL, NONE: UNPARSED}
 
 @dataclass(frozen=True)
 class Graded:
-    """What one text came to: columns of OUTCOMES. grade: how right it is, 0 ... 1; NaN where unknown."""
+    """What one text came to: columns of OUTCOMES. grade: how correct it is, 0 ... 1; NaN where unknown."""
 
     parser: str
     reason: str | None
@@ -122,30 +122,30 @@ def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Pla
     assert question.choices is not None
     parser, reading = decided(text, question.choices, parsers, verdicts)
     reason, named = _reason(reading), reading.places
-    shown = [place for place in named if place < len(question.order)]
+    shown = [index for index in named if index < len(question.order)]
     # In the order of the item, so that the order shown cannot matter; added options last.
-    shown.sort(key=lambda place: question.order[place] % 2**32)
+    shown.sort(key=lambda one: question.order[one] % 2**32)
     texts, letters = question.choices.texts, question.choices.marks
-    answer = " | ".join(plain(texts[place]) or plain(letters[place]) for place in shown)[:LONGEST]
+    answer = " | ".join(plain(texts[index]) or plain(letters[index]) for index in shown)[:LONGEST]
     if reading.verdict in _UNDECIDED:
         return Graded(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)
     flipped = question.native - question.answers
     right = float(bool(question.answers & set(named)) and not flipped & set(named))
     if len(shown) != 1:
         return Graded(parser, reason, answer or short(text), None, None, right if shown else 0.0)
-    (place,) = shown
-    return Graded(parser, reason, answer, place, question.order[place], right)
+    (index,) = shown
+    return Graded(parser, reason, answer, index, question.order[index], right)
 
 
 def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
-    """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
-    asked for are an answer, and a wrong one."""
-    said = short(apart(text).answer)
-    if READER not in parsers or grade > 0 or not said:
-        return Graded(metric if said else UNPARSED, None, said, None, None, grade)
-    long = len(said.split()) > FEW_WORDS
+    """A correct answer is never scored as a refusal, even `Sorry`. Where a number is asked for, a few words
+    are an answer, and a wrong one."""
+    answer = short(apart(text).answer)
+    if READER not in parsers or grade > 0 or not answer:
+        return Graded(metric if answer else UNPARSED, None, answer, None, None, grade)
+    long = len(answer.split()) > FEW_WORDS
     reading = value(text) if long and numeric(question.references) else declined(text)
-    return Graded(_UNDECIDED.get(reading.verdict, metric), _reason(reading), said, None, None, grade)
+    return Graded(_UNDECIDED.get(reading.verdict, metric), _reason(reading), answer, None, None, grade)
 
 
 def _reason(reading: Reading) -> str | None:
@@ -179,7 +179,7 @@ def read_samples(
     """Of every sample its row, its answer, `=` before one that was read and `?` before another text, and its
     grade."""
     rows = [row for row, texts in enumerate(samples) for _ in texts]
-    texts = [text for said in samples for text in said]
+    texts = [text for sampled in samples for text in sampled]
     graded = grade_texts([questions[row] for row in rows], texts, config, names)[0] if texts else []
     answers = [
         f"?{text}" if one.parser in UNREAD else f"={one.answer}"
@@ -187,6 +187,39 @@ def read_samples(
     ]
     grades = np.array([one.grade for one in graded])
     return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
+
+
+declare(
+    "tron_unreached",
+    "Unreached",
+    "share of the questions of which no sample is correct",
+    better="lower",
+    unit=SHARE,
+    source="Wang et al. 2024, TRON",
+)
+declare(
+    "tron_samples",
+    "Samples",
+    "samples that all but half of alpha of the questions need for a correct one",
+    better="lower",
+    unit="samples",
+    source="Wang et al. 2024, TRON",
+)
+declare(
+    "tron_coverage",
+    "Coverage, sampled",
+    "share of the sets of sampled answers that hold a correct one",
+    better="higher",
+    unit=SHARE,
+    source="Wang et al. 2024, TRON",
+)
+declare(
+    "tron_set_size",
+    "Set size, sampled",
+    "mean number of distinct answers in a set of sampled ones",
+    better="lower",
+    source="Wang et al. 2024, TRON",
+)
 
 
 def sampled_figures(
@@ -199,7 +232,7 @@ def sampled_figures(
 ) -> list[Figure]:
     """Half of alpha for either promise, so that the sets have the target of all others.
 
-    tron_unreached  share of the questions without a right sample: no sets if over half of alpha in a split
+    tron_unreached  share of the questions without a correct sample: no sets if over half of alpha in a split
     tron_samples, tron_coverage, tron_set_size  as SampledSets
     names: as for `grade_texts`.
     """
@@ -208,8 +241,8 @@ def sampled_figures(
     if not rows:
         return []
     of_rows = [questions[row] for row in rows], [samples[row] for row in rows]
-    _, said, grades = read_samples(*of_rows, config, names)
-    drawn = numbered(said.reshape(-1, most).tolist(), (grades.reshape(-1, most) >= 1).tolist())
+    _, answers, grades = read_samples(*of_rows, config, names)
+    drawn = numbered(answers.reshape(-1, most).tolist(), (grades.reshape(-1, most) >= 1).tolist())
     own = groups[rows]
     figures = [mean_figure("tron_unreached", np.asarray(~drawn.right.any(axis=1)), own, CLEAN, score)]
     splits = group_splits(own, config.calibration, config.seed, config.splits)
@@ -222,6 +255,57 @@ def sampled_figures(
     return figures + [split_figure(name, each, len(rows), score) for name, each in values.items()]
 
 
+declare(
+    "unparsed_rate", "Unparsed", "texts in which no answer is found", better="lower", unit=SHARE, ranked=True
+)
+declare("refusal_rate", "Refused", "texts that decline to answer", better="lower", unit=SHARE)
+declare(
+    "several_rate", "Several", "texts that name several options and choose none", better="lower", unit=SHARE
+)
+declare(
+    "undecided_rate",
+    "Undecided",
+    "texts in which no answer is found or that name several options",
+    better="lower",
+    unit=SHARE,
+)
+declare(
+    "format_hit_rate",
+    "Format hits",
+    "choices that are answered with a mark in brackets",
+    better="higher",
+    unit=SHARE,
+    ranked=True,
+    source="Li et al. 2023",
+)
+declare(
+    "stated_rate",
+    "Stated",
+    "share of the texts that state how sure the model is",
+    unit=SHARE,
+    source="Xiong et al. 2024",
+)
+declare(
+    "brier_answer",
+    "Brier of the answer",
+    "squared distance between confidence and whether the answer is correct, 0 to 1",
+    better="lower",
+    unit="squared distance",
+    source="Brier 1950",
+)
+declare(
+    "judged_rate",
+    "Judged",
+    "texts that no rule could decide and in which the judge found an option",
+    unit=SHARE,
+)
+declare(
+    "accuracy_rules",
+    "Accuracy without the judge",
+    "what no rule could decide counts as wrong",
+    better="higher",
+    unit=SHARE,
+)
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""
 
@@ -263,7 +347,7 @@ def score_texts(
         return found
 
     known = ~np.isnan(grades)
-    columns = {name: [getattr(one, name) for one in graded] for name in SAID} | {
+    columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
         "correct": Column(grades >= 0.5, known),
         "confidence": Column(confidence, ~np.isnan(confidence)),
         "clean_correct": Column(grades, known & ~block.defective),
@@ -278,7 +362,7 @@ def _measures(
 ) -> dict[tuple[str, str], Numbers]:
     parsers = np.array([one.parser for one in graded])
     unparsed, several = parsers == UNPARSED, parsers == SEVERAL
-    found = {
+    measures = {
         ("", "accuracy"): np.array([one.grade for one in graded]),
         ("", "unparsed_rate"): unparsed.astype(float),
         ("", "refusal_rate"): (parsers == REFUSAL).astype(float),
@@ -286,27 +370,27 @@ def _measures(
         ("", UNDECIDED_RATE): (unparsed | several).astype(float),
         ("", "format_hit_rate"): _format_hits(block),
     }
-    found |= {("", name): values for name, values in measured.items()}
-    for name in sorted(PER_TEXT | PER_SAMPLE):
+    measures |= {("", name): values for name, values in measured.items()}
+    for name in sorted([*PER_TEXT, *PER_SAMPLE]):
         if name in PER_TEXT:
-            found["", name] = PER_TEXT[name](block.tokens)
+            measures["", name] = PER_TEXT[name](block.tokens)
             continue
         for temperature, samples in block.samples.items():
             pairs = zip(block.texts, samples, strict=True)
             agreed = [PER_SAMPLE[name](text, drawn) if drawn else np.nan for text, drawn in pairs]
-            found[f"t{temperature:g}", name] = np.array(agreed)
-    return found
+            measures[f"t{temperature:g}", name] = np.array(agreed)
+    return measures
 
 
 def _instability(block: TextBlock, config: Config, names: Sequence[str]) -> dict[tuple[str, str], Numbers]:
     """Of samples of one prompt: so much of the instability by instruction, order or mark (Li et al. 2023) has
     nothing to do with the prompt."""
-    found = {}
+    entropies = {}
     for temperature, samples in block.samples.items():
         drawn, answers, _ = read_samples(block.questions, samples, config, names)
         entropy = clustered_entropy(drawn, answers, len(samples))
-        found[f"t{temperature:g}", "instability"] = entropy.astype(np.float64)
-    return found
+        entropies[f"t{temperature:g}", "instability"] = entropy.astype(np.float64)
+    return entropies
 
 
 def _of_judge(graded: Sequence[Graded], grades: Numbers) -> Measures:
@@ -343,15 +427,15 @@ def _figures(protocol: str, block: TextBlock, measures: Measures, kept: Bools) -
 def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict[str, Numbers]:
     """[n] by score, how sure the model is by other signs than the tokens of its text: what it states, and how
     many samples give the same answer; NaN where unknown. names: of answer metrics."""
-    found = {} if block.stated is None else {VERBALISED: block.stated}
+    confidences = {} if block.stated is None else {VERBALISED: block.stated}
     for temperature, samples in block.samples.items():
         agreed = sampled_agreement(block.questions, block.texts, samples, config, names)
-        found[f"t{temperature:g}"] = agreed
-    return found
+        confidences[f"t{temperature:g}"] = agreed
+    return confidences
 
 
 class _Rows(NamedTuple):
-    """Texts [n] of which is known how right they are and, by the uncertainty estimate `score`, how sure."""
+    """Texts [n] with a grade and a confidence by the uncertainty estimate `score`."""
 
     score: str
     confidence: Numbers
@@ -371,7 +455,7 @@ def _confident(
 
 
 def _ranking(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
-    """Whether the surer answers are right, and the squared distance of confidence from correctness."""
+    """Whether the surer answers are correct, and the squared distance of confidence from correctness."""
     score, sure, right, groups = rows
     figures = [mean_figure("brier_answer", (sure - right) ** 2, groups, protocol, score)]
     levels, slots = np.unique(-sure, return_inverse=True)

@@ -194,20 +194,20 @@ class Tokens:
         return self._reduced(np.add, values) / np.maximum(self.counts, 1)
 
     def _at(self, values: Numbers, places: Ints) -> Numbers:
-        found = np.full(len(self.counts), np.nan)
+        taken = np.full(len(self.counts), np.nan)
         some = self.counts > 0
-        found[some] = values[places[some]]
-        return found
+        taken[some] = values[places[some]]
+        return taken
 
     def _reduced(self, reduce: np.ufunc, values: Numbers) -> Numbers:
-        found = np.full(len(self.counts), np.nan)
+        reduced = np.full(len(self.counts), np.nan)
         some = np.flatnonzero(self.counts)
         if len(some):
             # Every second part is what lies between one text and the next.
             ends = self.starts[some] + self.counts[some]
             edges = np.stack([self.starts[some], ends], axis=1).ravel()
-            found[some] = reduce.reduceat(np.append(values, 0.0), edges)[::2]
-        return found
+            reduced[some] = reduce.reduceat(np.append(values, 0.0), edges)[::2]
+        return reduced
 
 
 @dataclass(frozen=True)
@@ -270,20 +270,20 @@ def text_blocks(
     greedy = texts.filter(pc.equal(texts["temperature"], 0))
     sampled = texts.filter(pc.and_(pc.greater(texts["temperature"], 0), pc.is_valid(texts["text"])))
     samples = _samples(sampled)
-    for variation, found in aligned(greedy, prompts, items, where, TEXT, released):
-        answered = np.asarray(pc.is_null(found.answers["problem"]))
-        nothing = answered & np.asarray(pc.is_null(found.answers["text"]))
-        refuse(nothing, found.prompts["id"], lambda _: f"has neither a text nor a problem; {AGAIN}", where)
-        yield _block(variation, found, answered, samples, where)
+    for variation, rows in aligned(greedy, prompts, items, where, TEXT, released):
+        answered = np.asarray(pc.is_null(rows.answers["problem"]))
+        nothing = answered & np.asarray(pc.is_null(rows.answers["text"]))
+        refuse(nothing, rows.prompts["id"], lambda _: f"has neither a text nor a problem; {AGAIN}", where)
+        yield _block(variation, rows, answered, samples, where)
 
 
 def _samples(texts: pa.Table) -> dict[float, dict[str, list[str]]]:
     """By temperature and prompt, the texts in the order of their numbers."""
-    found: dict[float, dict[str, list[str]]] = {}
+    samples: dict[float, dict[str, list[str]]] = {}
     columns = (texts[name].to_pylist() for name in ("temperature", "prompt", "sample", "text"))
     for temperature, prompt, _, text in sorted(zip(*columns, strict=True)):
-        found.setdefault(temperature, {}).setdefault(prompt, []).append(text)
-    return found
+        samples.setdefault(temperature, {}).setdefault(prompt, []).append(text)
+    return samples
 
 
 def _block(
@@ -337,7 +337,7 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
             raise UserError(
                 f"{where}: prompt {name} has no answer among its options; correct the dataset's answers"
             )
-        own = frozenset(place for place, index in enumerate(order) if index in set(native or ()))
+        own = frozenset(index_shown for index_shown, index in enumerate(order) if index in set(native or ()))
         choices = choices_of(marks, options, effect, asked)
         questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
     return questions

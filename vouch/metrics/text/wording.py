@@ -179,12 +179,12 @@ _TUPLE = re.compile(r"[(\[{](?=[^()\[\]{}]*\d)[^()\[\]{}]*,[^()\[\]{}]*[)\]}]")
 
 def trimmed(text: str) -> str:
     """Without punctuation around it that means nothing: of .25, 5', (3, -4), [0, 1), C* and ... it stays."""
-    found = text.strip()
+    bare = text.strip()
     while True:
-        inner = _unwrapped(_stopped(found))
-        if inner == found or not inner:
-            return found
-        found = inner
+        inner = _unwrapped(_stopped(bare))
+        if inner == bare or not inner:
+            return bare
+        bare = inner
 
 
 def _stopped(text: str) -> str:
@@ -233,10 +233,10 @@ def tight(text: str) -> str:
 
 def boxed(text: str) -> str:
     """What the last box of an undressed text holds, at most 300 characters; empty where there is none."""
-    place = text.rfind(BOX)
-    if place < 0:
+    start = text.rfind(BOX)
+    if start < 0:
         return ""
-    rest = text[place + 1 : place + 300].lstrip()
+    rest = text[start + 1 : start + 300].lstrip()
     if not rest.startswith("{"):
         return re.split(r"\n|\s{2}|\.\s", rest, maxsplit=1)[0].strip()
     depth = 0
@@ -257,10 +257,10 @@ _RAISED_TO = re.compile(r"(?P<base>\d{1,6}(?:\.\d{1,6})?)\^(?P<power>-?\d{1,2})"
 
 def exact(text: str) -> str:
     """The same of a fraction, a mixed number or a power as well: 0.5 for `1/2`, 25 for `5^2`."""
-    if (found := _RATIO.fullmatch(text)) and int(found["under"]):
-        value = Fraction(int(found["over"]), int(found["under"])) + int(found["whole"] or 0)
-    elif (found := _RAISED_TO.fullmatch(text)) and (Fraction(found["base"]) or int(found["power"]) > 0):
-        value = Fraction(found["base"]) ** int(found["power"])
+    if (match := _RATIO.fullmatch(text)) and int(match["under"]):
+        value = Fraction(int(match["over"]), int(match["under"])) + int(match["whole"] or 0)
+    elif (match := _RAISED_TO.fullmatch(text)) and (Fraction(match["base"]) or int(match["power"]) > 0):
+        value = Fraction(match["base"]) ** int(match["power"])
     else:
         return canonical(text)
     value = -value if text.startswith("-") else value
@@ -287,8 +287,8 @@ _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 def plain(text: str) -> str:
     """Without a thought, in lower case, one space between words, no punctuation around it that means nothing,
     no leading English article; a number in one form, and what has no letters without blanks."""
-    said = as_written(apart(text).answer)
-    return exact(said if any(map(str.isalpha, said)) else tight(said))
+    written = as_written(apart(text).answer)
+    return exact(written if any(map(str.isalpha, written)) else tight(written))
 
 
 def as_written(text: str) -> str:
@@ -298,6 +298,6 @@ def as_written(text: str) -> str:
 
 
 def short(text: str) -> str:
-    """The plain text, cut where it is long; empty where nothing but punctuation stands in it."""
-    said = plain(text)
-    return said[:LONGEST] if said.strip(EDGES) else ""
+    """The plain text, cut where it is long; empty if it is nothing but punctuation."""
+    answer = plain(text)
+    return answer[:LONGEST] if answer.strip(EDGES) else ""

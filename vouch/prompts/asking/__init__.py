@@ -1,19 +1,15 @@
-"""Asking a pinned model for a text: the engines, and what is remembered of their replies.
+"""Asking a pinned model for texts: rewrites, verdicts of a judge, wrong answers.
 
-What asks a model for texts. An engine is a file vouch/prompts/asking/engines/NAME.py that defines
+An engine is a file NAME.py of this folder that defines
 
 REVISION: int
     raised by hand when the same prompt may get another reply
 def load(pin: Pin, settings: Settings) -> Engine
-    ready to ask; heavy imports happen in here
+    ready to ask; heavy imports belong in here
 
-Replies are remembered by what was asked (cached.py), so a finished one is never asked again.
-
-What models wrote, found again by what was asked, in the work cache of `extract`.
-
-A key covers the model's pin, the engine's REVISION, the whole text that the model got and the most
-tokens of a reply. A killed run loses little, and another decision, check or variation asks nothing anew.
-"""
+`CachedModel` keeps replies in the work cache of `extract`, so nothing is asked twice: not after a killed run,
+nor after another decision, check or variation. The key of a reply covers the model's pin, the engine's
+REVISION, the whole prompt and the most tokens of a reply."""
 
 import hashlib
 import importlib
@@ -35,11 +31,11 @@ ENGINES = Path(__file__).parent
 
 
 class Settings(Protocol):
-    """How a model is asked. where: the parameter that holds the others, for messages."""
+    """How a model is asked. where: the key in params.yaml that has these settings, for messages."""
 
     @property
     def where(self) -> str:
-        """See above."""
+        """Such as `rewrite`."""
         ...
 
     @property
@@ -49,7 +45,7 @@ class Settings(Protocol):
 
     @property
     def threads(self) -> int:
-        """Of the processor."""
+        """Threads of the processor."""
         ...
 
     @property
@@ -59,7 +55,7 @@ class Settings(Protocol):
 
 
 class Asked(Protocol):
-    """One thing to ask; hashable, and `str` names it in a message."""
+    """Something to ask. It is hashable, and `str` names it in messages."""
 
     @property
     def prompt(self) -> str:
@@ -68,10 +64,10 @@ class Asked(Protocol):
 
     @property
     def start_is_enough(self) -> bool:
-        """Whether a reply that max_tokens cuts short is one."""
+        """Whether a reply that max_tokens cuts short is of use."""
         ...
 
-    def read(self, said: str) -> str:
+    def read(self, reply: str) -> str:
         """What is kept of a reply."""
         ...
 
@@ -82,7 +78,7 @@ A = TypeVar("A", bound=Asked)
 
 @dataclass(frozen=True)
 class Text:
-    """A prompt as it stands; see Asked."""
+    """A prompt whose whole reply is kept."""
 
     prompt: str
     start_is_enough: bool = False
@@ -90,14 +86,14 @@ class Text:
     def __str__(self) -> str:
         return ascii(self.prompt[:80])
 
-    def read(self, said: str) -> str:
+    def read(self, reply: str) -> str:
         """The whole reply."""
-        return said.strip()
+        return reply.strip()
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model wrote, or None and why it is none. transient: a trouble of this run, worth another."""
+    """A reply, or None and the reason. transient: another run may get one."""
 
     text: str | None
     reason: str = ""
@@ -105,15 +101,15 @@ class Reply:
 
 
 class Engine(Protocol[T]):
-    """Something that replies. notes: measures for the run record."""
+    """Something that replies."""
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """See above."""
+        """Measures for the run record."""
         ...
 
     def ask(self, asked: Sequence[T]) -> Iterator[tuple[T, Reply]]:
-        """A reply to each, in any order. Raises UserError for what would fail every one."""
+        """A reply to each, in any order. Raises UserError for what would make all of them fail."""
         ...
 
 
@@ -123,12 +119,12 @@ class EngineFile(Protocol):
     REVISION: int
 
     def load(self, pin: Pin, settings: Settings) -> Engine[Any]:
-        """See the head of this file."""
+        """An engine that is ready to ask."""
         ...
 
 
 def engine_file(name: str) -> EngineFile:
-    """The module of an engine, without its heavy imports. Raises UserError with the valid names."""
+    """The module of an engine, which loads no heavy libraries yet. Raises UserError with the valid names."""
     names = sorted(path.stem for path in ENGINES.glob("*.py") if path.stem != "__init__")
     if name not in names:
         raise UserError(f"models.lock: engine {name} does not write; {did_you_mean(name, names)}")
@@ -136,18 +132,18 @@ def engine_file(name: str) -> EngineFile:
 
 
 def too_long(settings: Settings) -> Reply:
-    """For a reply that is no reply, as its end is missing."""
+    """In place of a reply whose end is missing."""
     return Reply(None, f"the answer is longer than {settings.where}.max_tokens")
 
 
-LISTED = 20  # questions without an answer that are named one by one
+LISTED = 20  # at most so many questions without a reply are named one by one
 _FIELDS = pa.schema([("text", pa.string()), ("reason", pa.string())])
 
 
 class CachedModel(Generic[A]):
-    """A pinned model as an Engine that asks only what is unknown; it is loaded when first needed.
+    """A pinned model as an Engine that remembers its replies. The model is loaded when it is first needed.
 
-    asked: how many prompts the model answered.
+    asked: how many prompts it has answered.
     """
 
     def __init__(self, pin: Pin, settings: Settings, dataset: str) -> None:
@@ -164,18 +160,18 @@ class CachedModel(Generic[A]):
         return {"asked": self.asked, **(self._engine.notes if self._engine else {})}
 
     def ask(self, asked: Sequence[A]) -> Iterator[tuple[A, Reply]]:
-        """What is known first, then what the model writes, as it comes; see engine.py.
+        """The remembered replies first, then those of the model as they come.
 
-        Raises UserError where one got no answer.
+        Raises UserError if something got no reply.
         """
         keys = {one: self._key(one) for one in asked}
         with self._cache.claim():
             self._cache.look_up(set(keys.values()))
             known = [one for one in asked if keys[one] in self._cache]
             unknown = [one for one in asked if keys[one] not in self._cache]
-            answers = self._cache.fetch([keys[one] for one in known])
-            for one, answer in zip(known, answers, strict=True):
-                yield one, Reply(answer["text"], answer["reason"])
+            replies = self._cache.fetch([keys[one] for one in known])
+            for one, reply in zip(known, replies, strict=True):
+                yield one, Reply(reply["text"], reply["reason"])
             if unknown:
                 yield from self._ask(unknown, keys)
 
@@ -206,17 +202,17 @@ class CachedModel(Generic[A]):
             )
 
     def _key(self, one: A) -> bytes:
-        told = {
+        covered = {
             "pin": self._pin.digest,
             "engine": f"{self._pin.engine}/{self._file.REVISION}",
             "max_tokens": self._settings.max_tokens,
             "prompt": one.prompt,
         }
-        return hashlib.sha256(canonical_json(told).encode()).digest()
+        return hashlib.sha256(canonical_json(covered).encode()).digest()
 
 
 def _list(left: dict[A, str]) -> None:
-    """Names what has no answer, on stderr, a line each."""
+    """Prints what has no reply to stderr, a line each."""
     for one, reason in islice(left.items(), LISTED):
         print(f"unanswered: {one}: {reason}", file=sys.stderr)
     if len(left) > LISTED:

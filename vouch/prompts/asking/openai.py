@@ -33,7 +33,7 @@ def load(pin: Pin, settings: Settings) -> Engine[Asked]:
 
 
 class ServerWriter:
-    """See vouch/prompts/asking/__init__.py."""
+    """A server as an Engine."""
 
     def __init__(self, url: str, name: str, connection: Connection, settings: Settings) -> None:
         self._url, self._name, self._connection, self._settings = url, name, connection, settings
@@ -52,9 +52,9 @@ class ServerWriter:
 
     def ask(self, asked: Sequence[Asked]) -> Iterator[_Done]:
         """Replies as they come. Raises UserError where the server itself is at fault."""
-        for one, said in each_done(self._url, self._connection, self._tally, iter(asked), self._one):
-            refusal = Refusal(said.reason, said.transient) if said.text is None else None
-            yield from self._refusals.passed_on((one, said), refusal)
+        for one, reply in each_done(self._url, self._connection, self._tally, iter(asked), self._one):
+            refusal = Refusal(reply.reason, reply.transient) if reply.text is None else None
+            yield from self._refusals.passed_on((one, reply), refusal)
         yield from self._refusals.held
 
     async def _one(self, client: Client, one: Asked) -> _Done:
@@ -65,15 +65,15 @@ class ServerWriter:
             "temperature": 0,
         }
         try:
-            return one, await client.ask(request, lambda said: _read(said, one, self._settings))
+            return one, await client.ask(request, lambda completion: _read(completion, one, self._settings))
         except GivenUp as error:
             return one, Reply(None, str(error), transient=True)
         except TurnedDown as error:
             return one, Reply(None, f"{TURNED_DOWN} ({error})")
 
 
-def _read(said: Completion, one: Asked, settings: Settings) -> Reply:
-    choice = said.choices[0]
+def _read(completion: Completion, one: Asked, settings: Settings) -> Reply:
+    choice = completion.choices[0]
     if choice.finish_reason == "content_filter":
         return Reply(None, "the server's content filter withheld the answer")
     if choice.finish_reason == "length" and not one.start_is_enough:

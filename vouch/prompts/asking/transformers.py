@@ -21,7 +21,7 @@ def load(pin: Pin, settings: Settings) -> Engine[Asked]:
 
 
 class LocalWriter:
-    """See vouch/prompts/asking/__init__.py. One prompt at a time: none can change another's reply."""
+    """A local model as an Engine. It is asked one prompt at a time, so none can change another's reply."""
 
     def __init__(self, folder: Path, pin: Pin, settings: Settings) -> None:
         import torch
@@ -37,7 +37,7 @@ class LocalWriter:
         hush()
         with opening(folder, WHAT, ADVICE):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            # A vision language model writes without a picture, too.
+            # A vision language model writes without an image, too.
             own = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
             writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
             self._parts = not writes  # as templates of the latter want a message
@@ -68,8 +68,8 @@ class LocalWriter:
 
         for one in asked:
             with foreign(self._folder, "fails at a question", ADVICE):
-                found = self._one(one)
-            yield one, found
+                reply = self._one(one)
+            yield one, reply
 
     def _one(self, one: Asked) -> Reply:
         inputs = self._inputs(one.prompt)
@@ -86,9 +86,10 @@ class LocalWriter:
         options = {}
         if self._template is not None:
             content = [{"type": "text", "text": text}] if self._parts else text
-            said, tokens = [{"role": "user", "content": content}], self._tokenizer.special_tokens_map
+            messages = [{"role": "user", "content": content}]
+            tokens = self._tokenizer.special_tokens_map
             try:
-                text = render(self._template, said, tokens, answer=False)
+                text = render(self._template, messages, tokens, answer=False)
             except Failed as error:
                 raise UserError(
                     f"{self._folder}: its chat template fails ({reason(error)}); name another one as "

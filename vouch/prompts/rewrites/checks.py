@@ -1,11 +1,10 @@
 """Whether a rewrite may be asked.
 
-Checks cannot tell good words from bad ones; they catch what programs can: answers in place of questions,
-two sentences, a lost negation or number. Whoever wants more reviews the table (`vouch review rewrites`).
+Checks cannot tell good words from bad ones. They catch what a program can catch: an answer in place of a
+question, two sentences, a lost negation or number. For more, review the table (`vouch review rewrites`).
 
-A check gets the original and the rewrite and says what is wrong, in words that fit behind `the rewrite`, or
-nothing. CHECKS says which kinds of rewrites each looks at.
-"""
+A check gets the original and the rewrite, and returns what is wrong, in words that continue `the rewrite
+...`, or an empty string. CHECKS says which kinds of rewrites each of them applies to."""
 
 import re
 import unicodedata
@@ -17,7 +16,7 @@ from vouch.tables.asked import IMAGE_MARK, KINDS, NEGATIONS
 
 NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|nothing|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 _FUNCTION = frozenset(load(Path(__file__).parent / "function_words.yaml")["words"])
-_TIMES, _MORE = 4, 400  # a wordy question has at most so many times the characters, and so many more
+_TIMES, _MORE = 4, 400  # a wordy question has at most this many times the characters, plus this many
 _LEAST_KEPT = 1 / 3
 _STEM = 4  # first letters that two forms of a word share
 _BESIDE = re.compile(
@@ -42,31 +41,31 @@ _BROKEN = "\ufffd"
 
 
 def is_question(text: str) -> bool:
-    """Whether a text ends like a question."""
+    """Whether a text ends as a question does."""
     return text.rstrip("\"'”’ ").endswith("?")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, small letters."""
+    """The words of a text, in lower case."""
     return re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", text.lower())
 
 
 def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
-    """Name of each check that the rewrite fails -> what is wrong; checks by name.
+    """Name of each check that the rewrite fails -> what is wrong, in alphabetical order.
 
-    An endless rewrite is looked at no further: the patterns of other checks would take hours over it.
+    An endless rewrite is not checked further: the patterns of other checks would take hours.
     """
     endless = _not_endless(original, rewrite)
     if endless:
         return {"not_endless": endless}
-    found = {
+    problems = {
         name: check(original, rewrite) for name, (kinds, check) in sorted(CHECKS.items()) if kind in kinds
     }
-    return {name: problem for name, problem in found.items() if problem}
+    return {name: problem for name, problem in problems.items() if problem}
 
 
 def _not_endless(original: str, rewrite: str) -> str:
-    """The rewrite is as long as a sentence is, whatever the server sent."""
+    """The rewrite is no longer than a sentence."""
     return f"has {len(rewrite)} characters" if len(rewrite) > _TIMES * len(original) + _MORE else ""
 
 
@@ -75,7 +74,7 @@ def _not_empty(original: str, rewrite: str) -> str:
 
 
 def _asks(original: str, rewrite: str) -> str:
-    """What asked still asks. A cloze that cleaning puts into a question stands behind it, quoted."""
+    """A question is still a question. Cleaning quotes a cloze behind the question: `What fits? ‘...’`."""
     still = is_question(rewrite) or "? ‘" in rewrite
     return "is no question any more" if is_question(original) and not still else ""
 
@@ -85,9 +84,9 @@ def _instructs(original: str, rewrite: str) -> str:
 
 
 def _bare(original: str, rewrite: str) -> str:
-    """No answer, options, explanation or word to whoever asked for the rewrite."""
-    found = _BESIDE.search(rewrite)
-    return f"says more than it should ({found[0].strip()})" if found and found[0] not in original else ""
+    """No answer, options, explanation or comment."""
+    match = _BESIDE.search(rewrite)
+    return f"says more than it should ({match[0].strip()})" if match and match[0] not in original else ""
 
 
 def _changed(original: str, rewrite: str) -> str:
@@ -105,14 +104,14 @@ def _shorter(original: str, rewrite: str) -> str:
 
 
 def _one_sentence(original: str, rewrite: str) -> str:
-    """One sentence on one line. What stands in quotation marks does not count."""
+    """One sentence on one line. Quoted text does not count."""
     if "\n" in rewrite.strip():
         return "has several lines"
     return "has several sentences" if _END.search(_QUOTED.sub("", rewrite).strip()) else ""
 
 
 def _negated(original: str, rewrite: str) -> str:
-    """LS-N brings one negation in, where none was: a second one would flip the question back."""
+    """LS-N adds one negation to a question without any: a second one would flip the question back."""
     if NEGATION.search(original):
         return "negates a question that holds a negation already"
     if not _NOT.search(rewrite):
@@ -126,7 +125,7 @@ def _unnegated(original: str, rewrite: str) -> str:
 
 
 def _lessened(original: str, rewrite: str) -> str:
-    """LS-M brings `less` or `fewer` in, for a comparison that the question makes."""
+    """LS-M puts `less` or `fewer` into a comparison that the question makes."""
     if len(_LESS.findall(rewrite)) != len(_LESS.findall(original)) + 1:
         return "does not bring in one `less` or `fewer`"
     if _MORE_WORD.search(original) and len(_MORE_WORD.findall(rewrite)) >= len(_MORE_WORD.findall(original)):
@@ -135,15 +134,15 @@ def _lessened(original: str, rewrite: str) -> str:
 
 
 def _related(original: str, rewrite: str) -> str:
-    """A third of the question's content words are still there; an answer has fewer."""
-    asked = {word for word in words(original) if len(word) >= _STEM and word not in _FUNCTION}
+    """A third of the question's content words are still there; an answer would have fewer."""
+    content = {word for word in words(original) if len(word) >= _STEM and word not in _FUNCTION}
     stems = {word[:_STEM] for word in words(rewrite)}
-    kept = sum(word[:_STEM] in stems for word in asked)
-    return "" if kept >= _LEAST_KEPT * len(asked) else "keeps too few of the question's words"
+    kept = sum(word[:_STEM] in stems for word in content)
+    return "" if kept >= _LEAST_KEPT * len(content) else "keeps too few of the question's words"
 
 
 def _script(original: str, rewrite: str) -> str:
-    """The language stays, as far as letters tell: no script comes in that the question does not use."""
+    """The language stays the same, as far as letters tell: the rewrite adds no script."""
     before, after = (
         {unicodedata.name(char, "unknown").split(" ")[0] for char in text if char.isalpha()}
         for text in (original, rewrite)
@@ -153,7 +152,7 @@ def _script(original: str, rewrite: str) -> str:
 
 
 def _printable(original: str, rewrite: str) -> str:
-    """No character comes in that no text shows: control codes, marks of direction, a broken text."""
+    """No invisible characters are added: control codes, direction marks, signs of broken encoding."""
     new = sorted(char for char in set(rewrite) - set(original) if _hidden(char))
     return f"holds a character that no text shows (U+{ord(new[0]):04X})" if new else ""
 
@@ -163,33 +162,32 @@ def _hidden(char: str) -> bool:
 
 
 def _entities(original: str, rewrite: str) -> str:
-    """Numbers in digits, names and marks of pictures stay, and no other ones come in."""
-    for what, found in (("mark", IMAGE_MARK.findall), ("number", _NUMBER.findall)):
-        differing = set(found(original)) ^ set(found(rewrite))
+    """Numbers in digits, names and image marks stay, and no others are added."""
+    for what, find in (("mark", IMAGE_MARK.findall), ("number", _NUMBER.findall)):
+        differing = set(find(original)) ^ set(find(rewrite))
         if differing:
             return f"changes a {what} ({min(differing)})"
     for one, other, verb in ((original, rewrite, "loses"), (rewrite, original, "brings in")):
-        there = {word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(other)}
-        gone = [name for name in _names(one) if name.lower() not in there]
-        if gone:
-            return f"{verb} the name {gone[0]}"
+        others = {word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(other)}
+        missing = [name for name in _names(one) if name.lower() not in others]
+        if missing:
+            return f"{verb} the name {missing[0]}"
     return ""
 
 
 def _names(text: str) -> list[str]:
     """Words with a capital that do not begin a sentence."""
-    found = [
-        word for word in _WORD.finditer(text) if word[0][0].isupper() and not _begins(text, word.start())
-    ]
-    names = [word[0].removesuffix("'s").removesuffix("’s") for word in found]
+    capitals = (word for word in _WORD.finditer(text) if word[0][0].isupper())
+    inner = (word[0] for word in capitals if not _begins_sentence(text, word.start()))
+    names = [word.removesuffix("'s").removesuffix("’s") for word in inner]
     return [name for name in names if name != "I" and not name.startswith(("I'", "I’"))]
 
 
-def _begins(text: str, place: int) -> bool:
+def _begins_sentence(text: str, index: int) -> bool:
     """Whether a sentence or a line begins there."""
-    while place and text[place - 1].isspace() and text[place - 1] != "\n":
-        place -= 1
-    return not place or text[place - 1] == "\n" or text[place - 1] in _BEFORE_A_SENTENCE
+    while index and text[index - 1].isspace() and text[index - 1] != "\n":
+        index -= 1
+    return not index or text[index - 1] == "\n" or text[index - 1] in _BEFORE_A_SENTENCE
 
 
 CHECKS: Mapping[str, tuple[Sequence[str], Callable[[str, str], str]]] = {

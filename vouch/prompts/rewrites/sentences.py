@@ -1,25 +1,18 @@
-"""A question taken apart as far as the rules need it.
+"""Questions taken apart, as far as the rule rewriter (engines/rules.py) needs it.
 
-Where the subject of a question ends, as far as words alone tell. The rules refuse where they do not.
+`parse` gives the parts of a question, and raises Cannot where it cannot. `clause` gives the question as a
+clause that other words can carry: `what colour the circle is`. English puts the verb of a question before its
+subject, and that of a clause behind it; where the subject ends no table of words can say in general. So these
+functions know the shapes in which it is plain, and refuse the rest.
 
-A question as a clause that other words can carry: `what colour the circle is`.
-
-English puts the verb of a question before its subject, and a clause puts it behind. That needs to know
-where the subject ends, which no table of words can tell in general. So these rules take the shapes in
-which it is plain, and refuse the rest.
-
-Whether a question is in English, the only language of the rules: a test by stop words.
-
-English holds a common English word, more of them than of other languages' common words, and mostly Latin
-letters. A text without any such word (`Describe la imagen`, `Determine a area do triangulo`, and also
-`Name shapes`) is not taken for English: a question without a rewrite is left out, a wrong one would be asked.
-
-Error, measured on real sets (tests/prompts/rewrites/test_language.py): in Spanish and Portuguese none of
-1,101 sentences passes, and none of 586 options of four words or more; of 2,120 English sentences that the
-rules rewrite none is refused. The list was made with these sentences in view (`find` and `fewer` for `Find
-x.` and `Fewer stars?`), so elsewhere expect some short English questions to be refused. Other languages in
-Latin letters are in no set that was measured.
-"""
+`is_english` decides by stop words whether a question is in English: it needs a common English word, more of
+them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
+la imagen`, also `Name shapes`) is not taken for English: a question without a rewrite is left out, a wrong
+one would be asked. Its error, measured on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
+Spanish and Portuguese sentences none passes, nor does any of 586 options of four words or more; of 2,120
+English sentences that the rules rewrite none is refused. The list was made with these sentences in view
+(`find` and `fewer` for `Find x.` and `Fewer stars?`), so expect some short English questions to be refused
+elsewhere. Other languages in Latin letters were not measured."""
 
 import re
 import unicodedata
@@ -70,23 +63,23 @@ class Sentence:
 
     @property
     def negated(self) -> bool:
-        """Whether a negation stands in it."""
+        """Whether it contains a negation."""
         return NEGATION.search(self.body) is not None
 
     @property
     def imperative(self) -> bool:
-        """Whether it tells to do something."""
+        """Whether it is an instruction."""
         return not self.asks and _IMPERATIVE.match(self.body) is not None
 
     @property
     def yes_no(self) -> bool:
         """Whether it asks for yes or no."""
-        told = re.search(r"\b(?:if|whether)\b", self.body) is not None
-        return told or (self.asks and _YES_NO.match(self.body) is not None)
+        indirect = re.search(r"\b(?:if|whether)\b", self.body) is not None
+        return indirect or (self.asks and _YES_NO.match(self.body) is not None)
 
     @property
     def lower(self) -> str:
-        """The body with its first letter small, to stand behind other words."""
+        """The body with a small first letter, to follow other words."""
         return self.body[:1].lower() + self.body[1:]
 
 
@@ -139,9 +132,9 @@ _COMPARES = re.compile(
 )
 
 
-def compared(body: str, place: int) -> bool:
-    """Whether the comparative that begins there is what the question compares by, and no remark in it."""
-    return _COMPARES.search(body[:place]) is not None
+def compared(body: str, index: int) -> bool:
+    """Whether the comparative that begins there is what the question asks about, and not an aside."""
+    return _COMPARES.search(body[:index]) is not None
 
 
 BE = "(?:is|are|was|were)"
@@ -181,7 +174,7 @@ def check_active(verb: str, rest: str) -> None:
 
 
 def subject_and_rest(rest: str) -> tuple[str, str]:
-    """What follows `is`, parted into the subject and what is said of it (nothing, where it ends).
+    """What follows `is`, split into the subject and the predicate, which may be empty.
 
     Raises Cannot where the end of the subject is not plain.
     """
@@ -190,9 +183,9 @@ def subject_and_rest(rest: str) -> tuple[str, str]:
         return words[0], " ".join(words[1:])
     if re.search(rf" {PREPOSITION}$", rest):
         raise Cannot("ends with a preposition, whose noun stands elsewhere")
-    place = next((place for place, word in enumerate(words) if place and participle(word)), None)
-    if place is not None:
-        return _before_verb(words, place)
+    verb = next((index for index, word in enumerate(words) if index and participle(word)), None)
+    if verb is not None:
+        return _before_verb(words, verb)
     if re.search(r" (?:likely|probably|usually|to) ", f"{rest} "):
         raise Cannot("has a subject whose end is not plain")
     if re.search(r" (?:that|which|who) ", f"{rest} "):
@@ -200,10 +193,10 @@ def subject_and_rest(rest: str) -> tuple[str, str]:
     return rest, ""
 
 
-def _before_verb(words: list[str], place: int) -> tuple[str, str]:
-    """The subject before a verb in -ing or -ed, and the rest from there on. Raises Cannot."""
-    subject, verb, after = " ".join(words[:place]), words[place], " ".join(words[place + 1 :])
-    plain = 2 <= place <= 4 and not re.search(rf" {PREPOSITION}( |$)|ly$", subject)
+def _before_verb(words: list[str], index: int) -> tuple[str, str]:
+    """The subject before a verb in -ing or -ed, and the rest from the verb on. Raises Cannot."""
+    subject, verb, after = " ".join(words[:index]), words[index], " ".join(words[index + 1 :])
+    plain = 2 <= index <= 4 and not re.search(rf" {PREPOSITION}( |$)|ly$", subject)
     if plain and not after:
         return subject, verb
     if not plain or not re.match(rf"{PREPOSITION} ", f"{after} ") or verb.endswith("ed"):
@@ -212,7 +205,7 @@ def _before_verb(words: list[str], place: int) -> tuple[str, str]:
 
 
 def has_verb(rest: str) -> bool:
-    """Whether a verb in -ing or -ed stands behind the first word."""
+    """Whether a verb in -ing or -ed follows the first word."""
     return any(participle(word) for word in rest.split(" ")[1:])
 
 
@@ -246,28 +239,28 @@ def clause(body: str) -> str:
         *(_be, _subject, partial(shaped, _NOUNS), _statement),
     )
     for shape in shapes:
-        found = shape(body)
-        if found:
-            return found
+        words = shape(body)
+        if words:
+            return words
     raise Cannot("has no shape that the rules know")
 
 
 def _yes_no(body: str) -> str | None:
     match = re.match(rf"^({BE}) ((?:the|this|that|these|those|its|his|her|their) .+)$", body)
     if match:
-        subject, said = _described(match[2])
-        return f"if {subject} {match[1]} {said}"
+        subject, predicate = _described(match[2])
+        return f"if {subject} {match[1]} {predicate}"
     return None
 
 
 def _described(rest: str) -> tuple[str, str]:
-    """A subject and what a yes-no question says of it."""
+    """The subject and the predicate of a yes-no question."""
     compared = re.match(r"^((?:\S+ ){1,8}?\S+) ((?:the same|more|less)\s.+)$", rest)
     placed = re.match(r"^((?:\S+ ){1,3}?\S+) ((?:a|an|in|on|at|inside|under|behind|above|below)\s.+)$", rest)
-    parted = compared or placed
-    if not parted or has_verb(parted[1]) or re.search(rf" {PREPOSITION}$", parted[1]):
+    match = compared or placed
+    if not match or has_verb(match[1]) or re.search(rf" {PREPOSITION}$", match[1]):
         raise Cannot("has a subject whose end is not plain")
-    return parted[1], parted[2]
+    return match[1], match[2]
 
 
 def _how_many(body: str) -> str | None:
@@ -313,12 +306,12 @@ def _be(body: str) -> str | None:
         if not noun:
             raise Cannot("asks what a thing is")
         return rest
-    subject, said = subject_and_rest(rest)
-    return " ".join(filter(None, (asked, subject, verb, said)))
+    subject, predicate = subject_and_rest(rest)
+    return " ".join(filter(None, (asked, subject, verb, predicate)))
 
 
 def _subject(body: str) -> str | None:
-    """`which` is the subject itself: the order of words stays."""
+    """Where `which` is itself the subject, the word order stays."""
     verbs = "|".join([*THIRD.values(), *THIRD, MODAL, "does not", "do not", "did not"])
     match = re.match(rf"^((?:what|which|whose|who)(?: [\w’'-]+){{0,4}}?) ({verbs}) (.+)$", body)
     if not match:
@@ -328,7 +321,7 @@ def _subject(body: str) -> str | None:
 
 
 def _statement(body: str) -> str | None:
-    """A statement that asks by its question mark alone."""
+    """A statement that only its question mark makes a question."""
     inner = re.search(r"\b(?:what|which|who|whose|where|how)\b", body)
     if not inner and re.match(rf"^(?:the|this|there) .*?\b(?:{BE}|has|have)\b .+", body):
         return f"if {body}"

@@ -1,17 +1,16 @@
-"""What a model is told: an instruction, worked examples and the question, one YAML file per kind.
+"""Rows of the rewrites table: what the rewriter is asked, what the checks say, what people decide.
 
-The files of instructions/ hold the words of PARC (Schmalfuss et al. 2025, A7.2 and A7.4).
+A `Task` is a question and a kind of rewrite. What a model gets for it is in instructions/KIND.yaml: the words
+and examples of PARC (Schmalfuss et al. 2025, A7.2 and A7.4).
 
-Rows of the rewrites table: what the rewriter proposes, what checks say, what people decide. No disk.
+People's decisions are in decisions/rewrites/DATASET.csv, under version control:
 
-What people decide about rewrites: decisions/rewrites/DATASET.csv, under version control.
-
-question  the question as the dataset has it (for other kinds than `clean`: as cleaning left it)
+question  the question as the dataset has it (for kinds other than `clean`: as cleaning left it)
 kind      one of KINDS
-decision  accept: take the rewriter's words, whatever checks say. reject: make no prompt.
-          use: take the words in `text`. drop (of `clean`): no prompt at all of this question
+decision  accept: take the rewriter's words, whatever the checks say. reject: make no prompt.
+          use: take the words in `text`. drop (only of `clean`): make no prompt at all of this question
 text      the words; with `accept` those that were accepted, so that another rewriter changes nothing
-by, why   who decided and the reason; optional
+by, why   who decided, and the reason; optional
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,13 +52,13 @@ class Instruction(BaseModel):
 
 @cache
 def instruction(kind: str) -> Instruction:
-    """The instruction for a kind."""
+    """The instruction for a kind of rewrite."""
     return Instruction.model_validate(load(PROMPTS / f"{kind}.yaml"))
 
 
 @dataclass(frozen=True)
 class Task:
-    """A question to be rewritten, as a model is asked for it. kind: one of vouch.tables.asked.KINDS."""
+    """A question to rewrite, and how a model is asked to. kind: one of vouch.tables.asked.KINDS."""
 
     question: str
     kind: str
@@ -71,24 +70,25 @@ class Task:
     @property
     def prompt(self) -> str:
         """The whole text that a model gets."""
-        told = instruction(self.kind)
-        lines = [told.head.strip()]
-        for example in told.examples:
+        words = instruction(self.kind)
+        lines = [words.head.strip()]
+        for example in words.examples:
             lines += [f'Q: "{example.q}"', f'A: "{example.a}"']
         return "\n".join([*lines, f'Q: "{self.question}"', "A:"])
 
-    def read(self, said: str) -> str:
-        """What a model wrote, without its thought and the form of the examples: their `A:`, their quotation
-        marks, and further examples that a model without a sense of an end makes up."""
-        said = apart(said).answer.strip().removeprefix("A:").strip().split("\nQ:")[0].strip()
-        for first, last in _MARKS:
-            inner = said[1:-1]
-            if len(said) > 2 and said[0] == first and said[-1] == last and not {first, last} & set(inner):
+    def read(self, reply: str) -> str:
+        """The rewrite in a reply, without the model's thought, and without what it copies from the examples:
+        `A:`, quotation marks, and further examples of its own."""
+        rewrite = apart(reply).answer.strip().removeprefix("A:").strip().split("\nQ:")[0].strip()
+        for first, last in _QUOTES:
+            inner = rewrite[1:-1]
+            quoted = len(rewrite) > 2 and rewrite[0] == first and rewrite[-1] == last
+            if quoted and not {first, last} & set(inner):
                 return inner.strip()
-        return said
+        return rewrite
 
 
-_MARKS = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))
+_QUOTES = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))
 
 
 FOLDER = Path("decisions/rewrites")
@@ -111,25 +111,25 @@ class Decision:
 
 
 def decisions_path(dataset: str) -> Path:
-    """Where the decisions about a dataset lie; the file may be missing."""
+    """The file of decisions about a dataset; it may be missing."""
     return FOLDER / f"{dataset}.csv"
 
 
 def read_decisions(path: Path, further: Sequence[str] = ()) -> list[Decision]:
     """The decisions in a file, rows without one left out. Raises UserError with file and line.
 
-    further: names of columns that may stand there and are not read.
+    further: names of columns that are allowed but not read.
     """
-    found: dict[Task, Decision] = {}
+    decisions: dict[Task, Decision] = {}
     for where, row in decided_rows(path, NEEDED, "decision", further):
-        one = _decision(row, where)
-        if one.task in found:
+        decision = _decision(row, where)
+        task = decision.task
+        if task in decisions:
             raise UserError(
-                f"{where}: a second decision about {_short(one.task)}, first at "
-                f"{found[one.task].where}; keep one"
+                f"{where}: a second decision about {_short(task)}, first at {decisions[task].where}; keep one"
             )
-        found[one.task] = one
-    return list(found.values())
+        decisions[task] = decision
+    return list(decisions.values())
 
 
 def _decision(row: Mapping[str, str], where: str) -> Decision:
@@ -157,7 +157,7 @@ def check_known(decisions: Iterable[Decision], questions: Mapping[str, object], 
 
 
 def decisions_text(decisions: Iterable[Decision]) -> str:
-    """Rows as CSV, sorted, so that the same decisions are the same file."""
+    """Decisions as CSV, sorted, so that equal decisions give equal files."""
     ordered = sorted(decisions, key=lambda one: (one.task.question, KINDS.index(one.task.kind)))
     rows = ([one.task.question, one.task.kind, one.decision, one.text, one.by, one.why] for one in ordered)
     return csv_text(COLUMNS, rows)
@@ -173,34 +173,34 @@ Propose = Callable[[Sequence[Task]], Mapping[Task, Reply]]
 
 
 def kinds_of(variations: Iterable[str]) -> list[str]:
-    """The kinds that some variations need; a combination names its parts, `ls_n+vs_s`."""
+    """The kinds that variations need, also as parts of combinations (`ls_n+vs_s`)."""
     parts = {part for name in variations for part in name.split("+")}
     return [kind for kind in KINDS if kind in parts]
 
 
 def clean_rows(
     questions: Iterable[str],
-    everything: bool,
+    all_questions: bool,
     decided: Mapping[Task, Decision],
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
-    """Rows of the kind `clean`: of every question, or of those that a person decided about."""
+    """Rows of the kind `clean`: for all questions, or for those that a person decided about."""
     tasks = [Task(question, CLEAN) for question in questions]
-    return _rows([task for task in tasks if everything or task in decided], decided, propose, rewriter)
+    return _rows([task for task in tasks if all_questions or task in decided], decided, propose, rewriter)
 
 
 def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, bool]:
-    """The questions as decided cleaning leaves them: others words for some, some dropped.
+    """The questions as people's cleaning leaves them: some in other words, some dropped.
 
     questions: whether an item with options asks it.
     """
     changed = {row["original"]: row["rewrite"] for row in rows if row["status"] == BY_HAND}
     left: dict[str, bool] = {}
     for question, choice in questions.items():
-        now = changed.get(question, question)
-        if now is not None:
-            left[now] = left.get(now, False) or choice
+        after = changed.get(question, question)
+        if after is not None:
+            left[after] = left.get(after, False) or choice
     return left
 
 
@@ -211,7 +211,7 @@ def variation_rows(
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
-    """Rows of the other kinds. What flips the answer is made for questions with options alone."""
+    """Rows of the other kinds. Rewrites that flip the answer are made only for questions with options."""
     tasks = [
         Task(question, kind)
         for question, choice in questions.items()
@@ -224,7 +224,7 @@ def variation_rows(
 def _rows(
     tasks: Sequence[Task], decided: Mapping[Task, Decision], propose: Propose, rewriter: str
 ) -> list[Row]:
-    proposals = propose([task for task in tasks if _open(decided.get(task))])
+    proposals = propose([task for task in tasks if _needs_proposal(decided.get(task))])
     return [
         _by_hand(decided[task], proposals.get(task), rewriter)
         if task in decided
@@ -233,16 +233,15 @@ def _rows(
     ]
 
 
-def _open(decision: Decision | None) -> bool:
-    """Whether the rewriter's words are needed."""
+def _needs_proposal(decision: Decision | None) -> bool:
     return decision is None or (decision.decision == ACCEPT and not decision.text)
 
 
 def _checked(task: Task, proposal: Reply, rewriter: str) -> Row:
     failed = {} if proposal.text is None else failures(task.kind, task.question, proposal.text)
-    good = proposal.text is not None and not failed
+    passed = proposal.text is not None and not failed
     reason = "; ".join(failed.values()) or proposal.reason
-    return _row(task, proposal.text, ACCEPTED if good else REJECTED, list(failed), reason, rewriter)
+    return _row(task, proposal.text, ACCEPTED if passed else REJECTED, list(failed), reason, rewriter)
 
 
 def _by_hand(decision: Decision, proposal: Reply | None, rewriter: str) -> Row:

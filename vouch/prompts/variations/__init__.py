@@ -1,6 +1,6 @@
 """The variations of a prompt. Each is declared once, beside the function that makes it:
 
-    @variation("fog", "images in fog", changes=PICTURES, levels=5, default_level=3)
+    @variation("fog", "images in fog", changes=IMAGES, levels=5, default_level=3)
     def fog(draft: Draft, level: int) -> Draft | None: ...
 
 Every file of this folder is read; `basic.py` has those that take a line. Nothing else lists them:
@@ -9,7 +9,7 @@ levels, and `vouch schema` writes its row in docs/variations.md.
 
 The function gets a prompt before it is rendered and returns it changed (`draft._replace`): other words are an
 `item` with other texts, another instruction is another `template`, another order of the options is another
-`order`, a disturbed image has another step in `pictures`. So variations can be done one after the other, and
+`order`, a disturbed image has another step in `images`. So variations can be done one after the other, and
 `ls_n+vs_s` needs no function of its own. It changes only what its declaration names and leaves the rendering
 to vouch/prompts/build.py.
 

@@ -7,7 +7,7 @@ words of a rewrite (vouch/tables/asked.py has the kinds), reverse the options, o
 from dataclasses import replace
 from functools import partial
 
-from vouch.prompts.draft import ORDER, PICTURES, TEMPLATE, WORDS, Draft, Picture, Step
+from vouch.prompts.draft import IMAGES, ORDER, TEMPLATE, WORDS, Draft, ShownImage, Step
 from vouch.prompts.variations import variation
 from vouch.tables.asked import COMPLEMENT, KEPT
 
@@ -38,10 +38,10 @@ def _reversed(draft: Draft) -> Draft | None:
 
 def disturbed(operation: str, draft: Draft, level: int = 0) -> Draft | None:
     """Every image put through an operation, each by itself; None without an image."""
-    if not draft.pictures:
+    if not draft.images:
         return None
     step = Step(operation, level)
-    return draft._replace(pictures=tuple([Picture(image, (*steps, step)) for image, steps in draft.pictures]))
+    return draft._replace(images=tuple([ShownImage(image, (*steps, step)) for image, steps in draft.images]))
 
 
 def _image_operation(
@@ -49,7 +49,7 @@ def _image_operation(
 ) -> None:
     """An operation without levels."""
     declare = variation(
-        name, label, does=does, skips=NO_IMAGE, changes=PICTURES, family=family, control=control
+        name, label, does=does, skips=NO_IMAGE, changes=IMAGES, family=family, control=control
     )
     declare(partial(disturbed, operation))
 
@@ -60,7 +60,7 @@ def _corruption(name: str, label: str, operation: str, does: str, family: str = 
         *(name, label),
         does=does,
         skips=NO_IMAGE,
-        changes=PICTURES,
+        changes=IMAGES,
         family=family,
         levels=5,
         default_level=3,
@@ -68,35 +68,35 @@ def _corruption(name: str, label: str, operation: str, does: str, family: str = 
     declare(partial(disturbed, operation))
 
 
-_corruption("vr_b", "pictures blurred", "blur", "every image blurred", "VR")
-_corruption("vr_l", "pictures brightened", "brighten", "every image brightened", "VR")
+_corruption("vr_b", "images blurred", "blur", "every image blurred", "VR")
+_corruption("vr_l", "images brightened", "brighten", "every image brightened", "VR")
 _corruption("jpeg", "JPEG compression", "jpeg", "every image compressed")
-_corruption("noise", "pictures with noise", "noise", "every image with noise, as in ImageNet-C")
-_corruption("motion", "pictures blurred by motion", "motion", "every image blurred by motion, as there")
-_corruption("contrast", "pictures with less contrast", "contrast", "every image with less contrast, as there")
-_corruption("pixelate", "pictures of fewer pixels", "pixelate", "every image of fewer pixels, as there")
-_corruption("fog", "pictures in fog", "fog", "every image in fog, as there")
+_corruption("noise", "images with noise", "noise", "every image with noise, as in ImageNet-C")
+_corruption("motion", "images blurred by motion", "motion", "every image blurred by motion, as there")
+_corruption("contrast", "images with less contrast", "contrast", "every image with less contrast, as there")
+_corruption("pixelate", "images of fewer pixels", "pixelate", "every image of fewer pixels, as there")
+_corruption("fog", "images in fog", "fog", "every image in fog, as there")
 # Takes the answer to be the same afterwards. Questions about directions in the image (`in which corner`) get
 # another one, and no item says that it is one: not for such datasets.
 _image_operation(
-    *("vr_r", "pictures rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise", "VR")
+    *("vr_r", "images rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise", "VR")
 )
 _image_operation(
-    "blank", "pictures blank", "blank", "a grey image of the same size in place of every image", control=True
+    "blank", "images blank", "blank", "a grey image of the same size in place of every image", control=True
 )
 
 
 @variation(
     "text_only",
-    "question without its pictures",
+    "question without its images",
     does="images are removed, the words stay",
     skips=NO_IMAGE,
-    changes=PICTURES,
+    changes=IMAGES,
     control=True,
 )
 def _without_images(draft: Draft) -> Draft | None:
     """The same words without an image, and asked all the same."""
-    return draft._replace(pictures=()) if draft.pictures else None
+    return draft._replace(images=()) if draft.images else None
 
 
 # Words
@@ -104,7 +104,7 @@ def _without_images(draft: Draft) -> Draft | None:
 
 @variation(
     "image_only",
-    "pictures and options without the question",
+    "images and options without the question",
     does="question and hint are removed, images and options stay",
     skips="items without an image, open questions",
     changes=WORDS,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 
-from vouch.prompts.draft import PICTURES, Draft, Picture, Step
+from vouch.prompts.draft import IMAGES, Draft, ShownImage, Step
 from vouch.prompts.variations import variation
 from vouch.tables.asked import SWAPPED, painted_option
 
@@ -16,10 +16,10 @@ CONTROL_WORD = "example"
 
 @variation(
     "typographic",
-    "wrong option painted into the picture",
+    "wrong option painted into the image",
     does="the text of a wrong option is painted into every image",
     skips="items without an image or a wrong option, options with other letters than ASCII",
-    changes=PICTURES,
+    changes=IMAGES,
     control=True,
 )
 def _wrong_option(draft: Draft) -> Draft | None:
@@ -31,10 +31,10 @@ def _wrong_option(draft: Draft) -> Draft | None:
 
 @variation(
     "typographic_control",
-    "harmless word painted into the picture",
+    "harmless word painted into the image",
     does="a harmless word is painted in its place",
     skips="the same",
-    changes=PICTURES,
+    changes=IMAGES,
     control=True,
 )
 def _harmless_word(draft: Draft) -> Draft | None:
@@ -44,19 +44,19 @@ def _harmless_word(draft: Draft) -> Draft | None:
 
 def _painted(draft: Draft, text: str) -> Draft | None:
     """None where there is no image, or the font lacks a letter. The item's id decides how the words look."""
-    if not draft.pictures or not text.strip() or not text.isascii() or not text.isprintable():
+    if not draft.images or not text.strip() or not text.isascii() or not text.isprintable():
         return None
     look = int.from_bytes(sha256(f"look/{draft.item.id}".encode()).digest()[:4]) % 1000
     step = Step(f"write:{look}:{text}")
-    return draft._replace(pictures=tuple([Picture(image, (*steps, step)) for image, steps in draft.pictures]))
+    return draft._replace(images=tuple([ShownImage(image, (*steps, step)) for image, steps in draft.images]))
 
 
 @variation(
     "vs_s",
-    "pictures swapped, which flips the answer",
+    "images swapped, which flips the answer",
     does="the two images swap places",
     skips="items without two images and two options that name them",
-    changes=PICTURES,
+    changes=IMAGES,
     effect=SWAPPED,
     family="VS",
 )
@@ -66,17 +66,17 @@ def _swapped(draft: Draft) -> Draft | None:
     An item does not say whether `left` means an image or a direction within it: not for datasets that ask for
     directions.
     """
-    if len(draft.pictures) != 2 or sides(draft.item.options) is None:
+    if len(draft.images) != 2 or sides(draft.item.options) is None:
         return None
-    return draft._replace(pictures=draft.pictures[::-1])
+    return draft._replace(images=draft.images[::-1])
 
 
 @variation(
     "vs_e",
-    "picture replaced, which flips the answer",
+    "image replaced, which flips the answer",
     does="one image is exchanged for one that makes the other side win",
     skips="items with other than two options, or without such an image",
-    changes=PICTURES,
+    changes=IMAGES,
     effect=SWAPPED,
     family="VS",
 )
@@ -84,13 +84,13 @@ def _exchanged(draft: Draft) -> Draft | None:
     """VS-E of PARC. `exchange` of the item says which image takes whose place; where each of the two has one,
     the item's id decides, so that both sides come up."""
     spare = [(index, digest) for index, digest in enumerate(draft.item.exchange) if digest is not None]
-    if not spare or len(draft.item.exchange) != len(draft.pictures):
+    if not spare or len(draft.item.exchange) != len(draft.images):
         return None
     drawn = int.from_bytes(sha256(draft.item.id.encode()).digest()[:8])
     index, digest = spare[drawn % len(spare)]
-    pictures = list(draft.pictures)
-    pictures[index] = pictures[index]._replace(image=digest)
-    return draft._replace(pictures=tuple(pictures))
+    images = list(draft.images)
+    images[index] = images[index]._replace(image=digest)
+    return draft._replace(images=tuple(images))
 
 
 _SIDES = (("left", "right"), ("first", "second"), ("image 1", "image 2"))

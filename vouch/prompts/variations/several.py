@@ -113,7 +113,7 @@ def _tests(draft: Draft, level: int) -> list[Draft]:
 
 @variation(
     "marks",
-    "options marked a, b, c; 1, 2, 3; A, B, C",
+    "options labelled a, b, c; 1, 2, 3; A, B, C",
     does="a prompt for each kind of option labels: a, b, c; 1, 2, 3; A, B, C",
     skips="items without options or with more than nine, options that name letters, templates that show none",
     changes=TEMPLATE,

@@ -1,1 +1,1 @@
-"""browse: items, prompts, pictures and answers in files that a page can load without a server."""
+"""The data of the page Items: items, prompts, images and answers in files that a page can load from disk."""

@@ -32,10 +32,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Options:
-    """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] into the others.
+    """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] indices into the
+    others.
 
-    per_cent, ranks: of each option its probability, and how many others are likelier (ties: the first wins).
-    mass: [n] share of the probability on letters; NaN where unknown.
+    per_cent, ranks: probability of each option, and how many others are likelier (of ties, the first is).
+    mass: [n] share of the probability on letters; NaN if unknown.
     """
 
     rows: Ints
@@ -45,26 +46,26 @@ class Options:
     mass: Floats
 
     def page(self, first: int, last: int) -> dict[str, Any]:
-        """Of the prompts `first` up to `last`: i, their numbers from `first` on, and p, one list for each.
+        """The prompts `first` up to `last`: i, their numbers relative to `first`, and p, one list for each.
 
-        low, if any: [number, letter mass in per cent] of those where it is low.
+        low, if any: [number, letter mass in per cent] of those with low letter mass.
         """
         low, high = np.searchsorted(self.rows, (first, last))
         flat = self.per_cent[self.starts[low] : self.starts[high]].tolist()
         ends = (self.starts[low : high + 1] - self.starts[low]).tolist()
         numbers, mass = self.rows[low:high] - first, self.mass[low:high]
         weak = mass < LOW_MASS
-        said = np.stack([numbers[weak], np.rint(100 * mass[weak]).astype(np.int64)], axis=1).tolist()
+        low_mass = np.stack([numbers[weak], np.rint(100 * mass[weak]).astype(np.int64)], axis=1).tolist()
         return {
             "i": numbers.tolist(),
             "p": [flat[a:b] for a, b in pairwise(ends)],
-            **({"low": said} if said else {}),
+            **({"low": low_mass} if low_mass else {}),
         }
 
     def sets(self, numbers: Ints, sizes: Floats) -> Ints:
-        """Prediction sets of these sizes, for prompts by number: bit k stands for option k; -1 for size NaN.
+        """Prediction sets of these sizes, for prompts by number: bit k is option k; -1 for size NaN.
 
-        Sets of LAC and of APS hold the likeliest options.
+        LAC and APS sets contain the likeliest options.
         """
         low = np.searchsorted(self.rows, numbers)
         lengths = self.starts[low + 1] - self.starts[low]
@@ -78,7 +79,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Texts:
-    """Generated texts, one row each. rows: [n] numbers of the prompts, ascending. texts: the greedy one has
+    """Generated texts, one row each. rows: [n] numbers of the prompts, ascending. The greedy text has
     temperature 0."""
 
     rows: Ints
@@ -86,8 +87,8 @@ class Texts:
     texts: pa.ChunkedArray
 
     def page(self, first: int, last: int) -> dict[str, Any]:
-        """Of the prompts `first` up to `last`: i, their numbers from `first` on, t, the greedy text or null,
-        and s, [temperature, text] of its samples."""
+        """The prompts `first` up to `last`: i, their numbers relative to `first`, t, the greedy text or null,
+        and s, [temperature, text] of the samples."""
         low, high = (int(end) for end in np.searchsorted(self.rows, (first, last)))
         found: dict[int, tuple[list[str | None], list[list[Any]]]] = {}
         words = self.texts.slice(low, high - low).to_pylist()
@@ -107,21 +108,21 @@ class Texts:
 
 @dataclass(frozen=True)
 class Output:
-    """The answers of one output. unanswered: [n] numbers of the prompts without an answer, and why."""
+    """The answers of one request type. unanswered, reasons: [n] prompts without an answer, and why."""
 
     answers: Options | Texts
     unanswered: Ints
     reasons: Sequence[str]
 
     def problems(self, first: int, last: int) -> list[list[Any]]:
-        """[number from `first` on, reason] of the prompts `first` up to `last`."""
+        """[number relative to `first`, reason] of the unanswered prompts `first` up to `last`."""
         low, high = (int(end) for end in np.searchsorted(self.unanswered, (first, last)))
         numbers = (self.unanswered[low:high] - first).tolist()
         return [list(pair) for pair in zip(numbers, self.reasons[low:high], strict=True)]
 
 
 def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str, Output]:
-    """By what was asked for; without that of which a model has no row. Raises UserError."""
+    """By request type, without those of which a model has no rows. Raises UserError."""
     found = {}
     for output, (order, columns, reader) in READERS.items():
         response = RESPONSES[output]
@@ -202,19 +203,19 @@ COLUMNS = (
     ),
     *("size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
 )
-NONE, WRONG, RIGHT, UNGRADED = range(4)
+NONE, WRONG, CORRECT, UNGRADED = range(4)
 LETTERS = b"-wru-WRU"
-"""What stands for a state in the columns of an item: not answered, wrong, right, not graded; capitals where
-a change of the prompt flipped the answer, or failed to where it should have."""
+"""The letter of each state in the columns of an item: not answered, wrong, correct, not graded; capitals if
+the variation flipped the answer, or failed to flip it although it should have."""
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of one output, by prompt [P]: NaN, or NONE of `state`, where there is none.
+    """The outcomes of one request type, by prompt [P]; NaN (NONE of `state`) if a prompt has none.
 
-    state: NONE, WRONG, RIGHT or UNGRADED. flipped: whether it is one of `flips`. predicted: place of
-    the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
-    generated answer came to, and what read it and why, -1 for none.
+    state: NONE, WRONG, CORRECT or UNGRADED. flipped: see `flips`. predicted: index of the option. confidence:
+    0 to 1. sizes: by name of the column. readings: what texts were read as, and what read them and why.
+    texts: index of each text in `readings`, -1 for none.
     """
 
     state: NDArray[np.uint8]
@@ -223,20 +224,21 @@ class Outcomes:
     confidence: Floats
     sizes: Mapping[str, Floats]
     texts: Ints
-    said: tuple[tuple[str, str], ...]
+    readings: tuple[tuple[str, str], ...]
 
     def page(self, numbers: Ints) -> dict[str, Any]:
-        """For prompts by number: k, option taken; r, state; f, whether flipped; L and A, mean sizes of sets
-        of the clean protocol, in tenths; of texts y, what it came to and what read it, and c, confidence per
-        cent, which of options is the largest probability. -1 for what is not there."""
+        """For prompts by number: k, chosen option; r, state; f, whether flipped; L and A, mean set sizes of
+        the clean protocol, in tenths. For texts instead: y, the reading, and c, confidence in per cent. -1 if
+        missing.
+        """
         found: dict[str, Any] = {
             "k": _whole(self.predicted[numbers]),
             "r": self.state[numbers].tolist(),
             "f": self.flipped[numbers].astype(int).tolist(),
         }
-        if self.said:
+        if self.readings:
             found["c"] = _whole(100 * self.confidence[numbers])
-            found["y"] = [None if at < 0 else list(self.said[at]) for at in self.texts[numbers].tolist()]
+            found["y"] = [None if at < 0 else list(self.readings[at]) for at in self.texts[numbers].tolist()]
             return found
         found["L"] = _whole(10 * self.sizes["clean_size_lac"][numbers])
         found["A"] = _whole(10 * self.sizes["clean_size_aps"][numbers])
@@ -248,7 +250,7 @@ def _whole(values: Floats) -> list[int]:
 
 
 def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Outcomes]:
-    """Of one model, by what was asked for, in the order of OUTPUTS. Raises UserError."""
+    """The outcomes of one model by request type, in the order of OUTPUTS. Raises UserError."""
     table = _of_model(path, model)
     found = {}
     for output in outputs.OUTPUTS:
@@ -276,16 +278,16 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
     correct = spread("correct")
     state = np.full(count, NONE, dtype=np.uint8)
     state[rows] = UNGRADED
-    state[correct == 0], state[correct == 1] = WRONG, RIGHT
+    state[correct == 0], state[correct == 1] = WRONG, CORRECT
     columns = (table[name].to_pylist() for name in ("answer", "parser", "reason"))
     pairs = [
         (answer or "", f"{parser} ({reason})" if reason else parser)
         for answer, parser, reason in zip(*columns, strict=True)
     ]
-    said = tuple(dict.fromkeys(pair for pair in pairs if pair[1] is not None))
-    place = {pair: at for at, pair in enumerate(said)}
+    readings = tuple(dict.fromkeys(pair for pair in pairs if pair[1] is not None))
+    index = {pair: at for at, pair in enumerate(readings)}
     texts = np.full(count, -1, dtype=np.int64)
-    texts[rows] = [place.get(pair, -1) for pair in pairs]
+    texts[rows] = [index.get(pair, -1) for pair in pairs]
     return Outcomes(
         state=state,
         flipped=_flipped(table, rows, state, questions),
@@ -293,14 +295,14 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
         confidence=spread("confidence"),
         sizes={name: spread(name) for name in COLUMNS if "size" in name},
         texts=texts,
-        said=said,
+        readings=readings,
     )
 
 
 def _flipped(
     table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: Questions
 ) -> NDArray[np.bool_]:
-    """Of prompts that stand in the table [rows] beside the original of their item."""
+    """Whether each prompt in the table [rows] flipped the answer to the original prompt of its item."""
     answer, grade = np.full((2, len(state)), np.nan)
     answer[rows], grade[rows] = contents(table), grades(table)
     first = questions.originals[questions.of]
@@ -309,11 +311,12 @@ def _flipped(
 
 
 SCORES = {"l": "size_lac", "a": "size_aps"}
-"""Name of a prediction set on a page -> its size in the outcomes, in the faithful protocol."""
+"""Name of a prediction set on a page -> column of its size in the faithful protocol."""
 
 
 def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
-    """One letter of LETTERS an item, for one variation; of several prompts a wrong one counts first."""
+    """One letter of LETTERS for each item, for one variation; of several prompts, a wrong answer counts
+    first."""
     chosen = questions.variation == variation
     of = questions.of[chosen]
 
@@ -321,15 +324,15 @@ def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
         return np.bincount(of, marked[chosen], questions.items) > 0
 
     found = np.full(questions.items, NONE, dtype=np.uint8)
-    for state in (UNGRADED, RIGHT, WRONG):
+    for state in (UNGRADED, CORRECT, WRONG):
         found[some(outcomes.state == state)] = state
     found[some(outcomes.flipped)] += len(LETTERS) // 2
     return np.frombuffer(LETTERS, dtype=np.uint8)[found].tobytes().decode("ascii")
 
 
 def of_model(name: str, output: str, outcomes: Outcomes, questions: Questions) -> dict[str, Any]:
-    """states, by variation; of the original prompts confidence per mille and size, in hundredths, of the LAC
-    set (mean of the clean protocol, else the faithful one); -1 for what is not there."""
+    """The columns of a model: states by variation; for the original prompts, confidence per mille and size of
+    the LAC set in hundredths (mean of the clean protocol, else the faithful one); -1 if missing."""
     first = questions.originals
     size = outcomes.sizes["clean_size_lac"]
     size = np.where(np.isnan(size), outcomes.sizes["size_lac"], size)
@@ -348,7 +351,8 @@ def _of_items(values: NDArray[np.float64], first: Ints) -> list[int]:
 
 
 def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) -> dict[str, Any]:
-    """Answers to the prompts `first` up to `last`, see the methods `page`; of options the sets, SCORES."""
+    """Answers to the prompts `first` up to `last` (see the methods `page`), with the sets of options
+    (SCORES)."""
     found = output.answers.page(first, last)
     if outcomes is not None and found["i"]:
         numbers = np.array(found["i"]) + first
@@ -364,7 +368,7 @@ def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) 
 def of_pages(
     answers: Mapping[str, Output], outcomes: Mapping[str, Outcomes], questions: Questions, size: int
 ) -> Iterator[dict[str, Any]]:
-    """What one model answered, page after page, by what was asked for. size: items of a page."""
+    """The answers of one model by request type, page after page. size: items of a page."""
     for start in range(0, questions.items, size):
         first, last = (int(questions.starts[min(at, questions.items)]) for at in (start, start + size))
         yield {
@@ -377,10 +381,10 @@ def write_models(
 ) -> tuple[dict[str, list[int]], list[str]]:
     """Writes the columns of each model, and its part of every page as a line of FOLDER/MODEL.part.
 
-    Returns how many models answer the original prompt of each item and how many of them rightly, and what
-    each model was asked for first.
+    Returns, for each item, how many models answered its original prompt and how many correctly, and the main
+    request type of each model.
     """
-    answered, right = np.zeros((2, questions.items), dtype=np.int64)
+    answered, correct = np.zeros((2, questions.items), dtype=np.int64)
     leads = []
     for number, model in enumerate(models):
         outcomes = read_outcomes(outcomes_path(dataset), model, questions)
@@ -390,11 +394,11 @@ def write_models(
         columns: dict[str, Any] = {"model": model}
         if lead:
             state = np.append(outcomes[lead].state, NONE)[questions.originals]
-            answered += (state == WRONG) | (state == RIGHT)
-            right += state == RIGHT
+            answered += (state == WRONG) | (state == CORRECT)
+            correct += state == CORRECT
             columns = of_model(model, lead, outcomes[lead], questions)
         pages.write_script(folder, dataset, f"model-{number}", pages.script_text(columns))
         with (folder / f"{number}.part").open("w", encoding="utf-8", errors="replace") as parts:
             for page in of_pages(answers, outcomes, questions, size):
                 parts.write(pages.script_text(page) + "\n")
-    return {"right": right.tolist(), "answered": answered.tolist()}, leads
+    return {"right": correct.tolist(), "answered": answered.tolist()}, leads

@@ -7,10 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Config(BaseModel):
-    """What the item pages show of pictures.
+    """What the item pages show of images.
 
-    images: whether they hold pictures at all. thumbnail: longest side, pixels. budget: most bytes of all
-    pictures of one dataset; what goes beyond is left out, variations before originals.
+    images: whether they contain images at all. thumbnail: longest side, pixels. budget: most bytes of all
+    images of a dataset; further images are left out, variations before originals.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -21,6 +21,6 @@ class Config(BaseModel):
 
 
 def config_of(browse: Mapping[str, Any], entry: Mapping[str, Any]) -> Config:
-    """The parameters of a dataset; entry: its `datasets.NAME`, whose `images: false` wins."""
+    """The parameters of a dataset. entry: its `datasets.NAME`, whose `images: false` takes precedence."""
     config = Config.model_validate(browse)
     return config.model_copy(update={"images": config.images and entry.get("images", True)})

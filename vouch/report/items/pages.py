@@ -48,7 +48,7 @@ def write_script(folder: Path, dataset: str, name: str, json_text: str) -> None:
 
 
 def cut(words: str | None, most: int) -> str | None:
-    """A text of others at a length that a page can bear; says how much is missing."""
+    """A text cut to a length that a page can show, with a note on how much is missing."""
     if words is None or len(words) <= most:
         return words
     return f"{words[:most]} … ({len(words) - most:,} more characters)"
@@ -59,11 +59,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Questions:
-    """N items with P prompts, which stand item by item, in the order of the items.
+    """N items with P prompts, which are sorted by item.
 
-    prompts: ids [P]. of: [P] number of the item. variation: [P] number among `variations`. kept: [P] whether
-    the variation leaves the answer as it is. shown: [P] options. starts: [N + 1] the prompts of item i are
-    starts[i] to starts[i + 1].
+    prompts: ids [P]. of: [P] number of the item. variation: [P] index into `variations`. kept: [P] whether
+    the variation keeps the correct answer. shown: [P] number of options. starts: [N + 1] the prompts of item
+    i are starts[i] to starts[i + 1].
     """
 
     prompts: pa.Array
@@ -81,7 +81,7 @@ class Questions:
 
     @property
     def originals(self) -> Ints:
-        """[N] number of the item's original prompt, -1 where it has none."""
+        """[N] number of the item's original prompt, -1 if it has none."""
         found = np.full(self.items, -1, dtype=np.int64)
         if ORIGINAL in self.variations:
             plain = np.flatnonzero(self.variation == self.variations.index(ORIGINAL))
@@ -89,18 +89,18 @@ class Questions:
         return found
 
     def numbers(self, names: pa.ChunkedArray) -> Ints:
-        """Numbers of the prompts with these ids, -1 for an id that is none."""
+        """Numbers of the prompts with these ids, -1 for an unknown id."""
         found = pc.fill_null(pc.index_in(names, self.prompts), -1)
         return np.asarray(found.to_numpy()).astype(np.int64)
 
 
 def read_questions(items: Path, prompts: Path) -> Questions:
-    """Reads the two tables. Raises UserError where the prompts do not follow the items."""
+    """Reads the two tables. Raises UserError if the prompts are not in the order of the items."""
     ids = ITEMS.read(items, ["id"])["id"].combine_chunks()
     table = PROMPTS.read(prompts, ["id", "item", "variation", "effect", "order"])
     of = np.asarray(pc.fill_null(pc.index_in(table["item"], ids), -1).to_numpy()).astype(np.int64)
     if (of < 0).any() or (np.diff(of) < 0).any():
-        raise UserError(f"{prompts}: its prompts do not follow the items of {items}; run `dvc repro`")
+        raise UserError(f"{prompts}: its prompts are not in the order of {items}; run `dvc repro`")
     names = table["variation"].unique().to_pylist()
     variation = pc.index_in(table["variation"], pa.array(names, pa.string())).to_numpy()
     return Questions(
@@ -134,7 +134,7 @@ OF_PROMPTS = (
 
 
 def items_a_page(questions: Questions, outputs: int) -> int:
-    """So that a page stays small however many models and variations there are. outputs: of all models."""
+    """Items of a page, so that it stays small however many models and variations there are."""
     answers = len(questions.of) * outputs / max(1, questions.items)
     return int(min(MOST, max(FEWEST, ANSWERS // max(1, answers))))
 
@@ -146,7 +146,7 @@ def rows(path: Path, columns: Sequence[str], table: Any = ITEMS) -> Iterator[Row
 
 
 def brief(item: Row, tiles: Mapping[str, Tile]) -> list[Any]:
-    """id, question, options, right ones, references, tile of the first picture."""
+    """id, question, options, correct ones, references, tile of the first image."""
     first = next(iter(item["images"] or ()), None)
     return [
         item["id"],
@@ -163,7 +163,7 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def whole(item: Row) -> dict[str, Any]:
-    """An item as its source has it, texts cut to a length that a page can bear."""
+    """An item as in its source, with long texts cut."""
     found = {name: item[name] for name in OF_ITEMS if name not in ("images", "source_id")}
     found |= {name: cut(item[name], LONGEST) for name in ("question", "hint")}
     found |= {name: [cut(text, LONGEST) for text in item[name] or ()] for name in ("options", "references")}
@@ -173,7 +173,7 @@ def whole(item: Row) -> dict[str, Any]:
 
 
 def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> dict[str, Any]:
-    """A prompt as it was asked. number: of its item on the page; tiles: null for one that is not shown."""
+    """A prompt as asked. number: of its item on the page. tiles: null for images that are not shown."""
     pictures = row["pictures"] or ()
     return _filled(
         {
@@ -204,7 +204,7 @@ def _steps(picture: Row) -> str:
 
 
 def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
-    """What pictures show: of the items as their sources have them, else of all prompts."""
+    """Recipes of images: the original images of items, or else the images of all prompts."""
     if original:
         for item in rows(items, ["images"]):
             yield from ({"images": [digest], "steps": []} for digest in item["images"] or ())
@@ -216,7 +216,7 @@ def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
 def item_pages(
     items: Path, prompts: Path, questions: Questions, size: int, tiles: Mapping[str, Tile]
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Items and prompts of one page after the other."""
+    """Items and prompts, page after page."""
     number = {name: place for place, name in enumerate(questions.variations)}
     asked = rows(prompts, OF_PROMPTS, PROMPTS)
     for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
@@ -236,14 +236,14 @@ def _parts(values: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 
 def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
-    """Short rows of one file after the other."""
+    """Short rows, file after file."""
     for part in _parts(rows(items, ["id", "question", "options", "answers", "references", "images"]), ROWS):
         yield [brief(item, tiles) for item in part]
 
 
 def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
-    """Categories and flags of all items: names, and the number of each item's category and the items of each
-    flag; and a CRC-32 of each item's id, by which a link finds its page."""
+    """Categories and flags of all items (names, the category of each item, the items of each flag), and a
+    CRC-32 of each item's id, by which a link finds its page."""
     categories: dict[str, int] = {}
     of_category: list[int] = []
     flags: dict[str, list[int]] = {}

@@ -11,24 +11,24 @@ from PIL import Image
 from vouch.images.opening import Undecodable, render
 
 ACROSS, DOWN = 8, 8
-CELL = 16  # cells are multiples of the encoder's blocks, so that neighbours do not run into each other
+CELL = 16  # cells are multiples of the encoder's blocks, so that neighbours do not bleed into each other
 QUALITY = 60
 METHOD = 4  # of WebP: how long the encoder searches
 
 Tile = list[int]
-"""Sheet, its width and height, and where on it: left, top, width, height; pixels."""
+"""Sheet, its width and height, and the position on it: left, top, width, height; pixels."""
 
 
 def key(recipe: Mapping[str, Any]) -> str:
-    """One name for one recipe."""
+    """A unique name for a recipe."""
     steps = (f"{s['operation']} {s['severity']} {s['revision']}" for s in recipe["steps"])
     return "\n".join([*recipe["images"], *steps])
 
 
 class Sheets:
-    """Writes thumbnails of recipes to FOLDER/sheet-NUMBER.webp as long as the budget lasts.
+    """Writes thumbnails of recipes to FOLDER/sheet-NUMBER.webp until the budget is used up.
 
-    read: the bytes of a picture by digest. tiles: where each recipe's thumbnail is, by `key`.
+    read: returns the bytes of an image by digest. tiles: where each recipe's thumbnail is, by `key`.
     """
 
     def __init__(self, folder: Path, read: Callable[[str], bytes], thumbnail: int, budget: int) -> None:
@@ -42,7 +42,7 @@ class Sheets:
         self._full = False
 
     def add(self, recipes: Iterable[Mapping[str, Any]]) -> None:
-        """Adds pictures, each distinct one once. Raises UserError for a recipe that is not understood."""
+        """Adds images, each distinct one once. Raises UserError for an invalid recipe."""
         known = {*self.tiles, *self._waiting, *(twin for twin, _ in self._twins)}
         for recipe in recipes:
             name = key(recipe)
@@ -74,7 +74,8 @@ class Sheets:
             self._twins.append((name, first))
 
     def _write(self) -> None:
-        """Writes the sheet of what waits, unless it would break the budget; then nothing comes after it."""
+        """Writes a sheet of the waiting images; if it would exceed the budget, this and all later ones are
+        left out."""
         waiting, self._waiting = self._waiting, {}
         if not waiting:
             return

@@ -29,7 +29,8 @@ ACCURACY_AND_SET_SIZE_TIPS = [
 def accuracy_and_set_size_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per model that has both numbers: x, y, their intervals, and whether it leads.
 
-    Nobody whose sets hold every option in some of the splits: their size says nothing.
+    Models that could not be calibrated in some split are left out, because the size of their sets means
+    nothing.
     """
     rows = []
     leading, sizes = leaders(evidence, dataset), evidence.numbers(dataset, "set_size", "lac")
@@ -49,7 +50,7 @@ def _domain(data: pd.DataFrame, name: str, *shown: float) -> list[float]:
 
 
 class Label(NamedTuple):
-    """x, y: anchor of the text, pixels. align: `left` or `right`. linked: whether it stands off its point."""
+    """x, y: anchor of the text, pixels. align: `left` or `right`. linked: has a line to its point."""
 
     x: float
     y: float
@@ -60,10 +61,10 @@ class Label(NamedTuple):
 def place_labels(
     points: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
 ) -> list[Label | None]:
-    """A label for each point (pixels, y downwards), earlier points first; None where no free place was found.
+    """A label for each point (pixels, y downwards), earlier points first; None if there is no free position.
 
-    Deterministic: for each point the nearest of a fixed list of places that covers neither another
-    label, nor a point, nor the edge.
+    Deterministic: each point takes the first of a fixed list of positions that overlaps no other label and no
+    point and stays inside the chart.
     """
     taken = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
     labels: list[Label | None] = []
@@ -84,7 +85,7 @@ def place_labels(
 
 
 def _places(x: float, y: float) -> Iterator[Label]:
-    """Between the arms of the point's intervals, then further and further off."""
+    """Positions to try: between the arms of the point's intervals, then further and further away."""
     steps = [sign * step * 0.5 * (FONT + 1) for step in range(1, 11) for sign in (-1, 1)]
     beside = 0.6 * FONT + POINT + 0.5
     yield from (Label(x + 5, y + dy, "left", False) for dy in (-beside, beside))
@@ -96,7 +97,7 @@ def _places(x: float, y: float) -> Iterator[Label]:
 
 
 def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[float, float]) -> pd.DataFrame:
-    """Adds where each label goes, in the units of the axes."""
+    """Adds the position of each label, in the units of the axes."""
     width, height = size
     pixels = [
         ((row.x - x[0]) / (x[1] - x[0]) * width, (y[1] - row.y) / (y[1] - y[0]) * height)
@@ -122,7 +123,7 @@ def accuracy_and_set_size_chart(
 ) -> Any:
     """Points with 95 % intervals in both directions, the leaders in colour, and the accuracy of a guess.
 
-    None where there is no model.
+    None if there is no model to show.
     """
     data = accuracy_and_set_size_frame(evidence, dataset)
     if data.empty:
@@ -159,7 +160,7 @@ def accuracy_and_set_size_chart(
 
 
 def _names(labels: pd.DataFrame, across: Axis, up: Axis) -> Iterator[Any]:
-    """Lines from labels that stand off to their points, then the labels."""
+    """Lines from distant labels to their points, then the labels."""
     links = alt.Chart(labels[labels["linked"]]).mark_rule(color=alt.FAINT, strokeWidth=0.7)
     yield links.encode(x=across("x:Q"), y=up("y:Q"), x2="label_x:Q", y2="label_y:Q")
     ink = alt.condition("datum.leads", alt.value(alt.INK), alt.value(alt.MUTED))
@@ -168,22 +169,22 @@ def _names(labels: pd.DataFrame, across: Axis, up: Axis) -> Iterator[Any]:
             x=across("label_x:Q"), y=up("label_y:Q"), text="model:N"
         )
         style = {"align": align, "baseline": "middle", "fontSize": FONT}
-        # A wide stroke in the colour of the paper keeps the name readable over lines.
+        # A wide stroke in the background colour keeps the name readable over lines.
         yield text.mark_text(**style, color=alt.PAPER, stroke=alt.PAPER, strokeWidth=3, opacity=0.85)
         yield text.mark_text(**style).encode(color=ink)
 
 
 def accuracy_and_set_size_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     data = accuracy_and_set_size_frame(evidence, dataset)
     if data.empty:
         return ""
     leading = data.loc[data["leads"].astype(bool), "model"].tolist()
-    best = f" Best, with ties: {formatting.listed(leading)}." if leading else ""
+    best = f" Best or tied for best: {formatting.listed(leading)}." if leading else ""
     return (
         f"Scatter plot of {formatting.plural(len(data), 'model')} on {dataset}: accuracy "
         f"{formatting.span(data['y'].min(), data['y'].max(), 1, 100)}{formatting.NARROW}%, "
-        f"{formatting.span(data['x'].min(), data['x'].max(), 2)} options in a set; a guess is right in "
+        f"{formatting.span(data['x'].min(), data['x'].max(), 2)} options in a set; guessing is correct for "
         f"{formatting.percent(evidence.chance(dataset))}.{best}"
     )
 

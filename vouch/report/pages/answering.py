@@ -1,4 +1,4 @@
-"""Answer, or hand to a person: how many questions a model may answer alone."""
+"""Answer, or pass on to a person: how many questions a model can answer alone."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import answers_alone, chosen
 from vouch.report.evidence import Evidence
-from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
+from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells, figure
 from vouch.tables.asked import OUTPUTS
 
-FOUND, BOUND = "wrong among the answers", "bound, 90 % confidence"
+OBSERVED, BOUND = "wrong among the answers", "bound, 90 % confidence"
 ANSWERING_TIPS = [
     *alt.tips(kind_n="Shown"),
     *alt.tips(".1%", answered="Answered", value="Wrong", threshold="Confidence"),
@@ -22,22 +22,22 @@ ANSWERING_TIPS = [
 
 
 def answering_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """A row for each model, threshold and kind: answered, value. Nothing where a dataset is too small."""
+    """A row for each model, threshold and kind: answered, value. Empty if a dataset is too small."""
     parts = []
     for model in () if evidence.is_small(dataset) else chosen(evidence, dataset):
         found = curve(*evidence.confidences(dataset, model), seed=evidence.scoring.seed)
-        for kind, values in ((FOUND, found.wrong), (BOUND, found.bound)):
+        for kind, values in ((OBSERVED, found.wrong), (BOUND, found.bound)):
             columns = {"answered": found.answered, "value": values, "threshold": found.thresholds}
             parts.append(pd.DataFrame(columns).assign(model=model, kind=kind))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 300) -> Any:
-    """A panel for each model; None where nothing may be said."""
+    """A panel for each model; None if the dataset is too small."""
     data = answering_frame(evidence, dataset)
     if data.empty:
         return None
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=[FOUND, BOUND], range=[alt.BLUE, alt.ORANGE]))
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=[OBSERVED, BOUND], range=[alt.BLUE, alt.ORANGE]))
     panels = []
     for model, group in data.groupby("model", sort=False):
         across = alt.X(
@@ -61,19 +61,19 @@ def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: i
 
 
 def answering_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     data = answering_frame(evidence, dataset)
-    said = []
+    parts = []
     for model, group in data[data["kind"] == BOUND].groupby("model", sort=False):
         low = group[group["value"] <= 0.05]
         share = f"up to {formatting.percent(low['answered'].max(), 0)}" if len(low) else "no share"
-        said.append(f"for {model} {share} of the questions with a bound of 5{formatting.NARROW}% or less")
-    return f"Wrong answers by the share of the questions answered on {dataset}: {'; '.join(said)}."
+        parts.append(f"{model}, {share} of the questions with a bound of at most 5{formatting.NARROW}%")
+    return f"Wrong answers by share of the questions answered on {dataset}: {'; '.join(parts)}."
 
 
 ANSWERING_FIGURE = DatasetFigure(
     "answering",
-    "Answer, or hand to a person",
+    "Answer, or pass on to a person",
     answering_chart,
     answering_in_words,
     narrow={"columns": 1, "width": 250},
@@ -82,12 +82,13 @@ ANSWERING_FIGURE = DatasetFigure(
 
 ALONE, CONFORMAL = "answered_alone_", "answered_conformal_"
 ANSWERING_TEXT = Markup("""\
-A model may answer alone where its confidence is high enough; all other questions go to a person. The share
-that it may answer is shown on questions that did not choose the threshold: with a probability of 90&#8239;%
-no more than the stated share of these answers is wrong. One question of each group counts. It takes 45
-answers without an error to show 5&#8239;%, and confidence that tells right answers from wrong ones.""")
+A model answers alone if its confidence is high enough; all other questions go to a person. The share that it
+can answer is measured on questions that were not used to choose the threshold: with a probability of
+90&#8239;%, at most the stated share of these answers is wrong. One question of each group counts. To show
+5&#8239;% takes at least 45 answers without an error, and a confidence that tells correct answers from wrong
+ones.""")
 SAMPLED_MEASURES = (
-    Measured("tron_unreached", label="No right sample %"),
+    Measured("tron_unreached", label="No correct sample %"),
     Measured("tron_samples"),
     Measured("tron_coverage"),
     Measured("tron_set_size", label="Set size"),
@@ -95,14 +96,14 @@ SAMPLED_MEASURES = (
 
 
 def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no confidence is known."""
+    """Nothing if no confidence is known."""
     found = {model: _of(evidence, dataset, model) for model in evidence.models(dataset)}
     found = {model: shares for model, shares in found.items() if shares}
     sampled = _sampled(evidence, dataset)
     if not found:
         return sampled
     return [
-        *said(_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)),
+        *sentence_list(_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)),
         _answering_grid(evidence, dataset, found),
         Figures([f"answering-{dataset}"]),
         *sampled,
@@ -110,7 +111,7 @@ def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _of(evidence: Evidence, dataset: str, model: str) -> list[Cell]:
-    """By per cent of WRONG, alone and on average; nothing where neither was tried."""
+    """Shares answered alone for each level of WRONG, guaranteed and on average; empty if not computed."""
     row = []
     for metric in (ALONE, CONFORMAL):
         for percent in WRONG:
@@ -126,9 +127,10 @@ def _answering_sentence(evidence: Evidence, dataset: str, model: str) -> str:
     if found is None:
         return ""
     return (
-        f"{model} may answer {formatting.percent(found.answered, 0)} of the questions alone with at most "
-        f"5{formatting.NARROW}% wrong, at {formatting.percent(SURE, 0)} confidence for all models and "
-        f"datasets together: where its confidence is {formatting.number(found.threshold, 3)} or more."
+        f"{model} can answer {formatting.percent(found.answered, 0)} of the questions alone with at most "
+        f"5{formatting.NARROW}% wrong: those with a confidence of at least "
+        f"{formatting.number(found.threshold, 3)}. The statement holds with {formatting.percent(SURE, 0)} "
+        "confidence for all models and datasets together."
     )
 
 
@@ -144,7 +146,11 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
             for percent in WRONG
         ),
         *(
-            Column(f"{percent} % of all, average", "% answered where so many of all questions go wrong", True)
+            Column(
+                f"{percent} % of all, average",
+                "% answered if on average this share of all questions is wrong",
+                True,
+            )
             for percent in WRONG
         ),
     ]
@@ -152,11 +158,11 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
     for model, shares in found.items():
         number = evidence.number(dataset, model, f"{ALONE}{WRONG[0]}")
         rows.append(cells(model, number.items if number else MISSING, *shares))
-    return Grid("answering", f"{dataset}: questions that a model may answer alone, %", columns, rows)
+    return Grid("answering", f"{dataset}: questions that a model can answer alone, %", columns, rows)
 
 
 def _sampled(evidence: Evidence, dataset: str) -> list[Block]:
-    """Sets of sampled answers, of every temperature."""
+    """Sets of sampled answers, for every temperature."""
     frame = evidence.headlines
     drawn = frame[(frame["dataset"] == dataset) & (frame["metric"] == "tron_unreached")]
     places = sorted({(output, score) for output, score in zip(drawn["output"], drawn["score"], strict=True)})
@@ -177,5 +183,5 @@ def _sampled(evidence: Evidence, dataset: str) -> list[Block]:
 ANSWERING_SECTION = PageSection(
     "answering",
     "Answering alone",
-    by_dataset("How many questions may a model answer alone?", ANSWERING_TEXT, _answering_blocks, opened=1),
+    by_dataset("How many questions can a model answer alone?", ANSWERING_TEXT, _answering_blocks, opened=1),
 )

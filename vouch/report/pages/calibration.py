@@ -1,6 +1,6 @@
-"""Whether confidence matches accuracy, and which uncertainty estimate tells right answers from wrong ones.
+"""The page Calibration: whether confidence matches accuracy, and which estimate predicts correct answers.
 
-answering.py, transfer.py and protocols.py have the other sections of the page.
+answering.py, transfer.py and protocols.py have its other sections.
 """
 
 import re
@@ -10,19 +10,26 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.calibration.uncertainty import CONFIDENCE
-from vouch.metrics.text.texts import VERBALISED
+from vouch.metrics.calibration.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import MOST_CHOSEN, chosen, miscalibrated
 from vouch.report.evidence import Evidence
-from vouch.report.page import Block, DatasetFigure, Figures, Folded, Page, PageSection, by_dataset, said
+from vouch.report.page import (
+    Block,
+    DatasetFigure,
+    Figures,
+    Folded,
+    Page,
+    PageSection,
+    by_dataset,
+    sentence_list,
+)
 from vouch.report.pages.answering import ANSWERING_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION
 from vouch.report.pages.transfer import SWEEP_SECTION, TRANSFER_SECTION
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec, cells, whole
 from vouch.report.table_files import reliability_bins
-from vouch.tables.asked import P_TRUE
 
 RELIABILITY_TIPS = [
     *alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"),
@@ -51,7 +58,7 @@ def _reliability_panel(data: pd.DataFrame, heading: str, named: bool, side: int)
 
 
 def reliability_chart(evidence: Evidence, dataset: str, columns: int = MOST_CHOSEN, side: int = 210) -> Any:
-    """One panel per model: points under the dashed line are over-confident. None without outcomes."""
+    """One panel per model: points below the dashed line are overconfident. None without outcomes."""
     data = reliability_bins(evidence, dataset)
     if data.empty:
         return None
@@ -63,16 +70,16 @@ def reliability_chart(evidence: Evidence, dataset: str, columns: int = MOST_CHOS
 
 
 def reliability_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     data = reliability_bins(evidence, dataset)
     if data.empty:
         return ""
-    said = []
+    parts = []
     for model, group in data.groupby("model", sort=False):
         gap = ((group["confidence"] - group["accuracy"]) * group["answers"]).sum() / group["answers"].sum()
-        manner = "over-confident" if gap > 0 else "under-confident"
-        said.append(f"{model} is {manner} by {formatting.number(100 * abs(gap), 1)} points on average")
-    return f"Reliability diagrams on {dataset}: {'; '.join(said)}."
+        manner = "overconfident" if gap > 0 else "underconfident"
+        parts.append(f"{model} is {manner} by {formatting.number(100 * abs(gap), 1)} points on average")
+    return f"Reliability diagrams on {dataset}: {'; '.join(parts)}."
 
 
 RELIABILITY_FIGURE = DatasetFigure(
@@ -85,36 +92,38 @@ RELIABILITY_FIGURE = DatasetFigure(
 
 
 CALIBRATION_TEXT = Markup("""\
-A model is calibrated if answers given with 80&#8239;% confidence are right 80&#8239;% of the time. A single
-temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. See its
-effect in the NLL: ECE grows as questions get fewer, and only the test half is left after the fit. AUROC and
-AURC measure something else: whether more confident answers are more often right.""")
+A model is calibrated if answers given with 80&#8239;% confidence are correct 80&#8239;% of the time. A single
+temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. The NLL shows
+its effect best: after the fit only the test half is left, and ECE grows when there are fewer questions. AUROC
+and AURC measure something else: whether more confident answers are more often correct.""")
 CALIBRATION_TABLE = TableSpec(
     "calibration",
     "confidence against accuracy, clean protocol",
     (Column("Model"),),
     (
         Measured("ece"),
-        Measured("temperature", help="best temperature; above 1 the model is overconfident"),
+        Measured("temperature", help="the best-fitting temperature; above 1, the model is overconfident"),
         Measured("nll"),
-        Measured("auroc", help="how often a right answer has more confidence than a wrong one"),
+        Measured("auroc", help="how often a correct answer has more confidence than a wrong one"),
         Measured(
             "selective_accuracy_80",
             label="Most confident 80 %, accuracy %",
-            help="accuracy when the least confident fifth is declined",
+            help="accuracy if the least confident fifth is left unanswered",
         ),
     ),
 )
 CALIBRATION_MORE = TableSpec(
     "calibration-more",
-    "after one temperature, other measures and other bins, clean protocol",
+    "after one temperature; other measures; other bins; clean protocol",
     (Column("Model"),),
     (
         Measured("nll_scaled"),
         Measured("ece_test"),
         Measured("ece_scaled"),
         Measured("brier"),
-        Measured("aurc", help="mean error of the most confident questions over all shares; lower is better"),
+        Measured(
+            "aurc", help="mean error among the most confident questions, over all shares; lower is better"
+        ),
         Measured("mce"),
         Measured("ece_mass"),
         Measured("mce_mass"),
@@ -123,12 +132,12 @@ CALIBRATION_MORE = TableSpec(
 
 
 def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where confidence was not compared with accuracy."""
+    """Nothing if confidence was not compared with accuracy."""
     if not evidence.numbers(dataset, "ece"):
         return []
     more = CALIBRATION_MORE.known(evidence, dataset)
     return [
-        *said(
+        *sentence_list(
             [
                 _counted(evidence, dataset),
                 *(_calibration_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
@@ -141,25 +150,25 @@ def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _counted(evidence: Evidence, dataset: str) -> str:
-    """How many models one temperature corrects, where not all of them get a sentence."""
+    """How many models are miscalibrated, if not all of them get a sentence."""
     models, found = evidence.models(dataset), miscalibrated(evidence)
     above = [found[dataset, model].above for model in models if (dataset, model) in found]
     if len(models) == len(chosen(evidence, dataset)) or not above:
         return ""
     return (
-        f"Of {len(models)} models {sum(above)} are shown to be overconfident, {len(above) - sum(above)} "
+        f"Of {len(models)} models, {sum(above)} are shown to be overconfident and {len(above) - sum(above)} "
         "underconfident."
     )
 
 
 def _calibration_sentence(evidence: Evidence, dataset: str, model: str) -> str:
-    """What one temperature corrects, where it significantly is not 1."""
+    """What one temperature corrects, if it differs significantly from 1."""
     fitted = evidence.number(dataset, model, "temperature")
     if fitted is None or (dataset, model) not in miscalibrated(evidence):
         return ""
     manner = "overconfident" if fitted.value > 1 else "underconfident"
-    text = f"{model} is {manner}: temperature {formatting.number(fitted.value, 2)} fits best"
-    # ECE of the test half: on all questions it is smaller whatever the temperature.
+    text = f"{model} is {manner}: a temperature of {formatting.number(fitted.value, 2)} fits best"
+    # ECE of the test half before the fit too: on all questions it is smaller whatever the temperature.
     for label, metrics, form in (
         ("NLL", ("nll", "nll_scaled"), partial(formatting.number, digits=3)),
         ("ECE on the test half", ("ece_test", "ece_scaled"), formatting.percent),
@@ -178,21 +187,8 @@ CALIBRATION_SECTION = PageSection(
 
 
 UNCERTAINTY_TEXT = Markup("""\
-AUROC of every uncertainty estimate on the same answers to the original prompts, and in small print
-how much that is over plain confidence, in points, with a paired 95&#8239;% interval; in bold where it leaves
-out 0.""")
-ESTIMATES = {
-    CONFIDENCE: ("Confidence", "probability of the option; of a text exp(−NLL) of its tokens"),
-    "entropy": ("Entropy", "of the options; of a text the mean before its tokens"),
-    "corrected": ("Without words", "confidence after what the words alone say is divided out"),
-    "vauq": ("VAUQ", "entropy minus half the image information"),
-    "variations": ("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
-    "agreement": ("Agreement", "share of the samples that give the same answer"),
-    "semantic_entropy": ("Semantic entropy", "of the answers of the samples"),
-    "vase": ("VASE", "semantic entropy with what samples for a blurred picture say taken off"),
-    P_TRUE: ("P(true)", "probability that the model gives to its answer being true when asked"),
-    VERBALISED: ("Stated", "confidence that the text states"),
-}
+AUROC of every uncertainty estimate on the same answers to the original prompts. In small print: the gain over
+plain confidence, in points, with a paired 95&#8239;% interval; in bold if the interval excludes 0.""")
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 
@@ -217,7 +213,7 @@ def _uncertainty_cell(evidence: Evidence, dataset: str, model: str, output: str,
 
 
 def _uncertainty_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where there is but one sign."""
+    """A table for each request type with uncertainty estimates."""
     frame = evidence.headlines
     frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == "uncertainty_auroc")]
     blocks: list[Block] = []
@@ -236,7 +232,7 @@ def _uncertainty_blocks(evidence: Evidence, dataset: str) -> list[Block]:
                 )
                 rows.append(cells(model, whole(plain.items), *values))
         if rows:
-            columns = [Column("Model"), Column("Items", "of which all estimates are known", True)]
+            columns = [Column("Model"), Column("Items", "for which all estimates are known", True)]
             caption = f"{dataset}: uncertainty estimates, {output}"
             blocks.append(Grid(f"uncertainty-{output}", caption, [*columns, *map(_column, estimates)], rows))
     return blocks
@@ -246,14 +242,18 @@ UNCERTAINTY_SECTION = PageSection(
     "uncertainty",
     "Uncertainty estimates",
     by_dataset(
-        "Which uncertainty estimate tells right from wrong?", UNCERTAINTY_TEXT, _uncertainty_blocks, opened=1
+        "Which uncertainty estimate tells correct answers from wrong ones?",
+        UNCERTAINTY_TEXT,
+        _uncertainty_blocks,
+        opened=1,
     ),
 )
 
 PAGE = Page(
     "calibration",
     "Calibration",
-    "Whether confidence matches accuracy, and how much of a number is due to the protocol.",
+    "Whether confidence matches accuracy, what thresholds are worth elsewhere, and what the protocol "
+    "changes.",
     place=50,
     sections=(
         CALIBRATION_SECTION,

@@ -1,4 +1,4 @@
-"""Datasets: what was asked, what cleaning found, what was left out, and which questions were rewritten."""
+"""The page Datasets: what was asked, what cleaning found, what was left out, and what was rewritten."""
 
 from math import sqrt
 from typing import Any
@@ -9,7 +9,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.page import Block, Folded, Page, PageSection, Part, Section, Text, said
+from vouch.report.page import Block, Folded, Page, PageSection, Part, Section, Text, sentence_list
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, percent
 from vouch.tables.asked import ACCEPTED, BY_HAND, KNOWN, REJECTED, RULES_ARE_ENGLISH, TREATMENTS
 
@@ -18,12 +18,12 @@ MOST_REASONS = 50
 
 
 def build_data(evidence: Evidence) -> Section:
-    """All datasets, also those that no model has been scored on."""
+    """All datasets, including those on which no model was scored."""
     names = sorted(set(evidence.items["dataset"]) | set(evidence.rejects["dataset"]))
     blocks: list[Block] = [_overview(evidence, names), *_findings(evidence), _rejects(evidence)]
-    absent = said(_not_found(evidence, name) for name in names)
+    absent = sentence_list(_not_found(evidence, name) for name in names)
     if absent:
-        blocks.append(Folded("What cleaning looked for and did not find", absent))
+        blocks.append(Folded("What cleaning looked for but did not find", absent))
     return Section(DATA_HEADING, Markup(""), [Part("", blocks)])
 
 
@@ -42,12 +42,16 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
         Column("Dataset"),
         Column("Items", "", True),
         Column("Groups", "items of a group are never split between calibration and test", True),
-        Column("Images", "distinct pictures", True),
+        Column("Images", "distinct images", True),
         Column("Categories", "", True),
         Column("Options", "number of native options (items)"),
-        Column("Flagged", "items in which cleaning found something", True),
-        Column("Left out", "entries of the source that became no item", True),
-        Column("Chance ±", "points by which the coverage of one split may miss the target by chance", True),
+        Column("Flagged", "items in which cleaning found a defect", True),
+        Column("Left out", "entries of the source that did not become an item", True),
+        Column(
+            "Chance ±",
+            "points by which chance alone may move the coverage of one split from the target",
+            True,
+        ),
     )
     rows = []
     for name in names:
@@ -70,7 +74,7 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
 
 
 def _stray(evidence: Evidence, groups: int) -> Cell:
-    """How far chance alone moves the coverage of one split: it has a beta-binomial distribution."""
+    """How far chance alone moves the coverage of one split, which is beta-binomial."""
     calibrating = int(evidence.scoring.calibration * groups)
     if not calibrating:
         return MISSING
@@ -84,10 +88,10 @@ def _findings(evidence: Evidence) -> list[Grid]:
         return []
     columns = (
         Column("Dataset"),
-        Column("Found", "docs/cleaning.md says how, and how certain it is"),
+        Column("Found", "docs/cleaning.md says how, and how reliable that is"),
         Column("Items", "", True),
         Column("Share", "per cent of the dataset's items", True),
-        Column("For example", "ids of the first of them"),
+        Column("For example", "ids of the first items"),
         Column("Clean protocol", "; ".join(f"{name}: {text}" for name, text in TREATMENTS.items())),
     )
     rows = [_finding(row) for row in found.sort_values("dataset", kind="stable").itertuples()]
@@ -112,7 +116,7 @@ def _rejects(evidence: Evidence) -> Grid | Text:
         return Text("Every entry of every source became an item.")
     groups = evidence.rejects.groupby(["dataset", "reason"])
     found = sorted(((len(g), key, g["where"].iloc[0]) for key, g in groups), key=lambda x: (-x[0], x[1]))
-    columns = (Column("Dataset"), Column("Reason"), Column("Entries", "", True), Column("The first of them"))
+    columns = (Column("Dataset"), Column("Reason"), Column("Entries", "", True), Column("First entry"))
     rows = [cells(d, reason, n, where) for n, (d, reason), where in found[:MOST_REASONS]]
     caption = "What was left out"
     if len(found) > MOST_REASONS:
@@ -121,24 +125,23 @@ def _rejects(evidence: Evidence) -> Grid | Text:
 
 
 def _not_found(evidence: Evidence, dataset: str) -> str:
-    """Defects that were looked for and not found: their absence is a result, too."""
+    """Defects that cleaning looked for and did not find; their absence is a result, too."""
     here = evidence.defects[(evidence.defects["dataset"] == dataset) & (evidence.defects["items"] == 0)]
     if here.empty:
         return ""
-    return f"{dataset}: looked for and not found: " + ", ".join(here["defect"].str.replace("_", " ")) + "."
+    return f"{dataset}: looked for but not found: " + ", ".join(here["defect"].str.replace("_", " ")) + "."
 
 
 REWRITES_HEADING = "Rewritten questions"
 REWRITES_TEXT = Markup("""\
-What the variations <i>lr</i> and <i>ls</i> ask. A rewrite that fails a check is rejected, and no prompt is
-made of it: its question is missing from that variation, which is compared with the original on the other
-questions.""")
+The variations <i>lr</i> and <i>ls</i> ask rewritten questions. A rewrite that fails a check is rejected and
+not asked; the variation is then compared with the original prompts on the other questions.""")
 MOST_REWRITES = 50
-LONGEST_REWRITE = 300  # characters of a question that is shown here; the CSV has it whole
+LONGEST_REWRITE = 300  # characters of a question shown here; the CSV has all of it
 
 
 def build_rewrites(evidence: Evidence) -> Section | None:
-    """None where no question was rewritten."""
+    """None if no question was rewritten."""
     frame = evidence.rewrites
     if frame.empty:
         return None
@@ -148,7 +151,7 @@ def build_rewrites(evidence: Evidence) -> Section | None:
     counts = foreign.groupby("dataset")["original"].nunique()
     if len(counts):
         found = formatting.listed([f"{count} of {name}" for name, count in counts.items()])
-        blocks.append(Text(f"The {RULES_ARE_ENGLISH}; questions that do not read as English: {found}."))
+        blocks.append(Text(f"The {RULES_ARE_ENGLISH}; questions that are not in English: {found}."))
     if len(rejected):
         inner: list[Block] = [_rejected(rejected.head(MOST_REWRITES))]
         if len(rejected) > MOST_REWRITES:
@@ -167,7 +170,7 @@ def _counts(evidence: Evidence) -> Grid:
         Column("Kind"),
         Column("Questions", "distinct ones", True),
         Column("Accepted", "passed every check", True),
-        Column("Rejected", "no prompt is made of them", True),
+        Column("Rejected", "not asked", True),
         Column("By hand", "a person decided", True),
         Column("By", "rules or a pinned model"),
     )

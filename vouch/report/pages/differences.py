@@ -29,7 +29,7 @@ DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than"
 
 
 def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per ordered pair: row, column (its place), other (its name), points of accuracy, verdict."""
+    """One row per ordered pair: row, column (its number), other (its name), points of accuracy, verdict."""
     models = evidence.models(dataset)
     rows = []
     for model in models:
@@ -48,7 +48,8 @@ def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 
 def differences_chart(evidence: Evidence, dataset: str) -> Any:
-    """Verdicts, deeper for larger differences; None where no pair was compared or may be named."""
+    """A grid of verdicts, darker for larger differences; None if no pair was compared, or the dataset is
+    small."""
     data = differences_frame(evidence, dataset)
     if data.empty or evidence.is_small(dataset):
         return None
@@ -89,13 +90,13 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
 
 
 def differences_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     data = differences_frame(evidence, dataset)
     known = data[data["verdict"] != "not significant"]
     return (
         f"Grid of {formatting.plural(len(data) // 2, 'pair')} of models on {dataset}, in the order of "
-        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A row is better or worse "
-        "than a column."
+        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A cell says whether the model "
+        "of its row is better or worse than that of its column."
     )
 
 
@@ -104,14 +105,14 @@ DIFFERENCES_FIGURE = DatasetFigure(
 )
 
 DIFFERENCES_TEXT = Markup("""\
-Models are compared on the same items, which removes most of the noise: a difference can be
-significant although the intervals of the two models overlap. Darker cells are larger differences.""")
+Models are compared on the same items, which removes most of the noise: a difference can be significant even
+if the intervals of the two models overlap. Darker cells are larger differences.""")
 WANTED_EFFECT = 0.05
-FEW_MODELS = 8  # models whose table stands beside the figure
+FEW_MODELS = 8  # up to this many, the table is shown next to the figure
 
 
 def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where there are no pairs."""
+    """Nothing if there are no pairs."""
     here = evidence.comparisons.on(dataset)
     if here.empty:
         return []
@@ -134,13 +135,13 @@ def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def said_detectable(evidence: Evidence, dataset: str) -> str:
-    """` The minimum detectable effect ...`, or nothing where no pair has an interval."""
+    """` The minimum detectable effect ...`; empty if no pair has an interval."""
     least = evidence.comparisons.minimum_detectable_effect(dataset)
     if least is None:
         return ""
     items = int(evidence.comparisons.on(dataset)["items"].max())
     more = (
-        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} would find "
+        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} items would be needed for "
         f"{100 * WANTED_EFFECT:g} points."
         if least > WANTED_EFFECT
         else ""
@@ -166,8 +167,8 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
         }
         apart = [pair.difference for pair in pairs.values() if pair is not None and pair.significant]
         alike = [other for other, pair in pairs.items() if pair is not None and not pair.significant]
-        said = Cell(formatting.listed(alike, 30) if alike else "–", key=len(alike))
-        rows.append(cells(model, sum(d > 0 for d in apart), sum(d < 0 for d in apart), said))
+        ties = Cell(formatting.listed(alike, 30) if alike else "–", key=len(alike))
+        rows.append(cells(model, sum(d > 0 for d in apart), sum(d < 0 for d in apart), ties))
     return Grid("differences-models", f"{dataset}: significant differences by model", columns, rows)
 
 

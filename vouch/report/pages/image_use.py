@@ -1,4 +1,4 @@
-"""Whether models use the image: without it, with words painted into it, and disturbed more and more."""
+"""Whether models use the image: without it, with text painted into it, and with growing corruption."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,27 +9,27 @@ from markupsafe import Markup
 from vouch.prompts.variations import Declaration, at_level, declared
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.claims import chosen, picture_claims
+from vouch.report.claims import chosen, image_claims
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence, Number
-from vouch.report.page import Block, DatasetFigure, Figures, PageSection, by_dataset, said
+from vouch.report.page import Block, DatasetFigure, Figures, PageSection, by_dataset, sentence_list
 from vouch.report.table import Column, Measured, TableSpec, Tone
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 
 LOOKS_TEXT = Markup("""\
-The same questions with the picture blank, left out, blurred or exchanged. <em>Image gain</em> is how much
-log-likelihood the answer loses then, <em>image information</em> how much entropy the options gain. Image gain
-is biased upwards where logits are noisy, since the answer is the option that scored best with the picture: it
-describes, and the sentences rest on accuracy. What words alone say can be divided out of the confidence: the
-last columns show whether that calibrates it better.""")
+The same questions with the image blank, left out, blurred or exchanged. <em>Image gain</em> is the
+log-likelihood that the answer then loses, <em>image information</em> the entropy that the options gain. Image
+gain is biased upwards if logits are noisy, because the answer is the option that scored best with the image;
+it is descriptive, and claims rest on accuracy. The probabilities given the text alone can be divided out of
+the confidence; the last columns show whether that improves calibration.""")
 LOOKS_SHOWN = ("right_without_picture", "image_gain", "image_information", "ece_corrected")
 LOOKS_TABLE = TableSpec(
     "looks",
-    f"with and without the picture, clean protocol, 95{formatting.NARROW}% intervals in small print",
-    (Column("Picture"), Column("Model")),
+    f"with and without the image, clean protocol, 95{formatting.NARROW}% intervals in small print",
+    (Column("Image"), Column("Model")),
     (
-        Measured("accuracy", label="Accuracy with %", help="with the picture", variation=ORIGINAL),
-        Measured("accuracy", label="Accuracy without %", help="with the picture blank, left out or changed"),
+        Measured("accuracy", label="Accuracy with %", help="with the image", variation=ORIGINAL),
+        Measured("accuracy", label="Accuracy without %", help="with the image blank, left out or changed"),
         *map(Measured, LOOKS_SHOWN),
         Measured(
             "ece_gain",
@@ -42,7 +42,7 @@ LOOKS_TABLE = TableSpec(
 
 
 def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no picture was taken away or changed."""
+    """Nothing if no image was taken away or changed."""
     rows = [
         ((variation_cell(name), model), {"model": model, "variation": name})
         for name in evidence.variations(dataset)
@@ -50,13 +50,13 @@ def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     ]
     if not rows:
         return []
-    return [*said(_looks_sentences(evidence, dataset)), LOOKS_TABLE.grid(evidence, dataset, rows)]
+    return [*sentence_list(_looks_sentences(evidence, dataset)), LOOKS_TABLE.grid(evidence, dataset, rows)]
 
 
 def _looks_sentences(evidence: Evidence, dataset: str) -> list[str]:
-    """Who is shown to be right more often with the picture, and who to do without."""
-    claims = picture_claims(evidence)
-    found = {
+    """The models that are shown to be better with the image, and those that beat guessing without it."""
+    claims = image_claims(evidence)
+    models = {
         kind: [
             model
             for model in evidence.models(dataset)
@@ -64,28 +64,29 @@ def _looks_sentences(evidence: Evidence, dataset: str) -> list[str]:
         ]
         for kind, above in (("loss", False), ("blind", True))
     }
-    said = {"loss": "to answer better with the picture", "blind": "to be better than a guess without it"}
+    phrases = {"loss": "to answer better with the image", "blind": "to beat guessing without the image"}
     return [
-        f"Shown {what}: {formatting.listed(found[kind])}." if found[kind] else f"No model is shown {what}."
-        for kind, what in said.items()
+        f"Shown {what}: {formatting.listed(models[kind])}." if models[kind] else f"No model is shown {what}."
+        for kind, what in phrases.items()
     ]
 
 
 LOOKS_SECTION = PageSection(
     "looks",
-    "With and without the picture",
-    by_dataset("Do the models look at the picture?", LOOKS_TEXT, _looks_blocks, opened=1),
+    "With and without the image",
+    by_dataset("Do the models use the image?", LOOKS_TEXT, _looks_blocks, opened=1),
 )
 
 
 TYPOGRAPHIC_TEXT = Markup("""\
-A wrong option is painted into the picture; as a control, a harmless word on the same sheet. Both hide a part
-of the picture, so both cost accuracy. A model that reads instead of looking chooses the painted option more
-often under attack than with the control: the last column, in bold where its interval leaves out 0.""")
+The attack paints a wrong option into the image; the control paints a harmless word in the same way. Both hide
+a part of the image, so both cost accuracy. A model that reads instead of looking chooses the painted option
+more often under the attack than under the control: see the last column, in bold if its interval excludes
+0.""")
 TYPOGRAPHIC_SHOWN = {
-    ORIGINAL: "as it is",
-    TYPOGRAPHIC_CONTROL: "a harmless word",
-    TYPOGRAPHIC: "the wrong option",
+    ORIGINAL: "original",
+    TYPOGRAPHIC_CONTROL: "harmless word",
+    TYPOGRAPHIC: "wrong option",
 }
 
 
@@ -95,17 +96,17 @@ def _apart(_: Evidence, gain: Number) -> Tone:
 
 TYPOGRAPHIC_TABLE = TableSpec(
     "typographic",
-    f"words painted into the picture, 95{formatting.NARROW}% intervals in small print",
+    f"text painted into the image, 95{formatting.NARROW}% intervals in small print",
     (Column("Model"),),
     (
         *(
             Measured(metric, label=label.format(what), help=help, variation=name)
             for metric, label, help in (
-                ("accuracy", "Accuracy %, {}", "painted into the picture"),
+                ("accuracy", "Accuracy %, {}", "what was painted into the image"),
                 (
                     "painted_chosen",
                     "Painted option chosen %, {}",
-                    "share of the answers that are the attack's option",
+                    "share of the answers that choose the attack's option",
                 ),
             )
             for name, what in TYPOGRAPHIC_SHOWN.items()
@@ -113,7 +114,7 @@ TYPOGRAPHIC_TABLE = TableSpec(
         Measured(
             "painted_gain",
             label="Effect of the attack, points",
-            help="chosen under attack minus with the control",
+            help="share that chooses the painted option, attack minus control",
             variation=TYPOGRAPHIC,
             points=True,
             tone=_apart,
@@ -123,7 +124,7 @@ TYPOGRAPHIC_TABLE = TableSpec(
 
 
 def _typographic_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no attack was asked."""
+    """Nothing if no attack was asked."""
     asked = evidence.numbers(dataset, "painted_chosen", variation=TYPOGRAPHIC)
     return [TYPOGRAPHIC_TABLE.grid(evidence, dataset)] if asked else []
 
@@ -132,7 +133,7 @@ TYPOGRAPHIC_SECTION = PageSection(
     "typographic",
     "Typographic attack",
     by_dataset(
-        "Do the models read a wrong answer out of the picture?",
+        "Does text in the image mislead the models?",
         TYPOGRAPHIC_TEXT,
         _typographic_blocks,
         opened=1,
@@ -157,8 +158,11 @@ def asked_levels(names: Iterable[str]) -> dict[Declaration, dict[int, str]]:
 
 
 def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model, variation with strengths, and level; the original is level 0. `at` keeps the models
-    beside each other. Nothing where all that was asked is one level of what PARC asks anyway."""
+    """One row per model, variation with levels, and level; the original is level 0, and `at` keeps the models
+    apart.
+
+    Empty if only a single level of PARC's corruptions was asked.
+    """
     levels = asked_levels(evidence.variations(dataset))
     if not any(len(names) > 1 or not one.family for one, names in levels.items()):
         levels = {}
@@ -175,7 +179,7 @@ def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 
 def severity_chart(evidence: Evidence, dataset: str) -> Any:
-    """A panel per corruption, a line per model; None without."""
+    """A panel per corruption, a line per model; None if there is none."""
     data = severity_frame(evidence, dataset)
     if data.empty:
         return None
@@ -200,13 +204,13 @@ def severity_chart(evidence: Evidence, dataset: str) -> Any:
 
 
 def severity_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
-    data, said = severity_frame(evidence, dataset), []
+    """The figure in words."""
+    data, parts = severity_frame(evidence, dataset), []
     for (kind, model), own in data.groupby(["kind", "model"], sort=False):
         first, last = own.iloc[0], own.iloc[-1]
         shares = formatting.percent(first["value"], 0), formatting.percent(last["value"], 0)
-        said.append(f"{kind}: {model} falls from {shares[0]} to {shares[1]} at level {last['level']}")
-    return f"Accuracy by severity on {dataset}: {'; '.join(said)}."
+        parts.append(f"{kind}: {model} goes from {shares[0]} to {shares[1]} at level {last['level']}")
+    return f"Accuracy by severity on {dataset}: {'; '.join(parts)}."
 
 
 SEVERITY_FIGURE = DatasetFigure("severity", "Accuracy by severity", severity_chart, severity_in_words)
@@ -214,7 +218,7 @@ SEVERITY_FIGURE = DatasetFigure("severity", "Accuracy by severity", severity_cha
 
 SEVERITY_TEXT = Markup("""\
 Accuracy by the five severity levels of ImageNet-C, whose corruptions blur, brighten, compress or otherwise
-disturb the picture; level 0 is the original. The numbers are in the table of all variations.""")
+degrade the image; level 0 is the original. The numbers are in the table of all variations.""")
 
 
 def _severity_blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -224,5 +228,5 @@ def _severity_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 SEVERITY_SECTION = PageSection(
     "severity",
     "Severity",
-    by_dataset("How much does corruption of the picture cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
+    by_dataset("How much accuracy does image corruption cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
 )

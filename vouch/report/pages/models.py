@@ -10,9 +10,11 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.conformal.scores import SCORES
+from vouch.metrics.metric import HEADLINE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.caveats import MARK, left_out, undecided
+from vouch.report.caveats import NOTE, left_out, undecided
 from vouch.report.claims import leaders, why_no_leader
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import MINIMUM
@@ -51,13 +53,13 @@ from vouch.report.table import (
 from vouch.report.table_files import HEADLINES, OPTIONAL
 from vouch.tables.asked import TEXT as OUTPUT
 
-SET_SCORES = {"lac": "LAC", "aps": "APS"}
+SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
 COVERAGE_STEP = 17
 COVERAGE_TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
 
 
 def coverage_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and nonconformity score; no model whose sets hold every option in a split."""
+    """One row per model and nonconformity score, for models that were calibrated in every split."""
     rows = [
         {"model": model, "score": name, "value": number.value, "low": number.low, "high": number.high}
         for model in evidence.models(dataset)
@@ -69,7 +71,7 @@ def coverage_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 
 def coverage_chart(evidence: Evidence, dataset: str, width: int = 420, ticks: int = 7) -> Any:
-    """A point with its interval per model and score; None where nothing has coverage."""
+    """A point with its interval per model and score; None if no model has coverage."""
     data = coverage_frame(evidence, dataset)
     if data.empty:
         return None
@@ -97,14 +99,14 @@ def coverage_chart(evidence: Evidence, dataset: str, width: int = 420, ticks: in
 
 
 def coverage_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     data = coverage_frame(evidence, dataset)
-    said = []
+    parts = []
     for name, group in data.groupby("score", sort=False):
         low, high = formatting.percent(group["value"].min()), formatting.percent(group["value"].max())
-        said.append(f"{name} sets cover {low} to {high} of the questions")
+        parts.append(f"{name} sets cover {low} to {high} of the questions")
     return (
-        f"Coverage on {dataset}: {'; '.join(said)}. The target is {formatting.percent(evidence.target, 0)}."
+        f"Coverage on {dataset}: {'; '.join(parts)}. The target is {formatting.percent(evidence.target, 0)}."
     )
 
 
@@ -119,11 +121,11 @@ COVERAGE_FIGURE = DatasetFigure(
 
 RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
-Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. Ranks are
-those that the intervals allow: <em>1–3</em> means that any of the three is possible. Paired comparisons on
-the same questions (<em>Ranking</em>) separate more models; those in bold are better than a guess and not
-significantly worse than the best. Click a heading to sort. All numbers of whole datasets are in
-<a href="../tables/metrics.csv">tables/metrics.csv</a>, those of categories and of thresholds by stratum in
+Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
+<em>1–3</em> means that the intervals allow any of the three. Paired comparisons on the same questions (page
+<em>Ranking</em>) separate more models. Models in bold beat guessing and are not significantly worse than the
+best. Click a heading to sort. All numbers of whole datasets are in
+<a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
 <code>data/compare/leaderboard.parquet</code>.""")
 RESULTS_TABLE = TableSpec(
     "headline",
@@ -148,14 +150,14 @@ def _results_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _headline(evidence: Evidence, dataset: str) -> Grid:
     leading, away = leaders(evidence, dataset), evidence.left_out(dataset)
-    mark = MARK.get(evidence.outputs(dataset)[0], "")
+    note = NOTE.get(evidence.outputs(dataset)[0], "")
     small = evidence.is_small(dataset)
     candidates = evidence.candidates(dataset)
     models = (*(sorted(candidates) if small else candidates), *away)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     rows: list[Row] = [
         (
-            (_name(model, leading, mark if model in away else ""), MISSING if small else _rank(accuracy)),
+            (_name(model, leading, note if model in away else ""), MISSING if small else _rank(accuracy)),
             {"model": model},
         )
         for model, accuracy in zip(models, accuracies, strict=True)
@@ -171,9 +173,9 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     return replace(grid, rows=body)
 
 
-def _name(model: str, leading: Sequence[str], mark: str) -> Cell:
-    if mark:
-        return Cell(model, mark, tone="quiet")
+def _name(model: str, leading: Sequence[str], note: str) -> Cell:
+    if note:
+        return Cell(model, note, tone="quiet")
     return Cell(model, tone="strong" if model in leading else "")
 
 
@@ -187,22 +189,22 @@ def _warnings(evidence: Evidence, dataset: str) -> list[str]:
     outcomes = evidence.plain_outcomes(dataset)
     silent = outcomes["predicted"].isna() & outcomes["parser"].isna()
     lost = outcomes[silent].groupby("model").size()
-    said = undecided(evidence, dataset) if evidence.outputs(dataset)[0] == OUTPUT else []
-    said += [
+    warnings = undecided(evidence, dataset) if evidence.outputs(dataset)[0] == OUTPUT else []
+    warnings += [
         f"{model} gave no readable answer to {formatting.plural(int(number), 'prompt')}."
         for model, number in lost.items()
     ]
     for model, number in evidence.numbers(dataset, "infinite_threshold_rate").items():
         if number.value > 0:
-            said.append(
-                f"In {formatting.percent(number.value, 0)} of the splits too few rows calibrate {model}: "
-                "sets then contain every option."
+            warnings.append(
+                f"In {formatting.percent(number.value, 0)} of the splits {model} has too few calibration "
+                "rows: every set then contains every option."
             )
-    return said
+    return warnings
 
 
 def _overview(evidence: Evidence) -> Grid:
-    """Accuracy on every dataset, and of models that answered all large enough ones its mean over them."""
+    """Accuracy on every dataset, and for models that answered all large datasets its mean over these."""
     datasets, large, models = evidence.datasets, evidence.large, evidence.all_models
     accuracy, uacc = (
         {m: [_claimed(evidence, dataset, m, metric, score) for dataset in large] for m in models}
@@ -213,17 +215,17 @@ def _overview(evidence: Evidence) -> Grid:
         Column("Model"),
         *(
             Column(
-                name, f"accuracy in per cent of {formatting.plural(evidence.questions(name), 'item')}", True
+                name, f"accuracy in per cent on {formatting.plural(evidence.questions(name), 'item')}", True
             )
             for name in datasets
         ),
         Column(
             "Mean",
-            f"over the datasets of {MINIMUM} questions or more, each counted once whatever its size; only "
-            "where there are all of them",
+            f"over the datasets with at least {MINIMUM} questions, each counted once whatever its size; only "
+            "for models that answered all of them",
             True,
         ),
-        *([Column("Mean UAcc", "likewise", True)] if complete else []),
+        *([Column("Mean UAcc", "over the same datasets", True)] if complete else []),
     ]
     rows = [
         cells(
@@ -240,7 +242,7 @@ def _overview(evidence: Evidence) -> Grid:
 
 
 def _claimed(evidence: Evidence, dataset: str, model: str, metric: str, score: str) -> Number | None:
-    """A number, unless claims leave the model out."""
+    """A number of a model, unless claims leave the model out."""
     found = evidence.number(dataset, model, metric, score)
     return None if model in evidence.left_out(dataset) else found
 
@@ -254,7 +256,7 @@ _results_parts = by_dataset(RESULTS_HEADING, RESULTS_TEXT, _results_blocks, open
 
 
 def build_results(evidence: Evidence) -> Section | None:
-    """All results of the clean protocol: an overview where there are several datasets, then one by one."""
+    """All results of the clean protocol: an overview if there are several datasets, then one by one."""
     section = _results_parts(evidence)
     if section is None or len(evidence.datasets) < 2:
         return section

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.text.texts import VERBALISED
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
@@ -13,7 +14,7 @@ from vouch.report.caveats import undecided
 from vouch.report.claims import chosen, differing_outputs, representative
 from vouch.report.evidence import MARGINAL, Evidence, Number, Numbers
 from vouch.report.gates import MINIMUM
-from vouch.report.page import Block, Folded, PageSection, Part, Section, Text, by_dataset, said
+from vouch.report.page import Block, Folded, PageSection, Part, Section, Text, by_dataset, sentence_list
 from vouch.report.table import (
     MISSING,
     Cell,
@@ -32,17 +33,10 @@ from vouch.tables.asked import TEXT as OUTPUT
 from vouch.tables.results import OVERALL
 
 SCORES_TEXT = Markup("""\
-A score ranks the options of a question; the threshold from calibration turns it into a set. All scores have
-the same coverage guarantee; the better one has smaller sets and keeps its coverage at every set size.""")
-SCORE_NAMES = {
-    "lac": "LAC",
-    "aps": "APS",
-    "aps_randomised": "APS, randomised",
-    "aps_crossing": "APS, crossing",
-    "margin": "margin",
-    "raps": "RAPS",
-    "saps": "SAPS",
-}
+A score ranks the options of a question, and a threshold from the calibration questions turns the ranking into
+a set. All scores have the same coverage guarantee. A better score has smaller sets and keeps its coverage at
+every set size.""")
+SCORE_NAMES = {name: score.label for name, score in SCORES.items()}
 THRESHOLD_KINDS = {
     MARGINAL: "all questions",
     "class": "each letter",
@@ -52,7 +46,7 @@ THRESHOLD_KINDS = {
 
 
 def _below(evidence: Evidence, coverage: Number) -> Tone:
-    """Stands out where the interval stays below the target."""
+    """Marks coverage whose interval lies below the target."""
     return "bad" if coverage.high is not None and coverage.high < evidence.target else ""
 
 
@@ -62,7 +56,7 @@ SCORES_TABLE = TableSpec(
     (Column("Model"), Column("Score")),
     (
         Measured("set_size"),
-        Measured("coverage", help="share of sets that contain the answer", tone=_below),
+        Measured("coverage", help="share of sets that contain the correct answer", tone=_below),
         Measured("worst_size_coverage"),
         Measured("singleton_rate"),
         Measured("empty_rate"),
@@ -71,26 +65,28 @@ SCORES_TABLE = TableSpec(
 UNCALIBRATED = Measured(
     "infinite_threshold_rate",
     label="No threshold %",
-    help="splits and parts with too few questions to calibrate",
+    help="splits and strata with too few questions to calibrate",
 )
 
 
 def _scores_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where there are no prediction sets."""
+    """Nothing if there are no prediction sets."""
     here = evidence.headlines_of(dataset)
     found = set(here.loc[(here["metric"] == "set_size") & (here["protocol"] == "clean"), "score"])
     known = [name for name in SCORE_NAMES if name in found]
     scores = [*known, *sorted(found - {*known, "mean", ""})]
     if not scores:
         return []
-    told = said(_smallest(evidence, dataset, model, scores) for model in chosen(evidence, dataset))
+    sentences = sentence_list(
+        _smallest(evidence, dataset, model, scores) for model in chosen(evidence, dataset)
+    )
     kinds = _kinds(evidence, dataset)
-    folded = [Folded("Thresholds for parts of the questions", [kinds])] if kinds else []
-    return [*told, Folded("Every score", [_scores_grid(evidence, dataset, scores)]), *folded]
+    folded = [Folded("Separate thresholds for groups of questions", [kinds])] if kinds else []
+    return [*sentences, Folded("Every score", [_scores_grid(evidence, dataset, scores)]), *folded]
 
 
 def _smallest(evidence: Evidence, dataset: str, model: str, scores: Sequence[str]) -> str:
-    """The score with the smallest sets, where it is apart from the largest in nearly all splits."""
+    """The score with the smallest sets, if its interval over the splits lies below that of the largest."""
     sizes = {s: n for s in scores if (n := evidence.number(dataset, model, "set_size", s))}
     if len(sizes) < 2 or evidence.is_small(dataset) or not evidence.calibrated(dataset, model):
         return ""
@@ -98,8 +94,9 @@ def _smallest(evidence: Evidence, dataset: str, model: str, scores: Sequence[str
     if sizes[best].ends[1] >= sizes[worst].ends[0]:
         return ""
     return (
-        f"{model}: smallest sets by {SCORE_NAMES.get(best, best)}, {formatting.number(sizes[best].value, 2)} "
-        f"options; largest by {SCORE_NAMES.get(worst, worst)}, {formatting.number(sizes[worst].value, 2)}."
+        f"{model}: the smallest sets are those of {SCORE_NAMES.get(best, best)}, with "
+        f"{formatting.number(sizes[best].value, 2)} options on average; the largest those of "
+        f"{SCORE_NAMES.get(worst, worst)}, with {formatting.number(sizes[worst].value, 2)}."
     )
 
 
@@ -114,7 +111,7 @@ def _scores_grid(evidence: Evidence, dataset: str, scores: Sequence[str]) -> Gri
 
 
 def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
-    """LAC sets by what has a threshold of its own; None where all questions share one everywhere."""
+    """LAC sets by which questions share a threshold; None if all questions share one everywhere."""
     frame = evidence.leaderboard
     frame = frame[
         (frame["dataset"] == dataset)
@@ -131,7 +128,7 @@ def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
     if len(kinds) < 2:
         return None
     shown = (*SCORES_TABLE.measures[:3], UNCALIBRATED)
-    columns = [Column("Model"), Column("A threshold for"), *(each.column for each in shown)]
+    columns = [Column("Model"), Column("One threshold for"), *(each.column for each in shown)]
     rows = [
         cells(
             *(model, THRESHOLD_KINDS[kind]),
@@ -141,11 +138,13 @@ def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
         for kind in kinds
         if found.get((model, kind, "set_size"))
     ]
-    return Grid("kinds", f"{dataset}: LAC sets by what has a threshold of its own", columns, rows)
+    return Grid("kinds", f"{dataset}: LAC sets by which questions share a threshold", columns, rows)
 
 
 SCORES_SECTION = PageSection(
-    "scores", "Scores", by_dataset("Which sets are most informative?", SCORES_TEXT, _scores_blocks, opened=1)
+    "scores",
+    "Scores",
+    by_dataset("Which score gives the most informative sets?", SCORES_TEXT, _scores_blocks, opened=1),
 )
 
 
@@ -153,17 +152,17 @@ CATEGORIES_MEASURES = (("accuracy", ""), ("set_size", "lac"), ("coverage", "lac"
 CATEGORIES_OF_ALL = (
     Column(
         "Accuracy %, all models",
-        f"mean over the models, each counted once, of {MINIMUM} questions or more",
+        f"mean over the models with at least {MINIMUM} questions, each counted once",
         True,
     ),
-    Column("Set size LAC, all models", "likewise, over those that can be calibrated", True),
+    Column("Set size LAC, all models", "the same, over models that can be calibrated", True),
 )
 
 
 def _categories_mean(
     evidence: Evidence, dataset: str, category: str, metric: str, score: str = ""
 ) -> float | None:
-    """Over the models; nothing of fewer than MINIMUM questions."""
+    """The mean over the models; models with fewer than MINIMUM questions are left out."""
     known = [
         number.value
         for model, number in evidence.numbers(dataset, metric, score, category=category).items()
@@ -173,15 +172,15 @@ def _categories_mean(
 
 
 def _categories_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """The largest prediction sets first; nothing where there are fewer than two categories."""
+    """The categories with the largest prediction sets first; nothing if there are fewer than two."""
     categories = evidence.categories(dataset)
     if len(categories) < 2:
         return []
     model = representative(evidence, dataset)
     text = (
-        f"Numbers of {model}, beside the mean over all models. Each category is split and calibrated "
-        "separately, so the numbers of small categories are imprecise, and where too few questions calibrate "
-        "there are no sets."
+        f"Numbers of {model}, and the mean over all models. Each category is split and calibrated "
+        "separately, so numbers of small categories are imprecise, and a category with too few questions "
+        "has no sets."
     )
     measures = [Measured(metric, score, help=f"of {model}") for metric, score in CATEGORIES_MEASURES]
     columns = (
@@ -211,22 +210,22 @@ def _row(
 CATEGORIES_SECTION = PageSection(
     "categories",
     "Categories",
-    by_dataset("Where the models are uncertain", Markup(""), _categories_blocks, opened=1),
+    by_dataset("Where are the models uncertain?", Markup(""), _categories_blocks, opened=1),
 )
 
 
 DIMENSIONS_HEADING = "Dimensions"
 DIMENSIONS_TEXT = Markup(
     """\
-Each category over all datasets that have it, every dataset counted once, with the models' ranks, as
-ReForm-Eval (Li et al. 2023) summarises its dimensions. The last row holds the means over the dimensions.
-Ranks are those of the values alone, without intervals, where all rest on {MINIMUM} independent groups of
-questions or more.""".replace("{MINIMUM}", str(MINIMUM))
+Accuracy in each category over all datasets that have it, every dataset counted once, with the models' ranks,
+as in the summary of ReForm-Eval (Li et al. 2023). The last row is the mean over the dimensions. Ranks compare
+the values alone, without intervals, and only if there are at least {MINIMUM} independent groups of
+questions.""".replace("{MINIMUM}", str(MINIMUM))
 )
 
 
 def build_dimensions(evidence: Evidence) -> Section | None:
-    """One part per output with at least two dimensions, of the original prompts in the clean protocol."""
+    """A part for each request type with at least two dimensions: original prompts, clean protocol."""
     frame = evidence.dimensions
     frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean")]
     found: list[Part] = []
@@ -243,7 +242,7 @@ DIMENSIONS_SECTION = PageSection("dimensions", "Dimensions", build_dimensions)
 
 
 def _questions(evidence: Evidence, output: str) -> dict[str, int]:
-    """Independent groups of questions by dimension, on the datasets with this output."""
+    """Independent groups of questions by dimension, on the datasets with this request type."""
     having = [name for name in evidence.datasets if output in evidence.outputs(name)]
     items = evidence.items[evidence.items["dataset"].isin(having)]
     counts = items.drop_duplicates(["category", "dataset", "group"])["category"].value_counts()
@@ -274,8 +273,8 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
         for dimension in dimensions
     ]
     columns = (
-        Column("Dimension", "a category; the last row holds the means over them"),
-        Column("Datasets", "that have it; of the last row, dimensions", True),
+        Column("Dimension", "a category; the last row is the mean over all of them"),
+        Column("Datasets", "that have it; in the last row, the number of dimensions", True),
         Column("Groups", "independent groups of questions", True),
         *(Column(f"{model} %", "accuracy, and the model's rank in small print", True) for model in models),
     )
@@ -291,18 +290,18 @@ def _dimensions_cell(value: float, rank: float) -> Cell:
 
 OUTPUTS_TEXT = Markup("""\
 A model can be asked for the letter of an option, for the likelihood of each option's text, or for an answer
-in its own words. Likelihoods are sums over the tokens of an option, which favours short ones; the means per
-token and per byte stand beside them. A generated text has no prediction set.""")
+in its own words. A likelihood is a sum over the tokens of an option, which favours short options; accuracies
+by the mean per token and per byte are shown as well. A generated text has no prediction set.""")
 OUTPUTS_TABLE = TableSpec(
     "outputs",
-    "the same questions by output, clean protocol",
-    (Column("Model"), Column("Output")),
+    "the same questions by request type, clean protocol",
+    (Column("Model"), Column("Request type")),
     (
-        Measured("accuracy", help="a text in which no answer is found is not right"),
+        Measured("accuracy", help="a text in which no answer is found counts as wrong"),
         Measured("accuracy_per_token"),
         Measured("accuracy_per_byte"),
         Measured("set_size", "lac"),
-        Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
+        Measured("coverage", "lac", help="share of LAC sets that contain the correct answer"),
         Measured("ece"),
         *(Measured(metric, interval=False) for metric in READING),
     ),
@@ -310,7 +309,7 @@ OUTPUTS_TABLE = TableSpec(
 
 
 def _outputs_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where there is but one output."""
+    """Nothing if there is only one request type."""
     asked = evidence.outputs(dataset)
     if len(asked) < 2:
         return []
@@ -322,12 +321,14 @@ def _outputs_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         for model in models
         for output in found[model]
     ]
-    told = said(_outputs_sentence(evidence, dataset, model, numbers) for model, numbers in found.items())
-    return [*told, OUTPUTS_TABLE.grid(evidence, dataset, rows)]
+    sentences = sentence_list(
+        _outputs_sentence(evidence, dataset, model, numbers) for model, numbers in found.items()
+    )
+    return [*sentences, OUTPUTS_TABLE.grid(evidence, dataset, rows)]
 
 
 def _outputs_sentence(evidence: Evidence, dataset: str, model: str, numbers: Mapping[str, Number]) -> str:
-    """The best and the worst output of a model where they significantly differ."""
+    """The best and the worst request type of a model, if they differ significantly."""
     if (dataset, model) not in differing_outputs(evidence):
         return ""
     ordered = sorted(numbers, key=lambda output: -numbers[output].value)
@@ -335,36 +336,36 @@ def _outputs_sentence(evidence: Evidence, dataset: str, model: str, numbers: Map
         f"{formatting.percent(numbers[output].value)} by {formatting.OUTPUT_NAMES[output]}"
         for output in (ordered[0], ordered[-1])
     )
-    return f"{model} is right in {best} and in {worst}."
+    return f"{model} answers {best} correctly, and {worst}."
 
 
 OUTPUTS_SECTION = PageSection(
     "outputs",
-    "Outputs",
-    by_dataset("Does it matter how the answer is read?", OUTPUTS_TEXT, _outputs_blocks, opened=1),
+    "Request types",
+    by_dataset("Does it matter how the answer is requested?", OUTPUTS_TEXT, _outputs_blocks, opened=1),
 )
 
 
 GENERATED_TEXT = Markup("""\
-Texts that the models generated, for questions without options and for options answered in words. A text in
-which no answer is found, or that names several options, counts as wrong, so the rates of such texts stand
-beside the accuracy.""")
+Texts that the models generated, for questions without options and for questions with options answered in
+words. A text in which no answer is found, or that names several options, counts as wrong; the rates of such
+texts are shown next to the accuracy.""")
 GENERATED_CAPTION = f"generated answers, clean protocol, 95{formatting.NARROW}% intervals in small print"
 GENERATED_COLUMNS = (
-    Measured("accuracy", help="what is unparsed, refused or names several options is not right"),
+    Measured("accuracy", help="unparsed texts, refusals and texts that name several options count as wrong"),
     *map(Measured, READING),
     Measured("nll_avg", help="mean negative log-likelihood per token, nats; lower is more certain"),
     Measured("ent_avg"),
     Measured("ece", help="gap between exp(−NLL) and accuracy"),
 )
-# Metrics of samples, whose score is the temperature.
+# The score of these metrics is the temperature of the samples.
 SAMPLED_LABELS = {
     "agreement": ("Agreement %", "share of samples equal to the greedy text"),
-    "sample_bleu": ("Sample-BLEU %", "words that samples share with the greedy text"),
+    "sample_bleu": ("Sample-BLEU %", "share of words that samples have in common with the greedy text"),
 }
 
 
-# Metrics of confidence, whose score says what it rests on.
+# The score of these metrics is the source of the confidence.
 CONFIDENCE_LABELS = {"ece": "ECE %", "brier_answer": "Brier", "auroc": "AUROC %"}
 
 
@@ -372,16 +373,16 @@ def _confidence(metric: str, score: str) -> Measured:
     label = CONFIDENCE_LABELS[metric]
     if score == VERBALISED:
         return Measured(metric, score, f"{label}, stated", "of the confidence that the text states")
-    told = f"of the share of samples that give the same answer, temperature {score.removeprefix('t')}"
-    return Measured(metric, score, f"{label}, agreement", told)
+    help = f"of the share of samples that give the same answer, temperature {score.removeprefix('t')}"
+    return Measured(metric, score, f"{label}, agreement", help)
 
 
 def _generated_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no texts were generated."""
+    """Nothing if no texts were generated."""
     if OUTPUT not in evidence.outputs(dataset):
         return []
     rates = evidence.numbers(dataset, "unparsed_rate", output=OUTPUT)
-    warnings = [Text(said, "warning") for said in undecided(evidence, dataset)]
+    warnings = [Text(warning, "warning") for warning in undecided(evidence, dataset)]
     frame = evidence.headlines
     frame = frame[(frame["dataset"] == dataset) & (frame["output"] == OUTPUT)]
     here = frame[frame["metric"].isin(list(SAMPLED_LABELS))]
@@ -404,5 +405,7 @@ def _generated_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 GENERATED_SECTION = PageSection(
-    "generated", "In words", by_dataset("Answers in words", GENERATED_TEXT, _generated_blocks, opened=1)
+    "generated",
+    "Generated texts",
+    by_dataset("Generated answers", GENERATED_TEXT, _generated_blocks, opened=1),
 )

@@ -1,4 +1,4 @@
-"""Two protocols: what the authors' code makes of the answers, and what a clean analysis makes of them."""
+"""Two protocols on the same answers: that of the authors' code, and a clean analysis."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,10 +10,19 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.page import Beside, Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
+from vouch.report.page import (
+    Beside,
+    Block,
+    DatasetFigure,
+    Figures,
+    Folded,
+    PageSection,
+    by_dataset,
+    sentence_list,
+)
 from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec
 
-# heading, metric, score, format and least distance of the ticks
+# heading, metric, score, format and smallest distance of the ticks
 PROTOCOLS_PANELS = {
     "accuracy": ("Accuracy", "accuracy", "", ".0%", 0.01),
     "coverage": ("Coverage, LAC", "coverage", "lac", ".0%", 0.01),
@@ -68,7 +77,7 @@ def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) 
 
 
 def protocols_chart(evidence: Evidence, dataset: str, beside: bool = True) -> Any:
-    """Three panels, one line per model; None where one of them would be empty. beside: or below another."""
+    """Three panels, one line per model; None if one would be empty. beside: in a row, not in a column."""
     if any(protocols_frame(evidence, dataset, panel).empty for panel in PROTOCOLS_PANELS):
         return None
     first = next(iter(PROTOCOLS_PANELS))
@@ -81,16 +90,16 @@ def protocols_chart(evidence: Evidence, dataset: str, beside: bool = True) -> An
 
 
 def protocols_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
-    said = []
+    """The figure in words."""
+    gaps = []
     for panel, (title, *_) in PROTOCOLS_PANELS.items():
         data = protocols_frame(evidence, dataset, panel).pivot(
             index="model", columns="protocol", values="value"
         )
         if data.shape[1] == len(PROTOCOLS_DRAWN):
             gap = (data.iloc[:, 0] - data.iloc[:, 1]).abs().max()
-            said.append(f"{title}: {formatting.number(gap, 3)}")
-    return f"Both protocols on {dataset} for each model. Largest distance between the two: {'; '.join(said)}."
+            gaps.append(f"{title} {formatting.number(gap, 3)}")
+    return f"Both protocols for each model on {dataset}. Largest differences between them: {'; '.join(gaps)}."
 
 
 PROTOCOLS_FIGURE = DatasetFigure(
@@ -99,9 +108,9 @@ PROTOCOLS_FIGURE = DatasetFigure(
 
 
 PROTOCOLS_TEXT = Markup("""\
-<em>Faithful</em> repeats the published procedure, its defects included, so that published numbers are
-reproduced exactly. <em>Clean</em> repairs what can be repaired without asking a model anything. A
-difference between the two is an artefact of the procedure, not a property of a model.""")
+<em>Faithful</em> repeats the published procedure with its defects, so that published numbers are reproduced
+exactly. <em>Clean</em> repairs what can be repaired without asking a model again. A difference between the
+two is an artefact of the procedure, not a property of a model.""")
 PROTOCOLS = ("faithful", "clean")
 PROTOCOLS_COLUMNS = (
     Measured("accuracy"),
@@ -128,13 +137,13 @@ def _protocols_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         for model in evidence.models(dataset)
     ]
     return [
-        Beside([*said(_protocols_sentences(evidence, dataset)), Figures([f"protocols-{dataset}"])]),
+        Beside([*sentence_list(_protocols_sentences(evidence, dataset)), Figures([f"protocols-{dataset}"])]),
         Folded("Both protocols as a table", [PROTOCOLS_TABLE.grid(evidence, dataset, rows)]),
     ]
 
 
 def _most(evidence: Evidence, dataset: str, metric: str, protocol: str) -> float | None:
-    """The greatest value over the models, for facts about rows rather than about a model."""
+    """The largest value over the models, for facts about rows rather than about a model."""
     numbers = evidence.numbers(dataset, metric, protocol=protocol).values()
     return max((number.value for number in numbers), default=None)
 
@@ -143,21 +152,22 @@ def _protocols_sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
     share = _most(evidence, dataset, "sibling_share", "faithful")
     if share:
         yield (
-            f"In the faithful split {formatting.percent(share, 0)} of the test rows have a sibling, a copy "
-            "of the same question, among the calibration rows; the clean protocol keeps siblings on one side."
+            f"In the faithful split, {formatting.percent(share, 0)} of the test rows have a sibling (a copy "
+            "of the same question) among the calibration rows; the clean protocol keeps siblings on one "
+            "side."
         )
     elif share is not None:
         yield "No question has copies on both sides of the faithful split."
     dropped = _most(evidence, dataset, "rows_dropped", "clean")
     if dropped is not None:
         rows = formatting.plural(int(dropped), "row") if dropped else "no row"
-        yield f"The clean protocol leaves {rows} out as defective."
+        yield f"The clean protocol leaves out {rows} as defective."
     yield _moves(evidence, dataset)
     yield _uncertainty(evidence, dataset)
 
 
 def _moves(evidence: Evidence, dataset: str) -> str:
-    """How far the protocol moves numbers and ranks."""
+    """How much the protocol changes numbers and ranks."""
     both = {
         metric: [
             (clean, faithful[model])

@@ -1,4 +1,4 @@
-"""Three pages behind the numbers: the single items, the formulas, and what every number was made from."""
+"""Three pages behind the numbers: Items, Method (formulas) and Provenance (what each number rests on)."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,10 +18,10 @@ from vouch.report.table_files import TABLES
 
 @dataclass(frozen=True)
 class Items:
-    """The frame of the items, which the page loads itself: reports/items, see vouch/report/items.
+    """The frame of the page Items, which loads its data itself (vouch/report/items).
 
-    datasets: names, those with scores first. leads, meanings: as JSON. leads: by dataset the
-    model that stands for all, empty where none has scores. meanings: what variations do, by their names.
+    datasets: names, those with scores first. leads: JSON, by dataset the model to show first, empty if none
+    has scores. meanings: JSON, what variations do by name.
     """
 
     datasets: tuple[str, ...]
@@ -32,7 +32,7 @@ class Items:
 def build_items(evidence: Evidence) -> Items:
     """Every dataset that has items."""
     names = sorted(set(evidence.costs["variation"]))
-    meanings = {name: said for name in names if (said := in_words(name))}
+    meanings = {name: words for name in names if (words := in_words(name))}
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
     leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
     return Items(datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False))
@@ -66,10 +66,10 @@ MAKERS = {
 
 
 def build_provenance(evidence: Evidence) -> dict[str, Any]:
-    """files: names of the CSV files beside the page. chain: from what to what, by stage.
+    """files: names of the CSV files in full precision. chain: what each number rests on, by stage.
 
-    asked: what each dataset was asked as. models: which weights answered, through which engine. settings: how
-    was scored. inputs: the digest of every file that was read, in the order of their paths.
+    asked: loader, source and template of each dataset. models: weights and engine of each model. settings:
+    scoring parameters. inputs: the digest of every file that was read, by path.
     """
     setup = evidence.setup
     return {
@@ -110,9 +110,9 @@ def _chain() -> Grid:
     rows = (
         ("Ranks, differences, changes by variation", "data/compare", "compare"),
         ("Accuracy, sets, calibration, label-free scores", "data/scores/DATASET.*.parquet", "score@DATASET"),
-        ("What a model answered", "data/responses/DATASET/MODEL.*.parquet", "extract@MODEL-DATASET"),
-        ("Which weights answered", "data/models/MODEL.json", "pin@MODEL"),
-        ("Every prompt, word by word", "data/prompts/DATASET.parquet", "vary@DATASET"),
+        ("The answers of a model", "data/responses/DATASET/MODEL.*.parquet", "extract@MODEL-DATASET"),
+        ("The weights of a model", "data/models/MODEL.json", "pin@MODEL"),
+        ("Every prompt in full", "data/prompts/DATASET.parquet", "vary@DATASET"),
         ("Rewritten questions", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
         ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
     )
@@ -132,9 +132,9 @@ def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
         rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "template")}
         settings = ", ".join(_flat(rest)) or "–"
         rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings))
-    said = ", ".join(map(str, variations))
+    names = ", ".join(map(str, variations))
     caption = (
-        f"What was asked, and in which prompt template. Variations: {said}" if said else "What was asked"
+        f"What was asked, and with which prompt template. Variations: {names}" if names else "What was asked"
     )
     return Grid("asked", caption, columns, rows)
 
@@ -153,12 +153,12 @@ def _models(evidence: Evidence) -> Grid:
         Column("Model"),
         Column("From", "entry of models.lock, or recipe of params.yaml"),
         Column("SHA-256 of weights"),
-        Column("Engine", "its name in models.lock, its revision and that of how pictures are decoded"),
-        Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
+        Column("Engine", "its name in models.lock, with its revision and that of image decoding"),
+        Column("List of files", "SHA-256 of each loaded file, number format, chat template"),
         Column("Stages in dvc.lock"),
     )
     rows = [_model(evidence, name) for name in sorted(evidence.setup["models"])]
-    return Grid("models", "Which weights answered, and through which engine", columns, rows)
+    return Grid("models", "The weights that answered, and their engine", columns, rows)
 
 
 def _model(evidence: Evidence, name: str) -> list[Cell]:
@@ -169,7 +169,7 @@ def _model(evidence: Evidence, name: str) -> list[Cell]:
         origin, weights = Cell("trained here", f"train.{recipe}"), Cell("in the list of files")
         stages.insert(0, f"train@{recipe}")
     elif any(engine.startswith("released/") for engine in known):
-        origin, weights = Cell("answers that others released"), Cell("–")
+        origin, weights = Cell("released answers"), Cell("–")
     else:
         origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
     return cells(
@@ -188,7 +188,7 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
     else:
         origin = Cell(str(source.get("path", "a folder")))
     weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
-    return origin, Cell(", ".join(weights)) if weights else Cell("no digest written down", tone="bad")
+    return origin, Cell(", ".join(weights)) if weights else Cell("no digest recorded", tone="bad")
 
 
 ITEMS_PAGE = Page(
@@ -218,7 +218,7 @@ METHOD_PAGE = Page(
 PROVENANCE_PAGE = Page(
     "provenance",
     "Provenance",
-    "What every number was made from, and where to find it unrounded.",
+    "What every number rests on, and where to find it unrounded.",
     place=100,
     sections=(PROVENANCE_SECTION,),
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.metrics.comparison.statistics import holm
 from vouch.report import formatting
 from vouch.report.claims import leaders
@@ -26,43 +27,25 @@ from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 RANKING_HEADING = "Which model is best, without labels?"
 RANKING_TEXT = Markup("""\
-More certain models are often better ones. Each row ranks the models by a score that needs no labels of the
-dataset, and says how well that order agrees with their performance: 1 is the same order, 0 none, −1 the
-reverse. Rows that take a threshold or performance from another dataset are means over the other datasets.
-The last row is what a few labels of the dataset itself would give. Intervals are over items, with the same
-models.""")
+More certain models are often better. Each row ranks the models by a score that needs no labels of the
+dataset, and shows how well this order agrees with their performance: 1 is the same order, 0 no agreement, −1
+the reverse order. Rows that take a threshold or a performance from another dataset are means over the other
+datasets. The last row shows what a few labels of the dataset itself would give. Intervals are over items,
+with the models fixed.""")
 FEWEST = 3
-"""Two models are in the right order or not: that is no correlation."""
+"""Fewest models for a correlation: two are simply in the correct order or not."""
 # ranker, label, what it is; in the order of the table
-RANKERS = (
-    ("nll_first", "NLL, first token", ""),
-    ("nll_last", "NLL, last token", ""),
-    ("nll_min", "NLL, worst token", "of the least probable token"),
-    ("nll_avg", "NLL, mean", ""),
-    ("ent_first", "Entropy, first token", ""),
-    ("ent_last", "Entropy, last token", ""),
-    ("ent_max", "Entropy, largest", ""),
-    ("ent_avg", "Entropy, mean", ""),
-    ("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text"),
-    ("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder"),
-    ("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text"),
-    ("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text"),
-    ("agreement", "Samples, agreement", "share that are the greedy text"),
-    ("confidence", "Confidence", "probability of the chosen option"),
-    ("entropy", "Entropy", "of the options"),
-    ("gap", "Gap", "between the two best options"),
+_SHOWN = [(name, each.label, each.note, each.per_proxy is None) for name, each in RANKERS.items()]
+SHOWN = (
+    *((name, label, note) for name, label, note, alone in _SHOWN if alone),
     (COMBINED, "All of these", "mean of their ranks"),
-    ("set_size", "Set size", "threshold from another dataset"),
-    ("certainty", "Certainty", "share of options ruled out, threshold from another dataset"),
-    ("atc", "Thresholded confidence", "threshold from another dataset"),
-    ("atc_literal", "The same, as printed", "counts the uncertain items"),
-    ("accuracy_on_the_line", "Other datasets", "performance there"),
+    *((name, label, note) for name, label, note, alone in _SHOWN if not alone),
     (FEW_LABELS, "A few labels", "mean over draws of labelled items ± its standard deviation"),
 )
 
 
 def build_ranking(evidence: Evidence) -> Section | None:
-    """One part per output on which three models or more are ranked, by datasets that are large enough."""
+    """A part for each request type with at least three models, over the datasets that are large enough."""
     frame = evidence.rankings
     frame = frame[~frame["dataset"].map(evidence.is_small).astype(bool)]
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
@@ -104,13 +87,13 @@ def _part(evidence: Evidence, here: pd.DataFrame, ranked: pd.DataFrame, output: 
 
 
 def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
-    """Which model the label-free scores together pick, and on how many datasets it is among the best."""
+    """The model that all label-free scores together pick, and on how many datasets it is among the best."""
     datasets: dict[str, list[str]] = {}
-    right = 0
+    correct = 0
     for dataset, group in ranked.groupby("dataset"):
         first = group[group["rank"] == 1]
         datasets.setdefault(formatting.listed(sorted(first["model"])), []).append(str(dataset))
-        right += set(first["model"]) <= set(leaders(evidence, str(dataset)))
+        correct += set(first["model"]) <= set(leaders(evidence, str(dataset)))
     if not datasets:
         return ()
     where = [
@@ -119,8 +102,8 @@ def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
     ]
     of = sum(map(len, datasets.values()))
     return (
-        f"All label-free scores together would pick {'; '.join(where)}. With labels that is the best, or "
-        f"tied, on {formatting.count(right)} of {formatting.plural(of, 'dataset')}.",
+        f"All label-free scores together would pick {'; '.join(where)}. By the labels, this choice is best "
+        f"or tied for best on {formatting.count(correct)} of {formatting.plural(of, 'dataset')}.",
     )
 
 
@@ -130,18 +113,20 @@ def _ranking_sentences(here: pd.DataFrame) -> tuple[str, ...]:
     if tested.empty:
         return (f"{formatting.plural(models, 'model')} are ranked.",)
     least = float(tested["p_least"].min())
-    told = sum(p is not None and p < SIGNIFICANCE for p in holm(columns(tested, ["p"])[0]))
-    said = [
-        f"{formatting.plural(models, 'model')} are ranked; no order can have a p below {_p(least)}.",
+    significant = sum(p is not None and p < SIGNIFICANCE for p in holm(columns(tested, ["p"])[0]))
+    sentences = [
+        f"{formatting.plural(models, 'model')} are ranked; the smallest possible p is {_p(least)}.",
     ]
     if least >= SIGNIFICANCE:
-        said.append("Even a perfect order would not be significant: the numbers are an illustration.")
-    else:
-        said.append(
-            f"{formatting.count(told)} of {formatting.plural(len(tested), 'correlation')} without a proxy "
-            f"have p < {SIGNIFICANCE:g} after Holm's correction."
+        sentences.append(
+            "Even a perfect order would not be significant, so the numbers are only an illustration."
         )
-    return tuple(said)
+    else:
+        sentences.append(
+            f"{formatting.count(significant)} of {formatting.plural(len(tested), 'correlation')} that use no "
+            f"other dataset have p < {SIGNIFICANCE:g} after Holm's correction."
+        )
+    return tuple(sentences)
 
 
 def _p(value: float) -> str:
@@ -157,7 +142,7 @@ def _columns(here: pd.DataFrame, help: str) -> list[Column]:
 def _rows(here: pd.DataFrame, name: str) -> list[list[Cell]]:
     datasets = sorted(here["dataset"].unique())
     rows = []
-    for ranker, label, note in RANKERS:
+    for ranker, label, note in SHOWN:
         of_ranker = here[here["ranker"] == ranker]
         for score in sorted(of_ranker["score"].unique()):
             own = of_ranker[of_ranker["score"] == score].set_index("dataset")
@@ -183,7 +168,7 @@ def _ranking_cell(row: pd.Series, name: str) -> Cell:
 
 
 def _ranking_mean(values: pd.Series, datasets: int) -> Sequence[Cell]:
-    """Nothing where there is one dataset; a dash where a dataset has no value."""
+    """Nothing if there is one dataset; a dash if a dataset has no value."""
     if datasets < 2:
         return ()
     if len(values) < datasets or values.isna().any():

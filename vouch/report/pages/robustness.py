@@ -1,4 +1,4 @@
-"""How steady answers are: over all prompts, over several tests of one question, and over letters."""
+"""How stable answers are: over all prompts, over several tests of one question, and over option letters."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from vouch.report import formatting
 from vouch.report.claims import CHOSEN, RIGHT, overused_letters
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence, Number
-from vouch.report.page import Block, PageSection, by_dataset, said
+from vouch.report.page import Block, PageSection, by_dataset, sentence_list
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, TableSpec, cells, figure
 from vouch.tables.asked import LETTERS
 
 ROBUSTNESS_TEXT = Markup("""\
-Accuracy and consistency are relative to guessing, so that questions with two and with five options can be
-compared, and variations that keep the answer with those that flip it. A <em>consistent</em> answer follows
-the one to the original prompt: the same where the variation keeps the correct answer, another one where it
-flips it. <em>Reliability</em> is certainty, negative where a model is right less often than a guess.""")
+Accuracy and consistency are relative to guessing, so that questions with different numbers of options can be
+compared, as can variations that keep the answer and variations that flip it. An answer is <em>consistent</em>
+if it is the same as to the original prompt, or another one if the variation flips the correct answer.
+<em>Reliability</em> is certainty with a sign: negative if a model is correct less often than guessing.""")
 EVERY_PROMPT = ("", "every_prompt")
 """Variation and score of the mean over prompts."""
 ROBUSTNESS_TABLE = TableSpec(
@@ -29,7 +29,7 @@ ROBUSTNESS_TABLE = TableSpec(
 
 
 def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no prompts were compared with the original ones."""
+    """Nothing if no variation was compared with the original prompts."""
     variations = evidence.variations(dataset)
     if not any(evidence.numbers(dataset, "consistency_calibrated", variation=name) for name in variations):
         return []
@@ -52,25 +52,25 @@ def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 ROBUSTNESS_SECTION = PageSection(
     "robustness",
     "Reliability",
-    by_dataset("Is it certain where it is right?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
+    by_dataset("Is it certain where it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
 )
 
 
 INSTABILITY_TEXT = Markup("""\
-Entropy of the answers to several tests of one question: 0 where all agree, wherever the options stand. A
-text in which no answer is found counts as an answer of its own. Samples of one prompt show how much of the
+Entropy of the answers to several tests of one question: 0 if all agree, whatever the order of the options. A
+text in which no answer is found counts as a separate answer. Samples of one prompt show how much of the
 instability is due to sampling.""")
 INSTABILITY = "instability"
 FIRST_SAMPLE = "first_"
-"""Before a temperature: of the first sample of each test. A temperature alone: of samples of one prompt."""
+"""Prefix of a temperature: the first sample of each test. A temperature alone: samples of one prompt."""
 INSTABILITY_CAPTION = (
     f"tests of the same questions, clean protocol, 95{formatting.NARROW}% intervals in small print"
 )
-INSTABILITY_KEYS = (Column("Tests"), Column("Output"), Column("Model"))
+INSTABILITY_KEYS = (Column("Tests"), Column("Request type"), Column("Model"))
 
 
 def _instability_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no question has several tests."""
+    """Nothing if no question has several tests."""
     frame = evidence.headlines
     found = set(frame.loc[(frame["dataset"] == dataset) & (frame["metric"] == INSTABILITY), "score"])
     if "" not in found:
@@ -82,7 +82,7 @@ def _instability_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         Measured(
             "accuracy_range",
             label="Accuracy, range",
-            help="largest minus smallest accuracy of a test, over the questions that have all of them",
+            help="largest minus smallest accuracy of a test, over the questions that have all tests",
         ),
     )
     rows = [
@@ -103,8 +103,11 @@ def _instability_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _head(score: str) -> tuple[str, str]:
     if score.startswith(FIRST_SAMPLE):
-        return f"sampled, {score.removeprefix(FIRST_SAMPLE)}", "of one sample of each test, as in ReForm-Eval"
-    return f"of samples, {score}", "the same over samples of one prompt, at that temperature"
+        return (
+            f"sampled, {score.removeprefix(FIRST_SAMPLE)}",
+            "over one sample of each test, as in ReForm-Eval",
+        )
+    return f"of samples, {score}", "over samples of one prompt at that temperature"
 
 
 INSTABILITY_SECTION = PageSection(
@@ -115,9 +118,9 @@ INSTABILITY_SECTION = PageSection(
 
 
 LETTERS_TEXT = Markup("""\
-A model without position bias chooses each letter about as often as it is right. <em>Debiased</em> accuracy
-is that of the probabilities averaged over the orders in which the options were shown; two orders remove
-part of the bias.""")
+A model without position bias chooses each letter about as often as it is correct. <em>Debiased</em> accuracy
+uses probabilities averaged over the orders in which the options were shown; two orders remove part of the
+bias.""")
 DEBIASED = "accuracy_debiased"
 RATES = (
     Measured("dont_know_rate", label="I don't know %", interval=False),
@@ -129,17 +132,19 @@ RATES = (
 
 
 def _letters_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where the headlines do not rest on letters."""
+    """Nothing if the main request type of the dataset is not letters."""
     metrics = evidence.metrics(dataset)
     letters = sorted(name.removeprefix(CHOSEN) for name in metrics if name.startswith(CHOSEN))
     if not letters or evidence.outputs(dataset)[0] != LETTERS:
         return []
-    told = said(_letters_sentence(evidence, dataset, model, letters) for model in evidence.models(dataset))
-    return [*told, _letters_grid(evidence, dataset, letters)]
+    sentences = sentence_list(
+        _letters_sentence(evidence, dataset, model, letters) for model in evidence.models(dataset)
+    )
+    return [*sentences, _letters_grid(evidence, dataset, letters)]
 
 
 def _letters_sentence(evidence: Evidence, dataset: str, model: str, letters: Sequence[str]) -> str:
-    """Of the letters chosen significantly more often than they are right, the one that is so most."""
+    """The letter that is most overused, among those chosen significantly more often than correct."""
     gaps = {
         letter: claim.estimate
         for (where, who, letter), claim in overused_letters(evidence).items()
@@ -148,16 +153,16 @@ def _letters_sentence(evidence: Evidence, dataset: str, model: str, letters: Seq
     if not gaps:
         return ""
     letter = max(gaps, key=lambda each: gaps[each])
-    chosen, right = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
-    assert chosen and right
+    chosen, correct = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
+    assert chosen and correct
     return (
-        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is "
-        f"right for {formatting.percent(right.value)}."
+        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is correct "
+        f"for {formatting.percent(correct.value)}."
     )
 
 
 def debiased(evidence: Evidence, dataset: str, model: str) -> tuple[Number | None, Number | None]:
-    """Accuracy over the variation that the debiased one belongs to, and the debiased one."""
+    """Accuracy in the variation of the debiased accuracy, and the debiased accuracy."""
     for variation in evidence.variations(dataset):
         number = evidence.number(dataset, model, DEBIASED, variation=variation)
         if number:
@@ -167,11 +172,11 @@ def debiased(evidence: Evidence, dataset: str, model: str) -> tuple[Number | Non
 
 def _letters_grid(evidence: Evidence, dataset: str, letters: Sequence[str]) -> Grid:
     rates = [rate for rate in RATES if evidence.numbers(dataset, rate.metric)]
-    help = "how often {} is chosen, and how often it is right"
+    help = "how often {} is chosen, and how often it is correct"
     columns = (
         Column("Model"),
         ITEMS,
-        Column("Bias %", "half the sum of the differences between chosen and right letters", True),
+        Column("Bias %", "half the sum of the absolute differences between chosen and correct shares", True),
         Column("Accuracy %", "as asked", True),
         Column("Debiased %", "probabilities of an option averaged over its positions", True),
         *(Column(f"{letter} %", help.format(letter), True) for letter in letters),
@@ -188,15 +193,15 @@ def _letters_grid(evidence: Evidence, dataset: str, letters: Sequence[str]) -> G
         )
         for model in evidence.models(dataset)
     ]
-    caption = f"{dataset}: how often each letter is chosen; how often it is right in small print"
+    caption = f"{dataset}: how often each letter is chosen; in small print, how often it is correct"
     return Grid("letters", caption, columns, rows)
 
 
 def _share(evidence: Evidence, dataset: str, model: str, letter: str) -> Cell:
-    chosen, right = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
+    chosen, correct = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
     if chosen is None:
         return MISSING
-    note = formatting.number(100 * right.value, 1) if right else ""
+    note = formatting.number(100 * correct.value, 1) if correct else ""
     return Cell(formatting.number(100 * chosen.value, 1), note, chosen.value)
 
 

@@ -1,6 +1,6 @@
 """Prompt shift: does the coverage guarantee hold when the question is asked in another way?
 
-Sets are calibrated on the original prompts and tested on the same questions asked otherwise.
+Sets are calibrated on the original prompts and tested on the same questions in other variations.
 """
 
 from typing import Any
@@ -13,19 +13,19 @@ from vouch.report import vegalite as alt
 from vouch.report.claims import Guarantee, chosen, guarantee
 from vouch.report.costs import heat_map, is_control, meaning, named, shade, variation_cell
 from vouch.report.evidence import Evidence, Number
-from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, said
+from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
 from vouch.report.table import ITEMS, Cell, Column, Grid, Tone, cells, figure, interval
 from vouch.tables.asked import ORIGINAL
 
 SHIFT_SCORE = "lac"
 SELF = "original prompts"
-GUARANTEES = {"broken": alt.ORANGE, "cannot tell": alt.BLUE, "kept": alt.GREEN}
+GUARANTEES = {"broken": alt.ORANGE, "unclear": alt.BLUE, "kept": alt.GREEN}
 STEP, LABELS, LETTER = 18, 270, 7
 SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
 
 def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
-    """Coverage of a model by variation before empty sets are filled, in alphabetical order, controls last."""
+    """Coverage of a model by variation before empty sets are filled; alphabetical, controls last."""
     names = sorted(evidence.variations(dataset), key=lambda name: (is_control(name), name))
     found = {
         name: evidence.number(dataset, model, "shift_coverage", SHIFT_SCORE, variation=name) for name in names
@@ -34,9 +34,9 @@ def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
 
 
 def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and way of asking: value, low, high and what becomes of the guarantee.
+    """One row per model and variation: value, low, high and whether the guarantee holds.
 
-    The controls are left out: beside them nothing else could be seen.
+    Controls are left out, because their scale would hide all others.
     """
     rows = []
     for model in chosen(evidence, dataset):
@@ -66,7 +66,7 @@ def _shift_panel(
         scale=alt.Scale(domain=order),
         axis=alt.Axis(
             labelLimit=LABELS,
-            # Room for letters that are wider than those of the font that was measured.
+            # Room for letters that are wider than those of the measured font.
             minExtent=min(LABELS, LETTER * max(map(len, order))) if first else 0,
             labelColor=alt.INK,
             labels=first,
@@ -90,7 +90,7 @@ def _shift_panel(
 
 
 def shift_chart(evidence: Evidence, dataset: str) -> Any:
-    """A panel per model, a point with its interval per way of asking; None where there is but one way."""
+    """A panel per model, a point with its interval per variation; None if there is only the original."""
     data = shift_frame(evidence, dataset)
     if data.empty:
         return None
@@ -104,19 +104,19 @@ def shift_chart(evidence: Evidence, dataset: str) -> Any:
 
 
 def shift_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     data = shift_frame(evidence, dataset)
-    said = []
+    parts = []
     for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
         worst = group.loc[group["value"].idxmin()]
         broken = int((group["guarantee"] == "broken").sum())
-        said.append(
-            f"{model} is shown to break the target in {broken} of {len(group)}, lowest coverage "
-            f"{formatting.percent(worst['value'])} with {worst['asked']}"
+        parts.append(
+            f"{model} is shown to break the target in {broken} of {len(group)}, with the lowest coverage, "
+            f"{formatting.percent(worst['value'])}, for {worst['asked']}"
         )
     return (
         f"Coverage on {dataset} of sets calibrated on the original prompts, target "
-        f"{formatting.percent(evidence.target, 0)}: {'; '.join(said)}."
+        f"{formatting.percent(evidence.target, 0)}: {'; '.join(parts)}."
     )
 
 
@@ -126,50 +126,52 @@ SHIFT_FIGURE = DatasetFigure(
 
 
 SHIFT_TEXT = Markup("""\
-Sets calibrated on one way of asking have no coverage guarantee for another. Here the thresholds come from
-one half of the original prompts, and the sets from the other half of the same questions, asked differently.
-The guarantee is <em>broken</em> where coverage is significantly below the target, and <em>kept</em> where
-it is significantly above, corrected for all models and variations; nothing is recalibrated, and empty sets
-are not filled.""")
-TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "cannot tell": "quiet"}
+Sets calibrated on one way of asking have no coverage guarantee for another. Here, one half of the original
+prompts gives the thresholds, and they are applied to the other half of the questions, asked in another way.
+The guarantee is <em>broken</em> if coverage is significantly below the target and <em>kept</em> if it is
+significantly above, corrected for all models and variations. Nothing is recalibrated, and empty sets are not
+filled.""")
+TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "unclear": "quiet"}
 SHIFT_COLUMNS = (
     Column("Variation"),
     Column("Model"),
-    Column("Coverage %", "share of LAC sets that contain the answer, before empty ones are filled", True),
-    Column("Guarantee", "broken or kept where coverage is significantly below or above the target"),
+    Column(
+        "Coverage %", "share of LAC sets that contain the correct answer, before empty ones are filled", True
+    ),
+    Column("Guarantee", "broken or kept if coverage is significantly below or above the target"),
     ITEMS,
     Column("Set size", "with the thresholds of the original prompts", True),
-    Column("Threshold, drift", "the variation's own threshold minus that of the originals", True),
+    Column("Threshold, drift", "the variation's own threshold minus that of the original prompts", True),
 )
 
 
 def _shift_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where no other variation was scored with the thresholds of the original."""
+    """Nothing if no variation was scored with the thresholds of the original prompts."""
     found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
     if not any(found.values()):
         return []
-    told = said(
+    sentences = sentence_list(
         _shift_sentence(evidence, dataset, model, found[model]) for model in chosen(evidence, dataset)
     )
     return [
-        *told,
+        *sentences,
         Figures([f"shift-{dataset}"]),
         Folded("Every number", [_shift_grid(evidence, dataset, found)]),
     ]
 
 
 def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
-    """Coverage of each model in each variation; coloured where the guarantee is broken or kept."""
+    """Coverage of each model in each variation, coloured if the guarantee is broken or kept."""
     found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
 
     def cell(model: str, variation: str) -> tuple[Cell, int] | None:
         number = found[model].get(variation)
         if number is None:
             return None
-        untold = guarantee(evidence, dataset, model, variation) == "cannot tell"
-        colour = "" if untold else shade(number.value - evidence.target)
+        unclear = guarantee(evidence, dataset, model, variation) == "unclear"
+        colour = "" if unclear else shade(number.value - evidence.target)
         text = formatting.number(100 * number.value, 1)
-        return Cell(text, key=number.value, tone="quiet" if untold else "", shade=colour), number.items
+        return Cell(text, key=number.value, tone="quiet" if unclear else "", shade=colour), number.items
 
     variations = dict.fromkeys(name for of_model in found.values() for name in of_model)
     caption = f"{dataset}: coverage %, target {formatting.percent(evidence.target, 0)}"
@@ -187,14 +189,15 @@ def _shift_sentence(evidence: Evidence, dataset: str, model: str, found: dict[st
     if not low:
         kept = sum(each == "kept" for each in held.values())
         return (
-            f"{model}, calibrated on the originals: {target} coverage is shown to be broken in none of "
-            f"{every}, and to be kept in {kept}."
+            f"{model}, calibrated on the original prompts: coverage of {target} is shown to be broken in "
+            f"none of {every}, and to be kept in {kept}."
         )
     worst = min(low, key=lambda name: (low[name].value, name))
     share = formatting.percent(low[worst].value)
     return (
-        f"{model}, calibrated on the originals, breaks {target} coverage in {len(low)} of {every}; "
-        f"lowest: {share}{formatting.bracketed(low[worst].low, low[worst].high, 1, 100)} for {named(worst)}."
+        f"{model}, calibrated on the original prompts, breaks the coverage of {target} in {len(low)} of "
+        f"{every}; the lowest is {share}{formatting.bracketed(low[worst].low, low[worst].high, 1, 100)}, for "
+        f"{named(worst)}."
     )
 
 
@@ -217,7 +220,9 @@ def _shift_grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Num
                     *(Cell(held, tone=TONES[held]), coverage.items, figure(size, 2), figure(drift, 3)),
                 )
             )
-    caption = f"{dataset}: thresholds from the originals, sets of the same questions asked in another way"
+    caption = (
+        f"{dataset}: thresholds of the original prompts, applied to the same questions asked in another way"
+    )
     return Grid("shift", caption, SHIFT_COLUMNS, rows)
 
 

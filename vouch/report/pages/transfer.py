@@ -1,4 +1,4 @@
-"""What thresholds are worth on another dataset or model, and how many questions must calibrate them."""
+"""What thresholds are worth on another dataset or model, and how many questions calibration needs."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from vouch.report.page import (
     Section,
     Text,
     by_dataset,
-    said,
+    sentence_list,
 )
 from vouch.report.table import (
     ITEMS,
@@ -42,19 +42,20 @@ from vouch.tables.asked import TEXT as OF_TEXT
 from vouch.tables.results import NONE
 
 TRANSFER_TEXT = Markup("""\
-A threshold keeps its promise on questions like those that calibrated it. Here one half of a dataset gives the
-threshold of LAC sets, and the other half of another dataset, or of another model's answers, is judged by it.
-Coloured cells differ from the target, corrected for all of them. <em>Weighted</em> sets count each question
-that calibrates by how much likelier its picture or words are in the other dataset. That mends a shift of
-these and nothing else: not other words for the same pictures, not a harder task, and not a dataset so far
-away that few questions keep their weight, where sets hold every option.""")
+A threshold's guarantee holds for questions like those that calibrated it. Here, one half of a dataset gives
+the threshold for LAC sets, which is then applied to the other half of another dataset, or to another model's
+answers. Coloured cells differ significantly from the target, corrected for all of them. <em>Weighted</em>
+sets weight each calibration question by how much likelier its image or text is in the other dataset. That
+corrects for a shift of images or texts only. It does not help if the same images come with other text or a
+harder task, or if the datasets are so different that few questions keep their weight: then sets contain every
+option.""")
 NEARER = 0.01
-WEIGHT_KINDS = {"images": "pictures", "questions": "words"}
+WEIGHT_KINDS = {"images": "image", "questions": "text"}
 MOST_HEATS = 4
 
 
 def build_transfer(evidence: Evidence) -> Section | None:
-    """Nothing where there is no other dataset or model, or none of them is large enough."""
+    """Nothing if there is no other dataset or model, or none is large enough."""
     frame = evidence.transfer
     large = frame["dataset"].isin(evidence.large) & frame["from_dataset"].isin(evidence.large)
     frame = frame[large & (frame["output"] != OF_TEXT)].dropna(subset=["coverage"])
@@ -63,7 +64,7 @@ def build_transfer(evidence: Evidence) -> Section | None:
     plain = frame[frame["weighting"] == NONE]
     between = plain[plain["model"] == plain["from_model"]]
     home = plain[plain["dataset"] == plain["from_dataset"]]
-    away = said([*_broken(evidence, between), *_weighted(evidence, frame)])
+    away = sentence_list([*_broken(evidence, between), *_weighted(evidence, frame)])
     parts = [
         Part(title, [*told, *_beside(grids)], folds=True, opens=opens)
         for title, told, grids, opens in (
@@ -85,11 +86,13 @@ def _beside(grids: list[Grid]) -> list[Block]:
 
 
 def _heats(evidence: Evidence, frame: pd.DataFrame, by: str, names: Sequence[str]) -> list[Grid]:
-    """A heat map of the other of model and dataset for each model or dataset (by) that has several of it."""
+    """A heat map for each model (or dataset, by) that has several datasets (or models)."""
     other = "dataset" if by == "model" else "model"
     parts = {name: frame[frame[by] == name] for name in names}
     return [
-        _transfer_heat(evidence, part, f"{name}: coverage %, thresholds of the {other} at the left", other)
+        _transfer_heat(
+            evidence, part, f"{name}: coverage %, with thresholds of the {other} in the first column", other
+        )
         for name, part in parts.items()
         if part[other].nunique() > 1
     ]
@@ -110,26 +113,26 @@ def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, place:
 
 
 def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
-    """How often coverage is lost elsewhere, where most of all, and what the answers given alone come to."""
+    """How often coverage is broken elsewhere, where it is lowest, and what answering alone costs."""
     away = between[between["dataset"] != between["from_dataset"]]
     shown = transfer_coverages(evidence)
     lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
     target = formatting.percent(evidence.target, 0)
     if lost.empty:
-        yield f"Of {formatting.plural(len(away), 'transfer')} none is shown to break {target} coverage."
+        yield f"None of {formatting.plural(len(away), 'transfer')} is shown to break {target} coverage."
     else:
         row = lost.loc[lost["coverage"].idxmin()]
         yield (
-            f"{target} coverage is shown to be broken in {formatting.count(len(lost))} of "
-            f"{formatting.plural(len(away), 'transfer')}; lowest: {formatting.percent(row['coverage'])}, "
-            f"{_where(row)}."
+            f"The coverage of {target} is shown to be broken in {formatting.count(len(lost))} of "
+            f"{formatting.plural(len(away), 'transfer')}; the lowest is "
+            f"{formatting.percent(row['coverage'])}, {_where(row)}."
         )
     alone = away.dropna(subset=["wrong"])
     if len(alone):
         row = alone.loc[alone["wrong"].idxmax()]
         yield (
-            f"Answers alone with 5{formatting.NARROW}% wrong at home have up to "
-            f"{formatting.percent(row['wrong'], 0)} wrong elsewhere: {_where(row)}."
+            f"A threshold for at most 5{formatting.NARROW}% wrong answers gives up to "
+            f"{formatting.percent(row['wrong'], 0)} elsewhere: {_where(row)}."
         )
 
 
@@ -142,21 +145,23 @@ def _key(row: pd.Series) -> tuple[str, ...]:
 
 
 def _weighted(evidence: Evidence, frame: pd.DataFrame) -> Iterator[str]:
-    """Whether weights bring coverage nearer to the target."""
+    """Whether weights bring coverage closer to the target."""
     keys = [name for name in TRANSFER if name != "weighting"]
     plain = frame[frame["weighting"] == NONE]
     for kind, part in frame[frame["weighting"] != NONE].groupby("weighting"):
         both = plain.merge(part, on=keys, suffixes=("", "_weighted"))
         before, after = ((both[name] - evidence.target).abs() for name in ("coverage", "coverage_weighted"))
-        nearer, further = (before - after > NEARER).sum(), (after - before > NEARER).sum()
+        closer, further = (before - after > NEARER).sum(), (after - before > NEARER).sum()
         full = both.loc[before - after > NEARER, "infinite_weighted"]
-        said = (
-            f"Weights by {WEIGHT_KINDS[str(kind)]} bring coverage nearer to the target in {nearer} of "
+        text = (
+            f"Weighting by {WEIGHT_KINDS[str(kind)]} brings coverage closer to the target in {closer} of "
             f"{formatting.plural(len(both), 'transfer')}, and further from it in {further}"
         )
         if len(full):
-            said += f"; of the nearer ones {formatting.percent(full.mean(), 0)} of the sets hold every option"
-        yield f"{said}."
+            text += (
+                f"; in the closer ones, {formatting.percent(full.mean(), 0)} of the sets contain every option"
+            )
+        yield f"{text}."
 
 
 def _transfer_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
@@ -165,9 +170,9 @@ def _transfer_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
         ITEMS,
         Column("Coverage %", f"of LAC sets, target {formatting.percent(evidence.target, 0)}", True),
         Column("Set size", "mean number of options in a set", True),
-        Column("Every option %", "sets for which too little weight calibrates", True),
-        Column("Effective", "calibration questions by their weights, (sum w)² / sum w²", True),
-        Column("Alone %", "answered alone by the threshold of 5 % wrong", True),
+        Column("Every option %", "sets with too little calibration weight", True),
+        Column("Effective", "effective number of calibration questions, (sum w)² / sum w²", True),
+        Column("Alone %", "answered alone with the threshold for 5 % wrong", True),
         Column("Wrong %", "of these answers", True),
     )
     rows = []
@@ -195,7 +200,7 @@ _TRIED = re.compile(r"coverage_calibrated_on_(\d+)")
 
 
 class Point(NamedTuple):
-    """share: per cent of the questions that calibrate. coverage, size: of LAC sets on the others."""
+    """share: per cent of the questions used for calibration. coverage, size: of LAC sets on the others."""
 
     share: int
     coverage: Number
@@ -203,7 +208,8 @@ class Point(NamedTuple):
 
 
 def points(evidence: Evidence, dataset: str) -> dict[str, list[Point]]:
-    """What each share gives a model, small shares first; nothing where only the main one was tried."""
+    """The results of each model by calibration share, small shares first; empty if only the main one was
+    tried."""
     tried = {int(match[1]) for name in evidence.metrics(dataset) if (match := _TRIED.fullmatch(name))}
     main = round(100 * evidence.scoring.calibration)
     found: dict[str, list[Point]] = {model: [] for model in evidence.models(dataset) if tried}
@@ -235,14 +241,14 @@ def sweep_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
 def sweep_chart(
     evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconcat, width: int = 440
 ) -> Any:
-    """Two panels, a line per model; None where but one share was tried."""
+    """Two panels, a line per model; None if only one share was tried."""
     data = {panel: sweep_frame(evidence, dataset, panel) for panel in SWEEP_PANELS}
     if data["size"].empty:
         return None
     panels = []
     for panel, (title, form) in SWEEP_PANELS.items():
         x = {
-            "title": "Questions that calibrate, %",
+            "title": "Calibration questions, %",
             "scale": alt.Scale(nice=False, padding=12, zero=False),
             "axis": alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
         }
@@ -256,15 +262,15 @@ def sweep_chart(
 
 
 def sweep_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     found = points(evidence, dataset)
-    said = [
-        f"{model} covers {formatting.percent(own[0].coverage.value)} if {own[0].share} % calibrate, "
-        f"{formatting.percent(own[-1].coverage.value)} if {own[-1].share} % do"
+    parts = [
+        f"{model} covers {formatting.percent(own[0].coverage.value)} if {own[0].share} % are used for "
+        f"calibration, {formatting.percent(own[-1].coverage.value)} if {own[-1].share} % are"
         for model in chosen(evidence, dataset)
         if (own := found.get(model))
     ]
-    return f"Coverage and set size by calibration share on {dataset}: {'; '.join(said)}."
+    return f"Coverage and set size by calibration share on {dataset}: {'; '.join(parts)}."
 
 
 SWEEP_FIGURE = DatasetFigure(
@@ -277,24 +283,24 @@ SWEEP_FIGURE = DatasetFigure(
 
 
 SWEEP_TEXT = Markup("""\
-Sets from fewer calibration questions have the same coverage guarantee, but a single split strays further
-from it: the intervals are over the splits. With too few questions every set contains every option (Kostumov
-et al. 2024, section VI-E).""")
+Sets from fewer calibration questions have the same coverage guarantee, but the coverage of a single split
+varies more; the intervals are over the splits. With too few questions, every set contains every option
+(Kostumov et al. 2024, section VI-E).""")
 
 
 def _sweep_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where one share was tried."""
+    """Nothing if only one share was tried."""
     of_models = points(evidence, dataset)
     if not of_models:
         return []
     shares = sorted({point.share for found in of_models.values() for point in found})
     columns = [Column("Model"), ITEMS]
     for what, help in (
-        ("coverage %", "share of LAC sets that hold the answer"),
+        ("coverage %", "share of LAC sets that contain the correct answer"),
         ("set size", "options in a LAC set"),
     ):
         columns += [
-            Column(f"{share} %: {what}", f"{help}, where {share} % of the questions calibrate", True)
+            Column(f"{share} %: {what}", f"{help}, with {share} % of the questions for calibration", True)
             for share in shares
         ]
     rows = []
@@ -304,7 +310,7 @@ def _sweep_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         coverage = (figure(at[share].coverage, 1, 100) if share in at else MISSING for share in shares)
         size = (figure(at[share].size, 2) if share in at else MISSING for share in shares)
         rows.append(cells(model, items, *coverage, *size))
-    grid = Grid("sweep", f"{dataset}: sets by the share of the questions that calibrate", columns, rows)
+    grid = Grid("sweep", f"{dataset}: sets by the share of questions used for calibration", columns, rows)
     model = representative(evidence, dataset)
     return [
         *_sweep_sentence(model, of_models[model], evidence.is_small(dataset)),
@@ -314,7 +320,7 @@ def _sweep_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _sweep_sentence(model: str, found: Sequence[Point], small: bool) -> list[Text]:
-    """What the smallest and the largest share give; nothing where there is but one, or few questions."""
+    """Results of the smallest and the largest share; nothing if there is only one, or too few questions."""
     if len(found) < 2 or small:
         return []
     few, many = (
@@ -324,8 +330,8 @@ def _sweep_sentence(model: str, found: Sequence[Point], small: bool) -> list[Tex
         for point in (found[0], found[-1])
     )
     sentence = (
-        f"Calibrated on {found[0].share}{formatting.NARROW}% of the questions, {model} covers {few} "
-        f"options; on {found[-1].share}{formatting.NARROW}%, {many}."
+        f"Calibrated on {found[0].share}{formatting.NARROW}% of the questions, {model} covers {few} options "
+        f"in a set; on {found[-1].share}{formatting.NARROW}%, {many}."
     )
     return [Text(sentence)]
 
@@ -333,5 +339,5 @@ def _sweep_sentence(model: str, found: Sequence[Point], small: bool) -> list[Tex
 SWEEP_SECTION = PageSection(
     "sweep",
     "Calibration share",
-    by_dataset("How many questions must calibrate?", SWEEP_TEXT, _sweep_blocks, opened=1),
+    by_dataset("How many calibration questions are needed?", SWEEP_TEXT, _sweep_blocks, opened=1),
 )

@@ -1,6 +1,6 @@
-"""How other ways to ask the same question change accuracy, confidence and set size.
+"""The page Variations: how other ways to ask a question change accuracy, confidence and set size.
 
-image_use.py, shift.py and robustness.py have the other sections of the page.
+image_use.py, shift.py and robustness.py have its other sections.
 """
 
 from typing import Any
@@ -32,15 +32,24 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.page import Block, DatasetFigure, Figures, Folded, Page, PageSection, by_dataset, said
+from vouch.report.page import (
+    Block,
+    DatasetFigure,
+    Figures,
+    Folded,
+    Page,
+    PageSection,
+    by_dataset,
+    sentence_list,
+)
 from vouch.report.pages.image_use import LOOKS_SECTION, SEVERITY_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.robustness import INSTABILITY_SECTION, LETTERS_SECTION, ROBUSTNESS_SECTION
 from vouch.report.pages.shift import SHIFT_SECTION
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
-# heading, measure, scale, whether it is judged, least distance of the ticks
+# heading, measure, scale, whether claims are made about it, smallest distance of the ticks
 VARIATIONS_PANELS = {
-    "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
+    "accuracy": ("Accuracy over guessing, points", ACCURACY, 100.0, True, 1),
     "confidence": ("Confidence, points", CONFIDENCE, 100.0, False, 1),
     "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
 }
@@ -52,10 +61,10 @@ VARIATIONS_TIPS = alt.tips(
 
 
 def variations_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
-    """One row per model and variation: value (of the difference), its interval, and what it amounts to.
+    """One row per model and variation: value (of the difference), its interval and its verdict.
 
-    The control is left out: beside it nothing else could be seen. Of accuracy, what a guess gains where the
-    answer is flipped is subtracted.
+    Controls are left out, because their scale would hide all others. If the correct answer is flipped, what
+    guessing gains is subtracted from the accuracy.
     """
     _, measure, scale, _, _ = VARIATIONS_PANELS[panel]
     found = costs(evidence, dataset)
@@ -104,7 +113,7 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
 
 
 def variations_chart(evidence: Evidence, dataset: str) -> Any:
-    """Three panels side by side for each model: a point per variation, zero is the original; None without."""
+    """Three panels side by side for each model, a point per variation; None if a panel would be empty."""
     data = {panel: variations_frame(evidence, dataset, panel) for panel in VARIATIONS_PANELS}
     if any(found.empty for found in data.values()):
         return None
@@ -117,7 +126,7 @@ def variations_chart(evidence: Evidence, dataset: str) -> Any:
                 for panel in VARIATIONS_PANELS
             ),
             spacing=alt.SPACING,
-            bounds="flush",  # so that the panels of all models stand below one another
+            bounds="flush",  # aligns the panels of all models
         ).properties(title=model)
         for model in models
     ]
@@ -125,21 +134,21 @@ def variations_chart(evidence: Evidence, dataset: str) -> Any:
 
 
 def variations_in_words(evidence: Evidence, dataset: str) -> str:
-    """The picture in words."""
+    """The figure in words."""
     found = costs(evidence, dataset)
-    said = []
+    parts = []
     for model in chosen(evidence, dataset):
         lost = losses(evidence, dataset, model)[:1]
-        said += [f"none is shown to lower the accuracy of {model}"] if not lost else []
+        parts += [f"none is shown to lower the accuracy of {model}"] if not lost else []
         for variation in lost:
             cost = found[model, variation, *ACCURACY]
-            over = "" if cost.guess is None else " over a guess"
+            over = "" if cost.guess is None else " over guessing"
             points = formatting.number(-100 * cost.net.difference, 1)
-            said.append(f"{meaning(variation)} costs {model} accuracy, {points} points{over}")
+            parts.append(f"{meaning(variation)} costs {model} {points} points of accuracy{over}")
     number = formatting.plural(len(real_changes(found)), "variation")
     return (
-        f"Difference of accuracy, confidence and set size between each of {number} and the original "
-        f"on {dataset}: {'; '.join(said)}."
+        f"Differences in accuracy, confidence and set size between {number} and the original prompts on "
+        f"{dataset}: {'; '.join(parts)}."
     )
 
 
@@ -149,27 +158,29 @@ VARIATIONS_FIGURE = DatasetFigure(
 
 
 VARIATIONS_TEXT = Markup("""\
-The same items asked in another way, each against its original: points of accuracy lost (orange) or gained
-(blue) have a colour where that is shown, by a model that beats a guess and after correction for all models
-and variations. Where a variation flips the answer of questions with more than two options, most options
-become right and guessing improves: that is subtracted. The intervals are over items and not corrected. Of
-variations that take away the picture or the question nothing is claimed.""")
+The same items asked in another way, each compared with its original prompt. A loss (orange) or gain (blue) of
+accuracy is coloured if it is significant after correction for all models and variations, for models that beat
+guessing. If a variation flips the answer of questions with more than two options, most options become correct
+and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims are made
+about variations that take away the image or the question.""")
 SIZES = (
-    "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows here; the "
-    "intervals treat the thresholds as fixed, which makes them too narrow: no judgement"
+    "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
+    "intervals treat the thresholds as fixed and are too narrow, so no claims are made"
 )
 VARIATIONS_COLUMNS = (
     Column("Variation"),
     Column("Model"),
-    Column("Accuracy %", "in the variation; a guess, where it differs from that in the original", True),
-    Column("Accuracy, change", "in points over a guess, against the original on the same items", True),
+    Column("Accuracy %", "in the variation; in small print guessing, if it differs from the original", True),
+    Column(
+        "Accuracy, change", "in points over guessing, against the original prompts of the same items", True
+    ),
     Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
     Column("Set size LAC, change", SIZES, True),
     Column("Set size APS, change", SIZES, True),
     Column("Other answer %", "share of items for which another option was chosen", True),
     Column(
         "Did not flip %",
-        "where the variation flips the answer: of the items answered right before, the share for which the "
+        "if the variation flips the answer: of the items answered correctly before, the share for which the "
         "same option was chosen again",
         True,
     ),
@@ -177,17 +188,17 @@ VARIATIONS_COLUMNS = (
 
 
 def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing where there is no other variation than the original."""
+    """Nothing if there are only original prompts."""
     found = costs(evidence, dataset)
     if not found:
         return []
-    told = said(_variations_sentences(evidence, dataset, found))
+    sentences = sentence_list(_variations_sentences(evidence, dataset, found))
     grid = Folded("Every number", [_variations_grid(evidence, dataset, found)])
-    return [*told, Figures([f"variations-{dataset}"]), grid]
+    return [*sentences, Figures([f"variations-{dataset}"]), grid]
 
 
 def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
-    """What each variation costs each model beyond what a guess gains."""
+    """What each variation costs each model, less what guessing gains."""
     found = costs(evidence, dataset)
 
     def cell(model: str, variation: str) -> tuple[Cell, int] | None:
@@ -198,27 +209,27 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
         text, colour = formatting.number(100 * change, 1), shade(change) if sure else ""
         return Cell(text, key=change, tone="" if sure else "quiet", shade=colour), cost.items
 
-    caption = f"{dataset}: accuracy against the original, points over a guess"
+    caption = f"{dataset}: accuracy against the original prompts, points over guessing"
     return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
 
 
 def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
-    """What costs the models most, and what the control says."""
+    """What costs each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
-    told = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
-    told += [_flipped(found, variation) for variation in real_changes(found)]
-    return told + [_control(evidence, dataset, found, model) for model in models]
+    worst = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
+    flipped = [_flipped(found, variation) for variation in real_changes(found)]
+    return worst + flipped + [_control(evidence, dataset, found, model) for model in models]
 
 
 def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     """The variations that significantly cost a model accuracy, the costliest first."""
     if model not in above_chance(evidence, dataset):
-        return f"{model} is not shown to be better than a guess: nothing is said of its variations."
+        return f"{model} is not shown to beat guessing, so no claims are made about its variations."
     lost = losses(evidence, dataset, model)
     if not lost:
         return f"No variation is shown to lower the accuracy of {model}."
-    said = [_loss(change, found[model, change, *ACCURACY]) for change in lost]
-    return f"Shown to lower the accuracy of {model}: {formatting.listed(said, 3)}."
+    losses_of = [_loss(change, found[model, change, *ACCURACY]) for change in lost]
+    return f"Shown to lower the accuracy of {model}: {formatting.listed(losses_of, 3)}."
 
 
 def _loss(variation: str, cost: Cost) -> str:
@@ -230,15 +241,19 @@ def _loss(variation: str, cost: Cost) -> str:
 
 
 def _flipped(found: Costs, variation: str) -> str:
-    """What guessing gives where the answer is flipped."""
+    """The accuracy of guessing, if the variation flips the answer."""
     guesses = (cost.guess for key, cost in found.items() if key[1] == variation)
     gives = next((guess for guess in guesses if guess is not None), None)
     if gives is None:
         return ""
     return (
-        f"With {named(variation)} other options are right: guessing gives {formatting.percent(gives, 0)}, "
-        f"not {formatting.percent(1 - gives, 0)}."
+        f"{_upper(named(variation))} makes other options correct: guessing gives "
+        f"{formatting.percent(gives, 0)} instead of {formatting.percent(1 - gives, 0)}."
     )
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
@@ -272,7 +287,8 @@ def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
                 )
             )
     caption = (
-        f"{dataset}: every variation against the original, 95{formatting.NARROW}% intervals in small print"
+        f"{dataset}: every variation against the original prompts, 95{formatting.NARROW}% intervals in small "
+        "print"
     )
     return Grid("variations", caption, VARIATIONS_COLUMNS, rows)
 

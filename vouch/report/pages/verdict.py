@@ -1,4 +1,4 @@
-"""The first page: which model is best and where, what to know of it first, and what nobody can tell."""
+"""The first page: which model is best and where, what to know about it first, and what remains unclear."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from vouch.report.claims import (
     preferred,
     significantly_worse,
     why_no_leader,
-    without_picture,
+    without_image,
 )
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
@@ -24,16 +24,16 @@ from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, per
 from vouch.tables.asked import LETTERS
 
 MEASURES = (
-    Measured("accuracy", help="of the first of them"),
-    Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the answer"),
+    Measured("accuracy", help="of the first of these models"),
+    Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the correct answer"),
     Measured("set_size", "lac", "Set size", "mean number of options in its LAC sets"),
 )
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """headline: one sentence. because: its grounds. added: options that templates add. warnings: models
-    that it leaves out. grid: the same per dataset. dataset: of the figure."""
+    """headline: one sentence. because: the reason. added: about options that templates add. warnings: about
+    models that are left out. grid: a row per dataset. dataset: that of the figure."""
 
     headline: str
     because: str
@@ -73,73 +73,74 @@ VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict)
 
 
 def _headline(evidence: Evidence, model: str | None) -> str:
-    """Where the preferred model is best, alone or tied, and the datasets of which that cannot be said."""
+    """Where the preferred model is best, alone or tied, and the datasets on which no model is."""
     names = evidence.all_models
     mute = [name for name in evidence.datasets if not evidence.candidates(name)]
     small = [name for name in evidence.datasets if evidence.is_small(name) and name not in mute]
     led = [name for name in evidence.large if leaders(evidence, name)]
     guessing = [name for name in evidence.large if name not in led]
     who = "no model" if len(names) > 1 else names[0]
-    said = []
+    others = []
     if mute:
         by_letters = evidence.outputs(mute[0])[0] == LETTERS
-        does = "answers by letters" if by_letters else "gives answers that can be read"
-        does_not = "does not answer by letters" if by_letters else "gives answers that cannot be read"
-        said.append(f"{who} {does if len(names) > 1 else does_not}{_on(mute)}")
+        does = "answers with letters" if by_letters else "gives readable answers"
+        does_not = "does not answer with letters" if by_letters else "does not give readable answers"
+        others.append(f"{who} {does if len(names) > 1 else does_not}{_on(mute)}")
     if guessing:
         is_shown = "is shown" if len(names) > 1 else "is not shown"
-        said.append(f"{who} {is_shown} to be better than a guess{_on(guessing)}")
+        others.append(f"{who} {is_shown} to beat guessing{_on(guessing)}")
     if small:
         why = f": {detectable_effect(evidence, small[0])}" if len(small) == 1 else ""
-        said.append(
+        others.append(
             f"{formatting.listed(small, 3)} {'is' if len(small) == 1 else 'are'} too small to tell{why}"
         )
-    text = "; ".join([*_praise(evidence, model, led), *said]) + "."
+    text = "; ".join([*_praise(evidence, model, led), *others]) + "."
     return f"N{text[1:]}" if text.startswith("no model ") else text
 
 
 def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
-    """What is good about the preferred model, and where others are; nothing without one."""
+    """Where the preferred model is best, and where others lead; nothing if there is none."""
     if model is None:
         return []
     mine = [name for name in led if model in leaders(evidence, name)]
     lone = [name for name in mine if len(evidence.candidates(name)) == 1]
     best = [name for name in mine if is_sole_leader(evidence, model, name)]
-    found = {
+    where = {
         "best": [name for name in best if name not in lone],
         "tied for best": [name for name in mine if name not in best],
-        "better than a guess": lone,
+        "better than guessing": lone,
     }
     common = [each for each in leaders(evidence, led[0]) if all(each in leaders(evidence, d) for d in led)]
     if not best and len(common) > 1:
         return [f"No model stands out{_on(led)}: {formatting.listed(common)} are tied"]
     others = [name for name in led if name not in mine]
-    said = f"{model} is {', '.join(f'{what}{_on(names)}' for what, names in found.items() if names)}"
-    return [said, f"others lead{_on(others)}"] if others else [said]
+    praise = f"{model} is {', '.join(f'{what}{_on(names)}' for what, names in where.items() if names)}"
+    return [praise, f"others lead{_on(others)}"] if others else [praise]
 
 
 def added(evidence: Evidence) -> str:
-    """Which datasets the prompt template gave further options, and how often these are chosen; or nothing."""
+    """The datasets with options added by the prompt template, and how often these are chosen; or nothing."""
     with_them = [name for name in evidence.datasets if added_options(evidence, name)]
     if not with_them:
         return ""
-    said = []
+    shares = []
     for name in with_them:
         asked = [
             ("", evidence.variations(name)[0]),
-            (" without the picture", without_picture(evidence, name)),
+            (" without the image", without_image(evidence, name)),
         ]
         found = [(words, added_shares(evidence, name, variation)) for words, variation in asked]
         percents = [([100 * sum(each) for each in of.values()], words) for words, of in found if of]
-        told = " and ".join(f"{_extremes(each)}{words}" for each, words in percents)
-        said.append((-max(max(each) for each, _ in percents), f"{told} on {name}"))
+        text = " and ".join(f"{_extremes(each)}{words}" for each, words in percents)
+        shares.append((-max(max(each) for each, _ in percents), f"{text} on {name}"))
     what = formatting.listed(
         list(dict.fromkeys(o for name in with_them for o in added_options(evidence, name)))
     )
-    more = f"; less on {len(said) - 3} more" if len(said) > 3 else ""
+    rest = len(shares) - 3
+    more = f"; less on {formatting.plural(rest, 'more dataset')}" if rest > 0 else ""
     return (
-        f"The prompt template adds {what} to the options of {formatting.listed(with_them, 3)}. By model, "
-        f"they are chosen in {'; '.join(text for _, text in sorted(said)[:3])}{more}."
+        f"The prompt template adds {what} to the options of {formatting.listed(with_them, 3)}. Models choose "
+        f"them for {'; '.join(text for _, text in sorted(shares)[:3])}{more}."
     )
 
 
@@ -153,29 +154,29 @@ def _on(datasets: list[str]) -> str:
 
 
 def _because(evidence: Evidence, dataset: str) -> str:
-    """What the best model of a dataset does beside a guess; of no model by name where none leads."""
+    """The accuracy of the best model of a dataset and of guessing; without a name if no model leads."""
     every = evidence.numbers(dataset, "accuracy")
-    found = {model: every[model] for model in evidence.candidates(dataset) if model in every}
-    if not found:
+    known = {model: every[model] for model in evidence.candidates(dataset) if model in every}
+    if not known:
         return ""
     best = next(iter(leaders(evidence, dataset)), "")
-    if best or len(found) == 1:
-        model, number = (best, found[best]) if best else next(iter(found.items()))
+    if best or len(known) == 1:
+        model, number = (best, known[best]) if best else next(iter(known.items()))
         who, share = f"{model} answers", formatting.percent(number.value)
         if number.low is not None and number.high is not None:
             share += f" (95{formatting.NARROW}% interval {formatting.span(number.low, number.high, 1, 100)})"
     else:
-        values = [number.value for number in found.values()]
-        who = f"{len(found)} models answer"
+        values = [number.value for number in known.values()]
+        who = f"{len(known)} models answer"
         share = f"{formatting.span(min(values), max(values), 1, 100)}{formatting.NARROW}%"
-    said = f"On {dataset}, {who} {share} of the questions right"
+    text = f"On {dataset}, {who} {share} of the questions correctly"
     if evidence.chance(dataset):
-        said += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
-    return f"{said}{_follower(evidence, dataset) if best else ''}."
+        text += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
+    return f"{text}{_follower(evidence, dataset) if best else ''}."
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
-    """How far behind the best of the worse models is; what two models must differ by where all are alike."""
+    """How far behind the next worse model is; if none is worse, the smallest difference that would show."""
     first, worse = leaders(evidence, dataset)[0], significantly_worse(evidence, dataset)
     pair = evidence.comparisons.pair(dataset, first, worse[0]) if worse else None
     if pair is not None:
@@ -183,18 +184,18 @@ def _follower(evidence: Evidence, dataset: str) -> str:
         return f"; {worse[0]} is {gap} behind{formatting.bracketed(pair.low, pair.high, 1, 100)}"
     effect = evidence.comparisons.minimum_detectable_effect(dataset)
     return (
-        f"; two models are told apart from {formatting.number(100 * effect, 0)} points on" if effect else ""
+        f"; it takes {formatting.number(100 * effect, 0)} points to tell two models apart" if effect else ""
     )
 
 
 def _grid(evidence: Evidence) -> Grid:
     columns = (
         Column("Dataset"),
-        Column("Best, with ties", "the most accurate model, and those that cannot be told from it"),
+        Column("Best, with ties", "the most accurate model, and those that are not significantly worse"),
         *(each.column for each in MEASURES[:1]),
         Column("Guess %", "accuracy of a guess among the options", True),
         *(each.column for each in MEASURES[1:]),
-        Column("Questions", f"with fewer than {MINIMUM} independent ones nothing is named", True),
+        Column("Questions", f"with fewer than {MINIMUM} independent ones, no model is named", True),
         Column(
             "Minimum detectable effect",
             f"points of accuracy, median over the pairs of models, 80{formatting.NARROW}% power, corrected "
@@ -227,18 +228,18 @@ def _grid(evidence: Evidence) -> Grid:
 
 
 def _best(evidence: Evidence, dataset: str) -> Cell:
-    """The leaders, and how many others are not shown to be worse; else why there are none."""
+    """The leaders, and how many others are not shown to be worse; if there are none, why."""
     names = leaders(evidence, dataset)
     if not names:
         return Cell(why_no_leader(evidence, dataset), tone="quiet")
     rest = len(evidence.candidates(dataset)) - len(names) - len(significantly_worse(evidence, dataset))
-    return Cell(formatting.listed(names), f"and {rest} that may be no worse" if rest else "")
+    return Cell(formatting.listed(names), f"and {rest} that may be as good" if rest else "")
 
 
 PAGE = Page(
     "index",
     "Verdict",
-    "Which model is best, where that holds and where nobody can tell, and what to know of it first.",
+    "Which model is best and where, where it is unclear, and what to know about the model first.",
     place=10,
     sections=(VERDICT_SECTION,),
 )

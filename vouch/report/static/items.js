@@ -58,7 +58,8 @@
     });
   };
   const fill = () => {
-    for (const word of ["right", "wrong"]) find(`answer-${word}`).textContent = `${asked.model || "the model"} is ${word}`;
+    for (const [id, word] of [["right", "correct"], ["wrong", "wrong"]])
+      find(`answer-${id}`).textContent = `${asked.model || "the model"} is ${word}`;
     for (const field of form.elements) {
       if (field.name && field.name in asked && document.activeElement !== field) field.value = asked[field.name];
     }
@@ -67,13 +68,13 @@
   const short = (at, index, columns, model) => {
     const parts = [];
     if (columns) {
-      if (columns.answered[at]) parts.push(`${columns.right[at]} of ${counted(columns.answered[at], "model")} right`);
+      if (columns.answered[at]) parts.push(`${columns.right[at]} of ${counted(columns.answered[at], "model")} correct`);
       const category = columns.categories[columns.category[at]];
       if (category) parts.unshift(category);
     }
     if (model?.states) {
       const state = model.states[index.variations.indexOf("original")]?.[at] ?? "-";
-      const words = [query.RIGHT.includes(state) ? "right" : query.WRONG.includes(state) ? "wrong" : "not graded"];
+      const words = [query.RIGHT.includes(state) ? "correct" : query.WRONG.includes(state) ? "wrong" : "not graded"];
       if (model.confidence[at] >= 0) words.push(`${Math.round(model.confidence[at] / 10)} % confident`);
       if (model.size[at] >= 0) words.push(`set of ${(model.size[at] / 100).toFixed(1)}`);
       const flips = query.flips(model, at);
@@ -94,7 +95,7 @@
       if (mine !== turn) return;
       list.replaceChildren(...rows.map(([id, question, , , , tile], place) => make("li", {},
         make("a", { href: address({ item: id }), "aria-current": asked.item === id ? "true" : null, "data-at": numbers[place] },
-          index.pictures ? picture(dataset, tile, `Picture of ${id}`) : null,
+          index.pictures ? picture(dataset, tile, `Image of ${id}`) : null,
           make("span", { class: "row" }, readable("span", question, "question"),
             make("span", { class: "about" }, said("span", id), ` · ${short(numbers[place], index, columns, model)}`.replace(/ · $/, "")))))));
     };
@@ -201,6 +202,6 @@
   addEventListener("beforeprint", () => { for (const part of panel.querySelectorAll("details")) part.open = true; });
 
   if (!datasets.length) status.textContent = "There are no items.";
-  else if (typeof DecompressionStream === "undefined") status.textContent = "This browser is too old for this page: it cannot unpack gzip.";
+  else if (typeof DecompressionStream === "undefined") status.textContent = "This browser is too old for this page: it cannot decompress gzip.";
   else show();
 }

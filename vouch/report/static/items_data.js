@@ -17,7 +17,7 @@ const vouch = (() => {
     const script = document.createElement("script");
     const done = (act) => (value) => { waiting.delete(name); script.remove(); act(value); };
     waiting.set(name, done(resolve));
-    script.onerror = done(() => reject(new Error(`${name}.js is not there`)));
+    script.onerror = done(() => reject(new Error(`${name}.js is missing`)));
     script.src = `${FOLDER}${name}.js`;
     document.head.append(script);
   });

@@ -1,7 +1,7 @@
 "use strict";
-// One item: what the source gave, who was right under which change, and every prompt with all answers.
+// One item: the source, which model is correct on which prompt, and every prompt with all answers.
 const view = (() => {
-  const STATES = { 1: "wrong", 2: "right", 3: "not graded" };
+  const STATES = { 1: "wrong", 2: "correct", 3: "not graded" };
   const MOST = 8; // models side by side
   const OUTPUTS = { letters: "Option letters", likelihood: "Likelihood of each option", text: "Generated text" };
 
@@ -25,7 +25,7 @@ const view = (() => {
 
   const flippedWord = (prompt) => (prompt.effect ? "not flipped" : "flipped");
   const verdict = (one, prompt) => {
-    const words = [" ", make("b", { class: STATES[one.r] === "right" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
+    const words = [" ", make("b", { class: STATES[one.r] === "correct" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
       text: STATES[one.r] ?? "not scored" })];
     if (one.f) words.push(" ", make("span", { class: "flipped", text: flippedWord(prompt) }));
     return words;
@@ -54,10 +54,10 @@ const view = (() => {
     (item.options ?? []).forEach((option, at) => {
       const right = item.answers?.includes(at);
       options.append(make("li", { class: right ? "right" : null }, readable("span", option),
-        right ? make("span", { class: "mark good", text: " ✓ right" }) : null));
+        right ? make("span", { class: "mark good", text: " ✓ correct" }) : null));
     });
     for (const text of item.references ?? []) {
-      options.append(make("li", { class: "right" }, readable("span", text), make("span", { class: "mark good", text: " ✓ right" })));
+      options.append(make("li", { class: "right" }, readable("span", text), make("span", { class: "mark good", text: " ✓ correct" })));
     }
     words.append(options, facts(item));
     box.append(words);
@@ -115,7 +115,7 @@ const view = (() => {
       const right = prompt.answers?.includes(place), added = prompt.order?.[place] < 0;
       return make("tr", { class: right ? "right" : added ? "added" : null },
         make("th", { scope: "row" }, make("span", { class: "mark", text: `${letter(prompt, place)} ` }), readable("span", option),
-          right ? make("span", { class: "mark good", text: " ✓ right" }) : null),
+          right ? make("span", { class: "mark good", text: " ✓ correct" }) : null),
         ...given.map(([, one]) => share(one, place)));
     }));
     const foot = make("tfoot", {}, row("Answer", (one) => make("td", {}, ...(one?.has ? verdict(one, prompt) : ["no answer"]))));
@@ -159,7 +159,7 @@ const view = (() => {
       for (const [name, one] of given) {
         if (one.low !== undefined) {
           parts.push(make("p", { class: "note", text: `${name}: ${one.low} % of the first token's probability is on option letters; ` +
-            "what it would say more probably begins otherwise, so these options and sets say little." }));
+            "it would probably answer in another form, so these options and sets mean little." }));
         }
         if (one.problem !== undefined) parts.push(make("p", { class: "note" }, `${name}, no answer: `, said("span", one.problem)));
       }
@@ -184,10 +184,10 @@ const view = (() => {
       make("h3", {}, long(index, name), code(index, name)));
     if (prompt.effect) {
       box.append(make("p", { class: "note", text: prompt.effect === "swapped"
-        ? "Here the other answer is right." : "Here all other answers are right." }));
+        ? "Here the other answer is correct." : "Here all other answers are correct." }));
     }
     const shownThere = (prompt.tiles ?? []).map((tile, at) => [tile,
-      `Picture ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`]);
+      `Image ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`]);
     if (shownThere.length) box.append(pictures(dataset, shownThere));
     box.append(wording(prompt));
     box.append(...replies(index, item, prompt, shown));
@@ -200,7 +200,7 @@ const view = (() => {
     const shown = model ? [index.models.indexOf(model)] : all.slice(0, MOST);
     const box = document.createDocumentFragment();
     box.append(source(dataset, item));
-    if (item.prompts.length && index.models.length) box.append(make("h3", { text: "Who is right, and when" }), matrix(index, item));
+    if (item.prompts.length && index.models.length) box.append(make("h3", { text: "Which model is correct, and when" }), matrix(index, item));
     box.append(make("h3", { text: item.prompts.length ? "Every prompt" : "No prompt shows this item" }));
     if (shown.length < all.length) {
       box.append(make("p", { class: "note", text: model ? `Answers of ${model}; choose “every model” above for the others.`

@@ -117,7 +117,7 @@
     const switched = document.createElement("button");
     switched.type = "button";
     switched.textContent = "Values on hover";
-    switched.title = "Replaces the picture by one that shows values under the pointer";
+    switched.title = "Replaces the figure by one that shows values under the pointer";
     figure.querySelector(".files").prepend(switched);
     switched.addEventListener("click", async () => { await enliven(figure, data); switched.remove(); still.focus(); });
     let wait;

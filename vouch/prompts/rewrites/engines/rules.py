@@ -1,16 +1,8 @@
-"""Rules that say the same in other words: cleaning, and the rewrites LR-I, LR-C and LR-V of PARC.
+"""The rule rewriter: no model, no network, the same words everywhere. For English questions of plain shape.
 
-LS-N: the question negated with `not`, so that all other options become its answers.
-
-LS-A: a word switched for its antonym, from a table.
-
-LS-M: `more` switched for `less` or `fewer`.
-
-Rules: no model, no network, the same words everywhere. English, and shapes of questions that are plain.
-
-A rule raises Cannot for what it does not know: a question without a rewrite is left out, a wrong one would be
-asked.
-"""
+One function for each kind of rewrite. It raises Cannot for questions that it does not know: such a question
+is left out, whereas a wrong rewrite would be asked. The reasons are in the table of rewrites. `Rules`, at the
+end, is what `stages/rewrite.py` asks."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,13 +31,15 @@ from vouch.prompts.rewrites.sentences import (
 from vouch.prompts.rewrites.table import Task
 from vouch.tables.asked import RULES_ARE_ENGLISH
 
+# Kinds that keep the answer: clean, lr_i, lr_v, lr_c
+
 _BEGINS = re.compile(
     r"^(?:what|which|who|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|will|in|on|at)\b"
 )
 _OF = "colour|color|shape|size|material|name"
 _FACET = rf"{_OF}|place|number|corner"
 _COMPARED = r"(?:more [\w-]+|less [\w-]+|[\w-]+er)"
-# What becomes what, the first that fits; {1}, {2} are the groups.
+# The first shape that fits becomes the words beside it; {1}, {2} are its groups.
 _SHORTER = (
     (rf"which ((?:[\w’'-]+ ){{0,2}}[\w’'-]+) {BE} ({_COMPARED})", "{2} {1}?"),
     (r"(?:which|select the|name the) (picture|side|image) (?:that )?(?:has|with) (.+)", "{1} with {2}?"),
@@ -63,7 +57,7 @@ _ALONE = re.compile(rf"^(?:{BE} |(?:\w+ )*(?:{BE}|there|which|of these|with|has|
 
 
 def clean(text: str) -> str:
-    """Spacing, a capital and a question mark; what needs other words is left to people or a model.
+    """Corrects spacing, the capital and the question mark; other words are left to people or a model.
 
     Raises Cannot.
     """
@@ -71,18 +65,17 @@ def clean(text: str) -> str:
     if sentence.imperative:
         raise Cannot("is an instruction, not a question")
     if not sentence.asks or sentence.lead.lower().startswith("and "):
-        clause(sentence.lower)  # without a question mark only its words tell that it asks
+        clause(sentence.lower)  # without a question mark only the words say that it is a question
     if not _BEGINS.match(sentence.lower):
         raise Cannot("does not begin like a question")
     return capital(f"{sentence.lead}{sentence.lower if sentence.lead else sentence.body}?")
 
 
 def lr_i(text: str) -> str:
-    """LR-I: the question as an instruction; one that is an instruction already stays as it is. Raises Cannot.
+    """LR-I: the question as an instruction; an instruction stays as it is. Raises Cannot.
 
-    PARC's own (Schmalfuss et al. 2025) say `Determine` and `Identify`, words that the demo's models never
-    met. `Tell me` is as plain, and what it costs them is then the form, not a word.
-    """
+    PARC (Schmalfuss et al. 2025) writes `Determine` and `Identify`, words that the demo's models never saw.
+    `Tell me` is as plain, so what it costs them is the form and not a new word."""
     sentence = parse(text)
     if sentence.imperative:
         return text
@@ -90,7 +83,7 @@ def lr_i(text: str) -> str:
 
 
 def lr_v(text: str) -> str:
-    """LR-V: the question in more words, and with no more in it. Raises Cannot."""
+    """LR-V: the question in more words that add nothing. Raises Cannot."""
     sentence = parse(text)
     if sentence.imperative:
         if sentence.lead or re.match(r"(?:please|look|carefully)\b", sentence.lower):
@@ -112,15 +105,15 @@ def lr_c(text: str) -> str:
             return capital(shape.format("", *match.groups()))
     if sentence.asks and re.search(r"\b(?:picture|image|photo)", sentence.lead):
         return capital(f"{sentence.body}?")
-    here = re.fullmatch(rf"(.+){IN_PICTURE}", sentence.lower)
-    if here and sentence.asks and _complete(here[1]):
-        # `the two sofas`, of which only two are shown, are `the sofas`
-        return capital(re.sub(r"^(are the) two ", r"\1 ", here[1]) + "?")
+    located = re.fullmatch(rf"(.+){IN_PICTURE}", sentence.lower)
+    if located and sentence.asks and _complete(located[1]):
+        # `the two sofas`, where only two are shown, are `the sofas`
+        return capital(re.sub(r"^(are the) two ", r"\1 ", located[1]) + "?")
     raise Cannot("has no shorter form that the rules know")
 
 
 def _complete(body: str) -> bool:
-    """Whether it still asks the same without `in the picture`."""
+    """Whether the question stays the same without `in the picture`."""
     if body.startswith(("is there", "are there", "how many")):
         return False
     if re.match(rf"^{BE} ", body):
@@ -131,6 +124,8 @@ def _complete(body: str) -> bool:
         return True
     return _ALONE.match(body) is None and re.match(r"^(?:what|which|who|where)\b", body) is not None
 
+
+# ls_n: `not`, so that all other options become the answers
 
 _HEAD = rf"((?:in |on |at )?(?:what|which|who|where)(?: (?!{BE}\b)[\w’'-]+){{0,4}}?)"
 _ADVERB_FIRST = re.compile(
@@ -147,8 +142,8 @@ _INSTRUCTIONS = (
     (r"(.+ that) (is|are|can|you can) (.+)", "{1} {2} not {3}"),
     (r"(.+ the \w+) with ((?:more|less|fewer|a|an) .+)", "{1} that does not have {2}"),
 )
-# Clauses behind `tell me`, whose words stand in the order of a statement.
-_TOLD = (
+# Clauses behind `tell me` have the word order of a statement.
+_CLAUSES = (
     (r"((?:what|which|where)\b.* you can) (\w+)", "{1} not {2}"),
     (r"((?:on|in|at) which \w+ you) (see .+)", "{1} do not {2}"),
     (r"((?:what|which) .+) has", "{1} does not have"),
@@ -158,7 +153,7 @@ _TOLD = (
 
 
 def ls_n(text: str) -> str:
-    """The negated question. Raises Cannot."""
+    """LS-N: the question negated. Raises Cannot."""
     sentence = semantic(text)
     if sentence.imperative:
         return capital(f"{sentence.lead}{_instruction(sentence.lower)}.")
@@ -168,7 +163,7 @@ def ls_n(text: str) -> str:
 
 
 def _checked(body: str) -> str:
-    """The question itself. Raises Cannot where `not` is ungrammatical or reaches only one of two verbs."""
+    """The question as it is. Raises Cannot where `not` is ungrammatical or negates only one of two verbs."""
     if _ADVERB_FIRST.search(body):
         raise Cannot("has an adverb before its verb, where `not` does not fit")
     if _SECOND_VERB.search(body):
@@ -205,14 +200,14 @@ def _be(asked: str, verb: str, rest: str) -> str:
     if asked == "what":
         if re.match(r"^the \w+ of ", rest):
             return f"what {verb} not {rest}"
-        subject, said = subject_and_rest(rest)
-        if not said:
+        subject, predicate = subject_and_rest(rest)
+        if not predicate:
             raise Cannot("asks what a thing is")
-        return f"what {verb} {subject} not {said}"
-    here = re.match(rf"^(.+?)({IN_PICTURE})?$", rest)
-    plain, place = (here[1], here[2] or "") if here else (rest, "")
-    subject, said = subject_and_rest(plain)
-    return f"{asked} {verb} {subject} not{' ' + said if said else ''}{place}"
+        return f"what {verb} {subject} not {predicate}"
+    located = re.match(rf"^(.+?)({IN_PICTURE})?$", rest)
+    plain, in_picture = (located[1], located[2] or "") if located else (rest, "")
+    subject, predicate = subject_and_rest(plain)
+    return f"{asked} {verb} {subject} not{' ' + predicate if predicate else ''}{in_picture}"
 
 
 def _has(body: str) -> str:
@@ -230,12 +225,14 @@ def _has(body: str) -> str:
 
 def _instruction(body: str) -> str:
     polite = _POLITE.match(body)
-    lead, told, shapes = (polite[1], polite[2], _TOLD) if polite else ("", body, _INSTRUCTIONS)
-    found = shaped(shapes, told)
-    if found is None:
+    lead, rest, shapes = (polite[1], polite[2], _CLAUSES) if polite else ("", body, _INSTRUCTIONS)
+    negated = shaped(shapes, rest)
+    if negated is None:
         raise Cannot("has no place for `not` that the rules know")
-    return lead + found
+    return lead + negated
 
+
+# ls_a: an antonym
 
 _ANTONYMS: dict[str, dict[str, str]] = load(Path(__file__).parent / "antonyms.yaml")
 _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|[a-z]{3,}est)\b")
@@ -245,7 +242,7 @@ _PLACED = re.compile(r"^(.*\b(?:which|what|that)\b.* is) in the (picture|image|p
 
 
 def ls_a(text: str) -> str:
-    """The question with one word turned. Raises Cannot."""
+    """LS-A: a word replaced by its antonym, from a table. Raises Cannot."""
     sentence = semantic(text)
     body, end = sentence.lower, "?" if sentence.asks else "."
     if match := _DIRECTION.match(body):
@@ -256,25 +253,27 @@ def ls_a(text: str) -> str:
         raise Cannot("asks for the most of something; its opposite is one option, not all the others")
     if not re.match(r"^(?:which|who)\b|^(?:select|name|choose|identify) the \w+ that\b", body):
         raise Cannot("compares nothing, so an antonym does not turn it")
-    return capital(f"{sentence.lead}{_switched(body)}{end}")
+    return capital(f"{sentence.lead}{_with_antonym(body)}{end}")
 
 
-def _switched(body: str) -> str:
+def _with_antonym(body: str) -> str:
     for phrase, opposite in _ANTONYMS["phrases"].items():
         if re.search(rf"\b{phrase}\b", body):
             return re.sub(rf"\b{phrase}\b", opposite, body, count=1)
-    found = [
+    matches = [
         (match, opposite)
         for table, before in (("comparatives", ""), ("adjectives", "more "))
         for word, opposite in _ANTONYMS[table].items()
         for match in re.finditer(rf"\b{before}{word}\b", body)
     ]
-    if len(found) != 1 or not compared(body, found[0][0].start()):
+    if len(matches) != 1 or not compared(body, matches[0][0].start()):
         raise Cannot("holds no comparison with an antonym that the rules know, or several")
-    match, opposite = found[0]
+    match, opposite = matches[0]
     kept = "more " if match[0].startswith("more ") else ""
     return f"{body[: match.start()]}{kept}{opposite}{body[match.end() :]}"
 
+
+# ls_m: `less` or `fewer` in place of `more`
 
 _WORDS = load(Path(__file__).parent / "comparatives.yaml")
 _POSITIVE: dict[str, str] = _WORDS["positives"]
@@ -287,7 +286,7 @@ _HOLDS = re.compile(r"(?:^|\b(?:has|have|shows?|contains?|holds?|with|are|see|se
 
 
 def ls_m(text: str) -> str:
-    """The question with the comparison turned. Raises Cannot."""
+    """LS-M: the comparison turned around. Raises Cannot."""
     sentence = semantic(text)
     body, end = sentence.body, "?" if sentence.asks else "."
     if re.match(r"^how\b", body, re.IGNORECASE):
@@ -298,20 +297,19 @@ def ls_m(text: str) -> str:
     ]
     if len(more) + len(known) != 1 or _OTHER.search(body):
         raise Cannot("holds no `more`, or several comparisons")
-    found = (known + more)[0]
-    if not compared(body, found.start()):
+    word = (known + more)[0]
+    before, after = body[: word.start()], body[word.end() :]
+    if not compared(body, word.start()):
         raise Cannot("does not ask by its comparison")
-    if known:
-        instead = f"less {_POSITIVE[found[0].lower()]}"
-    else:
-        instead = _less_or_fewer(body[: found.start()].rstrip(), body[found.end() :].strip())
-    if found[0][0].isupper():
-        instead = instead.capitalize()
-    return f"{sentence.lead}{body[: found.start()]}{instead}{body[found.end() :]}{end}"
+    positive = _POSITIVE.get(word[0].lower())
+    less = f"less {positive}" if positive else _less_or_fewer(before.rstrip(), after.strip())
+    if word[0][0].isupper():
+        less = less.capitalize()
+    return f"{sentence.lead}{before}{less}{after}{end}"
 
 
 def _less_or_fewer(before: str, after: str) -> str:
-    """`fewer` before things that can be counted, where `more` stands before a thing at all."""
+    """`fewer` before things that can be counted, if `more` is followed by a thing."""
     if not after:
         raise Cannot("compares nothing")
     if not _HOLDS.search(before):
@@ -321,7 +319,10 @@ def _less_or_fewer(before: str, after: str) -> str:
     return "fewer" if plural else "less"
 
 
+# The rewriter
+
 REVISION = 3
+"""Raised by hand when the rules may write something else."""
 NOT_ENGLISH = f"the rules refuse: {RULES_ARE_ENGLISH}, and this does not read as English"
 RULES: Mapping[str, Callable[[str], str]] = {
     "clean": clean,
@@ -335,7 +336,7 @@ RULES: Mapping[str, Callable[[str], str]] = {
 
 
 class Rules:
-    """An Engine (vouch/prompts/asking/__init__.py) that is no model, and remembers nothing."""
+    """The rules as an Engine (vouch/prompts/asking/__init__.py)."""
 
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}

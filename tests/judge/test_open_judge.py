@@ -12,11 +12,11 @@ import pytest
 
 from tests.cli.conftest import Vouch, set_params
 from tests.cli.conftest import vouch as vouch
+from tests.judge.test_judge import Project, give
+from tests.judge.test_judge import asking as asking
+from tests.judge.test_judge import project as project
 from tests.models.loopback_server import Loopback
 from tests.prompts.rewrites.conftest import completion
-from tests.prompts.rewrites.test_judge import Project, give
-from tests.prompts.rewrites.test_judge import asking as asking
-from tests.prompts.rewrites.test_judge import project as project
 from vouch.judge.prompts import judge_prompt, open_prompt, open_verdict
 from vouch.metrics.intervals import share_interval
 from vouch.metrics.text.judge import OpenAnswer, drawn_order, sampled
@@ -143,7 +143,7 @@ def test_judged_decided_and_corrected(
     assert "accuracy_ppi" not in before and before["accuracy"]["value"] == 0, "that is exact match"
     drawn = sampled([f"q{number}" for number in range(COUNT)], 80)
     shown = sum(bool(said(int(name[1:]))) for name in drawn)
-    assert before["annotated_rate"]["items"] == shown and "no decision of people counts yet" in sentences()[0]
+    assert before["annotated_rate"]["items"] == shown and "bias is not corrected" in sentences()[0]
 
     file = tmp_path / "review.csv"
     assert "0 of them decided" in review(vouch)
@@ -176,13 +176,9 @@ def test_judged_decided_and_corrected(
     }
     assert "accuracy" in others and not {"accuracy_judge", "accuracy_ppi", "annotated_rate"} & others
     first, second = sentences()
-    assert (
-        "The judge calls 70.0\N{NARROW NO-BREAK SPACE}% (" in first
-        and "corrected by people's decisions" in first
-    )
-    assert second.startswith(
-        f"Of {shown} different open answers in the sample the decisions of people on {shown} count; the judge's kappa 0."
-    )
+    assert "The judge accepts 70.0\N{NARROW NO-BREAK SPACE}% (" in first
+    assert "corrected by people's decisions" in first
+    assert f"{shown} of {shown} different open answers" in second and "the judge's kappa 0." in second
     assert 0.4 < after["judge_kappa"]["value"] < 0.9 and 0 < after["judge_weight"]["value"] < 1
 
 
@@ -199,13 +195,14 @@ def test_decisions_outside_the_sample_do_not_count(
     drawn = sampled([f"q{number}" for number in range(COUNT)], 10)
     shown = sum(bool(said(int(name[1:]))) for name in drawn)
     assert figures()["annotated_rate"]["items"] == shown < figures()["judge_weight"]["items"] == 10
-    assert f"on {shown} count: too few to say how good the judge is" in sentences()[1]
+    assert "too few to say how good the judge is" in sentences()[1]
 
 
 def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
     open_project: Project, vouch: Vouch, tmp_path: Path
 ) -> None:
-    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left out."""
+    """A random sample stays one, with as many empty answers as there are; the hard ones cannot be left
+    out."""
     open_project.rows()
     file = tmp_path / "review.csv"
     review(vouch, "--export", file)
@@ -215,7 +212,7 @@ def test_what_people_decide_counts_up_to_the_first_answer_they_leave_out(
         lines[at] = lines[at].replace(",correct", ",").replace(",incorrect", ",")
     file.write_text("\n".join(lines) + "\n", "utf-8")
     review(vouch, "--import", file)
-    assert f"answer {lines[31]:.12} is the first that is undecided" in review(vouch)
+    assert f"answer {lines[31]:.12} is the first without a decision" in review(vouch)
     open_project.scored()
     drawn = sorted((f"q{number}" for number in range(COUNT)), key=drawn_order)
     read = [bool(said(int(name[1:]))) for name in drawn]
@@ -279,9 +276,9 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     path.unlink()
     file = tmp_path / "review.csv"
     file.write_text(head + "k,q,r,a,correct\n", "utf-8")
-    assert "no decision about an answer as it was drawn" in review(vouch, "--import", file, status=1)
+    assert "no decision about an answer as it was sampled" in review(vouch, "--import", file, status=1)
     assert not path.exists()
-    assert "is there already" in review(vouch, "--export", file, status=1)
+    assert "exists already" in review(vouch, "--export", file, status=1)
     file.unlink()
     review(vouch, "--export", file)
     count = decide(file)

@@ -1,10 +1,16 @@
+"""Where images stand among the words: marks such as `<image 1>`, which a template shows, names or drops."""
+
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouch.prompts.template import Placing
+from vouch.prompts.build import render
+from vouch.prompts.draft import Item, start
+from vouch.prompts.template import ImageMarks, read_template
 
 
 @pytest.mark.parametrize(
@@ -25,28 +31,28 @@ from vouch.prompts.template import Placing
     ],
 )
 def test_one_picture_first(text, expected):
-    assert Placing(1, "first").passage(text) == expected
+    assert ImageMarks(1, "first").passage(text) == expected
 
 
 def test_an_option_never_goes():
-    assert Placing(1, "first").option("<image1>") == "image 1"
+    assert ImageMarks(1, "first").option("<image1>") == "image 1"
 
 
 def test_several_pictures_first():
-    placing = Placing(2, "first")
+    placing = ImageMarks(2, "first")
     assert placing.passage("See <image1>\n<image_2>") == "See image 1\nimage 2"
     assert placing.front() == ""
 
 
 def test_pictures_at_their_marks():
-    placing = Placing(3, "marks")
+    placing = ImageMarks(3, "marks")
     assert placing.passage("Of <image2>, <image_2> and <image 7>,") == "Of <image 2>, image 2 and image 7,"
     assert placing.option("<image1>") == "<image 1>"
     assert placing.front() == "<image 3>\n"
 
 
 def test_without_marks_all_pictures_are_first():
-    placing = Placing(2, "marks")
+    placing = ImageMarks(2, "marks")
     assert placing.passage("Which?") == "Which?"
     assert placing.front() == ""
 
@@ -58,9 +64,34 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map("".join), st.integers(0, 3), st.sampled_from(["first", "marks"]))
 def test_every_picture_has_one_mark_or_none_has(text, pictures, mode):
-    placing = Placing(pictures, mode)
+    placing = ImageMarks(pictures, mode)
     shown = placing.passage(text) + "\n" + placing.option(text)
     marks = re.findall(r"<image (\d{1,4})>", placing.front() + shown)
     assert sorted(marks) in ([], [str(number) for number in range(1, pictures + 1)])
     assert not re.search(r"<image_?\d{1,4}>", shown)
     assert not (text.strip() and not shown.strip())
+
+
+LINES = Path(__file__).resolve().parents[3] / "shared/reference/realdata/mathvision_test/items.jsonl"
+
+
+def text_of(question: str, options: tuple[str, ...], images: tuple[str, ...]) -> str:
+    item = Item("q", "g", question, None, options, (0,), images, "choice")
+    return render(start(item, read_template("plain", "interleaved"), ""), (0,), "plain_interleaved", {})[
+        "text"
+    ]
+
+
+def test_pictures_stand_between_the_render() -> None:
+    text = text_of("Fold <image 2>. Is it <image1>, or not?", ("<image_3>", "see <image 1>"), ("a", "b", "c"))
+    assert text.startswith("Fold <image 2>. Is it <image 1>, or not?\nA. <image 3>\nB. see image 1\n")
+
+
+@pytest.mark.skipif(not LINES.exists(), reason="the reference data are not on this machine")
+def test_355_of_355_mathvision_pictures_stand_at_their_mark() -> None:
+    lines = [json.loads(line) for line in LINES.read_text("utf-8").splitlines()]
+    texts = [text_of(line["question"], tuple(line["options"]), ("a",)) for line in lines]
+    assert [len(re.findall("<image", text)) for text in texts] == [1] * 355
+    plain = re.compile(r"<image\s?1>")
+    places = zip(texts, (plain.search(line["question"]) for line in lines), strict=True)
+    assert sum(mark is not None and text.index("<image 1>") == mark.start() for text, mark in places) == 355

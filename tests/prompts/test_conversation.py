@@ -1,17 +1,24 @@
-"""Questions of a conversation, asked after the earlier ones."""
+"""Prompts with earlier turns: a conversation's, and the model's own answer, whose truth it is asked about."""
 
 from dataclasses import replace
+from math import exp
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.prompts.rows import item_rows
+from tests.prompts.test_variations import ITEM, rows
 from tests.refusals import refused
+from vouch.metrics.text.scoring import split_p_true
 from vouch.models.packs import fill
+from vouch.params.check import _check_variations
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
-from vouch.prompts.template import TEMPLATES, Template, parse_template
+from vouch.prompts.template import TEMPLATES, Template, parse_template, read_template
+from vouch.tables.answered import LETTERS
+from vouch.tables.asked import PROMPTS
 
 PLAIN = parse_template(load(TEMPLATES / "plain.yaml"), "plain.yaml")
 TALK = PLAIN.model_copy(update={"outputs": ("letters", "text"), "max_tokens": 5})
@@ -26,7 +33,7 @@ THIRD = replace(THIRD, question="How many?", turns=(FIRST, SECOND))
 LAST = replace(FIRST, id="d", question="Why?", turns=(FIRST, SECOND, THIRD), goes_on=False)
 
 
-def rows(
+def turns_of(
     *names: str, template: Template = TALK, items: tuple[Item, ...] = (FIRST, SECOND, THIRD, LAST)
 ) -> Any:
     """The prompts of a conversation."""
@@ -36,8 +43,8 @@ def rows(
 
 
 def test_each_answer_of_the_model_stands_after_its_question() -> None:
-    alone = {row["item"]: row["text"] for row in rows("original")}
-    a, b, c, d = made = rows("dialogue")
+    alone = {row["item"]: row["text"] for row in turns_of("original")}
+    a, b, c, d = made = turns_of("dialogue")
     assert [row["id"] for row in made] == [f"{name}/dialogue" for name in "abcd"]
     assert a["turns"] == [] and a["text"] == alone["a"] and a["earlier"] == []
     assert b["turns"] == [{"question": alone["a"], "answer": "{answer 1}"}] and b["text"] == alone["b"]
@@ -50,53 +57,53 @@ def test_each_answer_of_the_model_stands_after_its_question() -> None:
 
 
 def test_correct_answers_as_the_style_shows_them() -> None:
-    _, _, _, last = rows("dialogue_gold", template=PLAIN)
+    _, _, _, last = turns_of("dialogue_gold", template=PLAIN)
     assert [turn["answer"] for turn in last["turns"]] == ["B. a hat", "A. here", "two"]
     assert last["earlier"] == [] and last["answers"] == [1]
     begun = PLAIN.model_copy(update={"response": "The answer is", "option": "({mark}) {text}"})
-    assert rows("dialogue_gold", template=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
+    assert turns_of("dialogue_gold", template=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
     opened = TALK.model_copy(update={"response": "Answer: ("})
-    assert rows("dialogue", template=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
+    assert turns_of("dialogue", template=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
 
 
 def test_pictures_stand_at_their_first_mark_of_the_conversation() -> None:
     marks = TALK.model_copy(update={"pictures": "marks"})
-    _, second, _, last = rows("dialogue", template=marks)
+    _, second, _, last = turns_of("dialogue", template=marks)
     assert second["turns"][0]["question"].startswith("What is it?\n<image 1>\n")
     assert last["text"].startswith("Why?") and "<image" not in last["text"]
     bare = replace(FIRST, question="What?")
     unmarked = replace(SECOND, question="Is it <image 1>?", turns=(bare,))
-    (_, row) = rows("dialogue", template=marks, items=(bare, unmarked))
+    (_, row) = turns_of("dialogue", template=marks, items=(bare, unmarked))
     assert row["turns"][0]["question"].startswith("What?") and row["text"].startswith("Is it <image 1>?")
 
 
 def test_items_in_no_conversation_have_no_dialogue() -> None:
     for name in ("dialogue", "dialogue_gold"):
-        assert rows(name, items=(replace(FIRST, goes_on=False),)) == []
+        assert turns_of(name, items=(replace(FIRST, goes_on=False),)) == []
         moved = replace(SECOND, images=("e",))
-        assert [row["item"] for row in rows(name, items=(FIRST, moved))] == ["a"], "about another picture"
+        assert [row["item"] for row in turns_of(name, items=(FIRST, moved))] == ["a"], "about another picture"
     unknown = replace(FIRST, answers=())
     assert [
-        row["item"] for row in rows("dialogue_gold", items=(unknown, replace(SECOND, turns=(unknown,))))
+        row["item"] for row in turns_of("dialogue_gold", items=(unknown, replace(SECOND, turns=(unknown,))))
     ] == ["a"]
 
 
 def test_own_answers_need_texts() -> None:
     with refused(r"b/dialogue: repeats the answer to a/dialogue, .*`outputs` of .*talk"):
-        rows("dialogue", template=PLAIN)
+        turns_of("dialogue", template=PLAIN)
     bare = tuple(replace(item, images=(), turns=()) for item in (FIRST, SECOND))
-    assert rows("dialogue", template=PLAIN, items=(bare[0], replace(bare[1], turns=bare[:1]))) == [], (
+    assert turns_of("dialogue", template=PLAIN, items=(bare[0], replace(bare[1], turns=bare[:1]))) == [], (
         "nobody asks"
     )
 
 
 def test_a_conversation_about_blurred_pictures() -> None:
-    made = rows("dialogue+vr_b_5")
+    made = turns_of("dialogue+vr_b_5")
     assert [row["id"] for row in made] == [f"{name}/dialogue+vr_b_5" for name in "abcd"]
     assert made[1]["earlier"] == [["a/dialogue+vr_b_5"]], "what was said of the blurred picture"
     assert {str(row["pictures"]) for row in made} == {str(made[0]["pictures"])}
     assert made[0]["pictures"][0]["steps"][0]["severity"] == 5
-    blind = rows("dialogue+text_only")
+    blind = turns_of("dialogue+text_only")
     assert [row["pictures"] for row in blind] == [[]] * 4 and all("text" in row["outputs"] for row in blind)
 
 
@@ -115,6 +122,57 @@ def test_what_does_not_go_with_a_conversation(name: str, reason: str) -> None:
 
 def test_words_of_a_dataset_are_no_place_for_answers() -> None:
     odd = replace(SECOND, question="What is {answer 1}?")
-    assert "{answer 1}" in rows("original", "dialogue_gold", items=(FIRST, odd))[-1]["text"]
+    assert "{answer 1}" in turns_of("original", "dialogue_gold", items=(FIRST, odd))[-1]["text"]
     with refused(r"item b: its words hold `\{answer 1\}`"):
-        rows("dialogue", items=(FIRST, odd))
+        turns_of("dialogue", items=(FIRST, odd))
+
+
+ASKED = "Is this answer true or false?\nA. {}\nB. {}\nAnswer with the option's letter from the given choices directly."
+ORDERS = [("True", "False"), ("False", "True")]
+
+
+@pytest.mark.parametrize("kind", ["choice", "text"])
+def test_the_model_sees_its_answer_and_both_orders(kind: str) -> None:
+    changes = {} if kind == "choice" else {"options": (), "answers": (), "references": ("x",)}
+    item = replace(ITEM, kind=kind, **changes)  # type: ignore[arg-type]
+    spoken = read_template("kostumov", "spoken")
+    (plain,) = rows("original", item, spoken)
+    found = rows("p_true", item, spoken)
+    assert [row["text"] for row in found] == [ASKED.format(*order) for order in ORDERS]
+    for number, row in enumerate(found, start=1):
+        assert row["id"] == f"q/p_true/{number}" and row["earlier"] == [["q/original"]]
+        assert row["turns"] == [{"question": plain["text"], "answer": "{answer 1}"}]
+        assert row["outputs"] == ["letters"] and row["marks"] == ["A", "B"] and row["answers"] == []
+        assert row["pictures"] == plain["pictures"] and row["effect"] == "own"
+    assert [row["order"] for row in found] == [[0, 1], [1, 0]]
+    assert rows("p_true", replace(item, images=()), spoken) == [], "nobody answers it"
+
+
+def test_it_comes_after_the_answers_that_it_asks_about() -> None:
+    assert list(_check_variations(["original", "p_true"], "variations")) == []
+    for names in (["p_true"], ["p_true", "original"]):
+        assert list(_check_variations(names, "variations")) == [
+            "variations: p_true asks about the answers to original; name original before it"
+        ]
+
+
+def test_the_mean_over_both_orders_has_no_liking_for_a_letter() -> None:
+    """A model that always prefers A by 2, and True by 1, comes to less than 1 / (1 + exp(-1)), not more."""
+    prompts, letters = [], []
+    for item, true in (("q", 1.0), ("r", 0.0), ("s", 5.0)):
+        prompts.append({"id": f"{item}/original", "item": item, "effect": "kept", "order": [0, 1]})
+        letters.append({"prompt": f"{item}/original", "logits": [9.0, 1.0]})
+        for number, order in enumerate(([0, 1], [1, 0]), start=1):
+            logits = [2 + true * (order[0] == 0), true * (order[1] == 0)]
+            name = f"{item}/p_true/{number}"
+            prompts.append({"id": name, "item": item, "effect": "own", "order": order})
+            refused = item == "s" and number == 2
+            letters.append({"prompt": name, "logits": None if refused else logits})
+    tables = pa.Table.from_pylist(letters, LETTERS.schema), pa.Table.from_pylist(prompts, PROMPTS.schema)
+    others, kept, found = split_p_true(*tables)
+    assert (
+        others["prompt"].to_pylist() == kept["id"].to_pylist() == ["q/original", "r/original", "s/original"]
+    )
+    expected = (1 / (1 + exp(-3)) + 1 / (1 + exp(1))) / 2
+    assert found == {"q": pytest.approx(expected), "r": pytest.approx(0.5)}
+    assert split_p_true(others, kept) == (others, kept, {})

@@ -1,3 +1,5 @@
+""""""
+
 import pytest
 
 from tests.refusals import refused

@@ -1,4 +1,4 @@
-"""Tests of one question: wordings, orders, marks, with and without a sample."""
+"""Variations that ask an item several times: orders, instructions and labels, as in ReForm-Eval."""
 
 from collections import Counter
 from dataclasses import replace

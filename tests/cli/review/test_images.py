@@ -1,10 +1,11 @@
-"""`vouch review exchange`: pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
+"""`vouch review render` and `vouch review exchange`."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -15,6 +16,73 @@ from tests.cli.csv_rows import load, save
 from tests.cli.review.conftest import QUESTION, prepare_greys, stage
 from vouch.cli.main import main
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
+
+
+@pytest.fixture
+def greys(bare: Path) -> Path:
+    prepare_greys({"i0": (250, 10), "i1": (20, 240), "i2": (230, 30)}, (40, 20), ["original"])
+    return bare
+
+
+def first_row(path: Path) -> list[int]:
+    """The first row of a picture without repetitions."""
+    row = [int(value) for value in np.asarray(Image.open(path))[0, :, 0]]
+    return [value for place, value in enumerate(row) if place == 0 or row[place - 1] != value]
+
+
+def test_pictures_and_a_page(greys: Path, vouch: Vouch) -> None:
+    said = vouch("review", "render", "greys", "vs_s+option_order", "--items", "2")
+    assert "render: 2 items, 4 images in renders/greys/vs_s+option_order" in said
+    folder = greys / "renders/greys/vs_s+option_order"
+    assert {path.name: first_row(path) for path in sorted(folder.glob("*.png"))} == {
+        "001.original.1.png": [250, 10],
+        "001.vs_s+option_order.1.png": [10, 250],
+        "002.original.1.png": [20, 240],
+        "002.vs_s+option_order.1.png": [240, 20],
+    }
+    page = (folder / "index.html").read_text("utf-8")
+    assert "Which is &lt;b&gt;lighter&lt;/b&gt;, &quot;left&quot; or right?\nA. Right\nB. Left\n" in page
+    assert page.count("Correct (kept): Left") == 1 and page.count("Correct (swapped): Right") == 1
+    assert '<img src="001.vs_s+option_order.1.png" alt="side_by_side">' in page and "<script" not in page
+
+
+def test_prompts_with_one_picture_share_its_file(greys: Path, vouch: Vouch) -> None:
+    vouch("review", "render", "greys", "circular", "--into", "seen", "--items", "1")
+    assert [path.name for path in (greys / "seen").glob("*.png")] == ["001.original.1.png"]
+    assert "i0/circular/2" in (greys / "seen/index.html").read_text("utf-8")
+    vouch("review", "render", "greys", "vr_b_5", "--into", "seen")
+    assert len(list((greys / "seen").glob("*.png"))) == 6, "what it made it may make anew"
+    vouch("review", "render", "greys", "original")
+    assert len(list((greys / "renders/greys/original").glob("*.png"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["greyz", "vr_b"], "did you mean greys?"),
+        (["greys", "vr_bb"], "unknown variation vr_bb"),
+        (["greys", "vr_b+vr_l"], "both change the pictures"),
+        (["greys", "ls_n"], "ls_n: no item of greys gets such a prompt"),
+        (["greys", "vr_b", "--items", "0"], "--items: give a number of items from 1"),
+        (["greys", "vr_b", "--into", "mine"], "mine: exists, and `vouch review render` did not make it"),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_line(
+    greys: Path, vouch: Vouch, arguments: list[str], said: str
+) -> None:
+    (greys / "mine").mkdir()
+    (greys / "mine/letter.txt").write_text("keep", "utf-8")
+    assert said in vouch("review", "render", *arguments, status=1)
+    assert not (greys / "renders").exists() and (greys / "mine/letter.txt").read_text("utf-8") == "keep"
+
+
+@pytest.mark.parametrize("place", ["items", "images"])
+def test_what_is_missing_is_named(greys: Path, vouch: Vouch, place: str) -> None:
+    (greys / f"data/{place}/greys.parquet").unlink()
+    said = vouch("review", "render", "greys", "vr_b", status=1)
+    assert f"data/{place}/greys.parquet: no such file" in said
+    assert not list(greys.glob("renders/greys/*")), "nothing half-written"
+
 
 DECISIONS = Path("decisions/exchange/greys.csv")
 SHADES = {"a": (250, 10), "b": (20, 240), "c": (230, 30)}  # left and right; the lighter one wins
@@ -81,7 +149,7 @@ def test_out_decided_and_back_into_prompts(
         shades = [shade_of(digest) for digest in recipe["images"]]
         assert row["answers"] == [shades.index(max(shades))], "the lighter picture is the answer"
     exchange()
-    assert "3 decided\nexchange: 2 items get a picture by decisions, 0 have" in capsys.readouterr().out
+    assert "3 decided\nexchange: 2 items get an image by decisions, 0 have" in capsys.readouterr().out
 
     first = DECISIONS.read_bytes()
     assert [row["winner"] for row in exported(file)] == [lighter(row) for row in rows]
@@ -144,7 +212,7 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
     before = (tmp_path / "review.csv").read_bytes()
     capsys.readouterr()
     assert main(["review", "exchange", "greys", "--export", "review.csv", "--pictures", str(pages)]) == 1
-    assert "was not made by `vouch review exchange`" in capsys.readouterr().err
+    assert "`vouch review exchange` did not make it" in capsys.readouterr().err
     assert (tmp_path / "review.csv").read_bytes() == before
 
 
@@ -154,7 +222,7 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
         ({"winner": "left"}, "winner: unknown name left; valid: first, neither, second"),
         ({"replaced": "winners"}, "did you mean winner?"),
         ({"question": "Else?"}, "no question 'Else?' that items of greys ask"),
-        ({"first": "0" * 64}, "first: no picture '0000000000000000' lost in that question"),
+        ({"first": "0" * 64}, "first: no image '0000000000000000' lost in that question"),
     ],
 )
 def test_bad_files_are_one_line_and_change_nothing(
@@ -246,13 +314,13 @@ def test_a_known_order_decides_as_a_person_would(
     ("text", "said"),
     [
         ("id,first,second\na,250,10\nb,240,20\n", "line 3: item b: 20 wins against 240, but by shades.csv"),
-        ("id,first,second\na,7,7\n", "line 2: item a: both pictures have 7, but one is the answer"),
+        ("id,first,second\na,7,7\n", "line 2: item a: both images have 7, but one is the answer"),
         ("id,first,second\nz,7,8\n", "line 2: no item 'z' in greys"),
         ("id,first,second\na,7,8\na,7,9\n", "line 3: item a is a duplicate of "),
         ("id,first,second\na,7,nan\n", "line 2: 'nan' is not a number"),
         ("id,first,second\na,=1+1,2\n", "line 2: '=1+1' is not a number"),
         ("id,first,third\na,1,2\n", "unknown column third; valid: "),
-        ("id,first,second\n", "orders no item"),
+        ("id,first,second\n", "has no item"),
         ('{"id": "a", "order": [1]}', "line 1: order is not a list of two numbers"),
         ('{"id": "a", "order": [true, 2]}', "line 1: True is not a number"),
         ('{"id": "a", "order": [NaN, 2]}', "line 1: holds NaN, which is not JSON"),

@@ -1,4 +1,7 @@
-"""A model as judge of the answers that no rule can decide: what it sees, what it says, what comes of it."""
+"""A judge of answers to questions with options: what it reads, what it is asked, and what its reply comes to.
+
+A server on loopback stands in for it, and once a tiny local model.
+"""
 
 import json
 from pathlib import Path
@@ -19,9 +22,11 @@ from vouch.judge.prompts import (
     LAST,
     LONGEST_OPTION,
     LONGEST_QUESTION,
+    bounded,
     choice_prompt,
     choice_verdict,
     judge_prompt,
+    one_line,
 )
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
@@ -40,6 +45,25 @@ from vouch.tables.answered import (
 )
 from vouch.tables.asked import ITEMS, KEPT, PROMPTS, items_path, prompts_path
 from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]"),
+        *("[IMG]", "[IMG_BREAK]", "[IMG_END]", "[THINK]", "[ARGS]", "[AUDIO]", "[SUFFIX]", "[control_8]"),
+        *("<|im_end|>", "</s>", "[CLS]", "[gMASK]"),
+    ],
+)
+def test_control_tokens_are_none_of_a_text(token: str) -> None:
+    for text in (token, f"[{token}]", f"so {token}{token[:-1]}{token} B"):
+        assert token not in bounded(text) and token not in one_line(text, 99)
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "[B]", "[YES]", "[A dog]", "x[i] = [IMG", "[[0]] [IMAGE 1]"])
+def test_brackets_of_an_answer_stay(text: str) -> None:
+    assert bounded(text) == one_line(text, 99) == text
+
 
 CHOICES = Choices(("A", "B", "C"), ("a cat", "a dog", "a cow"), "What is shown?")
 SAID = {
@@ -86,7 +110,7 @@ class Project:
 
     def run(self, module: Any) -> Run:
         text = small(train=["tiny_a"])
-        scoring = {**load(Path(__file__).parents[3] / "profiles/small.yaml")["score"], "judge": self.judge}
+        scoring = {**load(Path(__file__).parents[2] / "profiles/small.yaml")["score"], "judge": self.judge}
         profile = small(train=["tiny_a"], score=scoring) if self.judge else text
         run = project_run(
             self._root, self._monkeypatch, module.__name__.rpartition(".")[2], "left", profile=profile

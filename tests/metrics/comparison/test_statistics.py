@@ -1,13 +1,111 @@
-"""Accuracies that people's decisions correct, in simulations where the truth is known and by hand."""
+"""Power, regressions and a judge's agreement: simulated studies keep what the formulas promise."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 import vouch
-from vouch.metrics.comparison.statistics import agreement, prediction_powered
+from vouch.metrics.comparison.statistics import (
+    agreement,
+    detectable,
+    deviation,
+    finds,
+    minimum_detectable_effect,
+    p_values,
+    prediction_powered,
+    questions_for,
+    sign_flip_p,
+)
 from vouch.metrics.intervals import mean_interval, share_interval
+from vouch.report.gates import SIGNIFICANCE
+
+DISCORDANT = 0.2
+
+
+def found(
+    random: np.random.Generator, groups: int, size: int, together: float, gap: float, level: float
+) -> bool:
+    """Whether one study names a model that is better by `gap`. together: chance that a group shares its fate."""
+    shared, own = random.random((groups, 1)), random.random((groups, size))
+    fate = np.where(random.random((groups, 1)) < together, shared, own)
+    up, down = (DISCORDANT + gap) / 2, (DISCORDANT - gap) / 2
+    differences = np.where(fate < up, 1.0, np.where(fate < up + down, -1.0, 0.0))
+    sums, counts = differences.sum(axis=1)[:, None], np.full((groups, 1), float(size))
+    mean = np.array([differences.mean()])
+    return bool(mean[0] > 0 and p_values(mean, sums, counts)[0] < level)
+
+
+@pytest.mark.parametrize(("groups", "size", "together"), [(900, 1, 0.0), (300, 4, 0.5)])
+@pytest.mark.parametrize("claims", [1, 10])
+def test_four_of_five_studies_find_the_difference(
+    groups: int, size: int, together: float, claims: int
+) -> None:
+    design = 1 + (size - 1) * together
+    gap = finds(groups * size, (DISCORDANT * design) ** 0.5, 0.05, claims)
+    random = np.random.default_rng(0)
+    share = np.mean([found(random, groups, size, together, gap, 0.05 / claims) for _ in range(1500)])
+    # d is used without gap^2: a little more than 80 % of the studies
+    assert 0.78 < share < 0.86
+    small = np.mean([found(random, groups, size, together, gap / 2, 0.05 / claims) for _ in range(500)])
+    assert small < 0.4
+
+
+def test_so_many_questions_as_needed_find_what_is_wanted() -> None:
+    spread = 0.5
+    needed = questions_for(0.03, 700, finds(700, spread))
+    assert finds(needed, spread) <= 0.03 < finds(needed - 1, spread)
+    low, high = -0.02, 0.06
+    of_report = minimum_detectable_effect(low, high, SIGNIFICANCE, 6)
+    assert finds(400, deviation(low, high, 400), SIGNIFICANCE, 6) == pytest.approx(of_report)
+    assert detectable(0.5 / 20) == pytest.approx(finds(400, 0.5))
+
+
+def test_of_single_questions_it_is_mcnemars_test() -> None:
+    for lost, won in ((0, 0), (5, 0), (9, 4), (3, 7), (50_500, 49_500)):
+        sums = np.array([-1] * lost + [1] * won + [0] * 20)
+        assert sign_flip_p(sums) == pytest.approx(binom.sf(lost - 1, lost + won, 0.5) if lost + won else 1.0)
+
+
+def test_of_groups_it_counts_every_choice_of_signs() -> None:
+    sums = np.array([-3, -2, 0, 1, -4, 2, 2])
+    every = [np.dot(signs, np.abs(sums)) for signs in product((-1, 1), repeat=len(sums))]
+    assert sign_flip_p(sums) == pytest.approx(np.mean([each <= sums.sum() for each in every]))
+
+
+def test_false_alarms_come_as_rarely_as_promised_over_all_names_and_looks() -> None:
+    random, bound, alarms, wrong = np.random.default_rng(0), 0.1, 0, 0
+    for _ in range(300):
+        raised = False
+        for look in (1, 2, 3):
+            versions = []
+            # copies of a question are right together; versions differ on a part of the groups
+            base = random.random((2, 300)) < 0.7
+            for _version in range(2):
+                versions.append(np.where(random.random((2, 300)) < 0.3, random.random((2, 300)) < 0.7, base))
+            before, after = ({n: np.repeat(v[i], 3) for i, n in enumerate("ab")} for v in versions)
+            groups = np.repeat(np.arange(300), 3)
+            raised |= bool(
+                vouch.regressions(before, after, groups=groups, false_alarms=bound, look=look).alarms
+            )
+            wrong += bool(vouch.regressions(before, after, false_alarms=bound).alarms)
+        alarms += raised
+    assert bound / 5 < alarms / 300 < bound
+    assert wrong / 900 > bound  # copies taken for independent questions break it
+
+
+def test_a_real_loss_is_found_and_a_small_one_allowed() -> None:
+    random = np.random.default_rng(1)
+    right = random.random(1000) < 0.8
+    worse = right & (random.random(1000) < 0.9)
+    found = vouch.regressions({"m": right, "n": right}, {"m": worse, "n": right})
+    assert found.alarms == ("m",) and found.p["n"] == 1
+    assert vouch.regressions({"m": right}, {"m": worse}, allowed=0.2).alarms == ()
+    with pytest.raises(ValueError, match="same names"):
+        vouch.regressions({"m": right}, {"n": worse})
+
 
 ROWS, STUDIES = 1000, 600
 Floats = NDArray[np.float64]

@@ -1,0 +1,3 @@
+"""The judge is a server on loopback, as the rewriter is."""
+
+from tests.prompts.rewrites.conftest import server as server

@@ -1,0 +1,73 @@
+"""A conformal score with a parameter, a metric and a ranker are one entry each, and found everywhere."""
+
+import json
+import subprocess
+import sys
+
+from tests.metrics.simulated import ROOT
+
+ENTRIES = """
+import json
+from pathlib import Path
+
+from vouch.metrics.comparison.rankers import ranker
+from vouch.metrics.conformal.figures import OF_SETS
+from vouch.metrics.conformal.scores import Parameter, score
+
+
+@score("tempered", "Tempered", "-log p(y) to a power", "Nobody 2026", power=Parameter(1.0, 10, "of -log p", 0.1))
+def tempered(ranked, power):
+    return (-ranked.log_p) ** power
+
+
+@OF_SETS("pair_rate", "Pairs", "share of sets with two options", better="lower", unit="share", ranked=True)
+def pair_rate(sets):
+    return sets.mean(sets.size == 2)
+
+
+@ranker("second", "Runner-up", "probability of the second option", "probabilities")
+def second(task):
+    return task.label_free["probabilities"][:, :, 1]
+"""
+FOUND = """
+from tests.metrics.simulated import config, simulate
+from vouch.library.ranking import rank_without_labels
+from vouch.metrics.protocols import clean
+from vouch.cli.schema import schemas
+from vouch.report.pages.models_detail import SCORE_NAMES
+from vouch.report.pages.ranking import SHOWN
+from vouch.papers.tu import OURS
+from vouch.report.table import Measured
+
+chosen = config(scores=["lac", "aps", "tempered"], settings={"tempered": {"power": 2}})
+figures = {(f.score, f.metric) for f in clean(simulate(0, 60), chosen).figures}
+made = {str(path): text for path, text in schemas().items()}
+print(json.dumps({
+    "schema": json.loads(made["docs/schema/params.json"])["$defs"]["Tempered"]["properties"]["power"],
+    "scored": [("tempered", "coverage") in figures, ("lac", "pair_rate") in figures],
+    "ranked": "second" in rank_without_labels({"a": [[0.9, 0.1]], "b": [[0.6, 0.4]]}).ranks,
+    "statistics": made["docs/statistics.md"],
+    "rankers": made["docs/ranking.md"],
+    "report": [SCORE_NAMES["tempered"], dict((name, label) for name, label, _ in SHOWN)["second"], OURS["second"]],
+    "column": Measured("pair_rate").column.label,
+}))
+"""
+
+
+def test_one_entry_each_is_found_in_schema_scores_report_and_docs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENTRIES + FOUND], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"default": 1.0, "minimum": 0.1, "maximum": 10}.items() <= found["schema"].items()
+    assert found["scored"] == [True, True]
+    assert found["ranked"]
+    assert "| tempered | -log p(y) to a power | Nobody 2026 |" in found["statistics"]
+    assert "| `tempered: {power}` | 1 | 0.1 to 10 | of -log p |" in found["statistics"]
+    assert "| pair_rate | Pairs | share of sets with two options | lower | share | |" in found["statistics"]
+    assert (
+        "| second | Runner-up | probability of the second option | letters, likelihood |" in found["rankers"]
+    )
+    assert found["report"] == ["Tempered", "Runner-up", "Runner-up"]
+    assert found["column"] == "Pairs %"
