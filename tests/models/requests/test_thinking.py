@@ -1,6 +1,6 @@
 """Models that think before they answer: real ones of random weights, whose thought ends with one of their words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -26,7 +26,7 @@ from tests.models.project import MODEL, Project, quiz
 from tests.refusals import refused
 from vouch.models.chat.chat import with_variables
 from vouch.models.config import Config
-from vouch.models.engine import Decoding, Question, TextAnswer
+from vouch.models.engine import Answered, Decoding, Pack, Question, TextAnswer
 from vouch.models.requests import DatasetRequests, Session
 from vouch.models.responses import restore
 from vouch.models.thinking import Thinking
@@ -190,3 +190,29 @@ def test_a_template_gets_its_variables(tiny: Path) -> None:
     assert with_variables(Processor, None, {}) is None
     with refused("template reads no thinking; correct template_kwargs"):
         with_variables(Processor, None, {"thinking": False})
+
+
+class Recording:
+    """An engine that answers everything alike and keeps the decodings that it was asked for."""
+
+    device = "cpu"
+
+    def __init__(self) -> None:
+        self.notes: dict[str, Any] = {}
+        self.decodings: list[Decoding] = []
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        for pack in packs:
+            for one in pack.questions:
+                self.decodings += one.decodings
+                text = TextAnswer("so</think>", [0.0], [0.0], 0, stopped=bool(one.stop))
+                yield from (Answered(one.id, text, decoding) for decoding in one.decodings)
+
+
+def test_a_sample_draws_other_random_numbers_than_its_thought() -> None:
+    engine, sampled = Recording(), Decoding(1.0, 1, seed=7)
+    question = Question("q", None, "Which?", max_tokens=3, decodings=(sampled,))
+    thinking = Thinking(engine, Reasoning(tokens=5, closes="</think>"))
+    (answer,) = thinking.answer([Pack("text", [question])])
+    thought, again = engine.decodings
+    assert (thought, answer.decoding) == (sampled, sampled) and again.seed != sampled.seed
