@@ -81,13 +81,14 @@ def _reply(line: bytes) -> Reply | None:
 
 
 class Replies:
-    """Where in some files the reply to each request stands; one is read when it is asked for."""
+    """Where in some files the replies to each request stand; one is read when it is asked for."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[int, Path, int]] = {}
+        self._found: dict[str, list[tuple[int, Path, int]]] = {}
+        self._count = 0
 
     def add(self, path: Path) -> None:
-        """Finds the replies of a file; of several to a request the best counts, then the last.
+        """Finds the replies of a file; of several to a request the best counts, then the last, that is read.
 
         Raises UserError for what is no batch's output, before more than MAX_LINE bytes of it are held.
         """
@@ -113,23 +114,23 @@ class Replies:
         reply = _reply(line)
         if reply is None:
             raise UserError(f"{path} line {number}: no line of a batch's output; download it anew")
-        worth = reply.worth
-        if _OURS.fullmatch(reply.custom_id) and worth >= self._found.get(reply.custom_id, (0,))[0]:
-            self._found[reply.custom_id] = worth, path, place
-        if len(self._found) > MOST_REPLIES:
+        if _OURS.fullmatch(reply.custom_id):
+            self._found.setdefault(reply.custom_id, []).append((reply.worth, path, place))
+            self._count += 1
+        if self._count > MOST_REPLIES:
             raise UserError(f"{path}: more than {MOST_REPLIES:,} replies; import fewer files at a time")
 
-    def get(self, name: str) -> Reply | None:
-        """The reply to a request. Raises UserError where its file was changed meanwhile."""
-        if name not in self._found:
-            return None
-        _, path, place = self._found[name]
-        with suppress(OSError), path.open("rb") as file:
-            file.seek(place)
-            reply = _reply(file.readline(MAX_LINE))
-            if reply is not None and reply.custom_id == name:
-                return reply
-        raise UserError(f"{path}: changed while it was read; import it again")
+    def get(self, name: str) -> Iterator[Reply]:
+        """The replies to a request, the best first. Raises UserError where a file was changed meanwhile."""
+        found = enumerate(self._found.get(name, ()))
+        for _, (_, path, place) in sorted(found, key=lambda one: (-one[1][0], -one[0])):
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(place)
+                reply = _reply(file.readline(MAX_LINE))
+                if reply is not None and reply.custom_id == name:
+                    yield reply
+                    continue
+            raise UserError(f"{path}: changed while it was read; import it again")
 
 
 class Batch(ServerEngine):
@@ -162,11 +163,16 @@ class Batch(ServerEngine):
             if self._write is not None:
                 line = {"custom_id": name, "method": "POST", "url": URL, "body": body}
                 self._write(name, json.dumps(line, ensure_ascii=False) + "\n")
-            answer, flags = self._given(job, self._replies.get(name))
+            answer, flags = self._best(job, self._replies.get(name))
             yield Answered(job.question.id, answer, job.decoding, flags)
 
-    def _given(self, job: Job, reply: Reply | None) -> tuple[Any, list[str]]:
-        response = reply.given if reply else None
+    def _best(self, job: Job, replies: Iterator[Reply]) -> tuple[Any, list[str]]:
+        """What the first reply says that is an answer, else a lasting refusal, else any."""
+        given = (self._given(job, reply) for reply in replies)
+        return min(given, key=lambda one: _poor(one[0]), default=(_MISSING, []))
+
+    def _given(self, job: Job, reply: Reply) -> tuple[Any, list[str]]:
+        response = reply.given
         if response is None:
             return _MISSING, []
         status, body = response.status_code, json.dumps(response.body)
@@ -181,6 +187,10 @@ class Batch(ServerEngine):
         except BadAnswer as error:
             without = error.answer if isinstance(error, NoLogprobs) else None
             return without or Refusal(str(error), transient=True), []
+
+
+def _poor(answer: Any) -> int:
+    return 1 + answer.transient if isinstance(answer, Refusal) else 0
 
 
 def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:
