@@ -60,6 +60,7 @@ def test_without_a_model_and_a_dataset_and_back(checkout, monkeypatch):
     assert ran(done.stdout) == {"judge@left", "score@left", *TEXTS, *END} - {"browse@right"}
     told = [line for line in done.stderr.splitlines() if "`vouch store restore` brings it back" in line]
     assert len(told) == 1 and ": no stage of this profile makes it, so it is now in .vouch/unused" in told[0]
+    assert not (checkout.path / "reports/items/right/index.js").exists(), "nobody publishes it"
     assert checkout.planned() == set() and checkout.dvc_status() == {}
     assert main(["store", "restore"]) == 0
     assert checkout.repro() == set() or checkout.repro() == set(), "moved again"

@@ -183,11 +183,23 @@ def test_a_dataset_with_variations_of_its_own(bare: Path, vouch: Vouch) -> None:
     assert "made by no stage" not in " ".join(map(" ".join, lines))
 
 
+def test_a_lock_that_was_cut_is_named_where_all_receipts_fit(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vouch.cli.plan.states", lambda _: [])
+    (bare / "dvc.lock").write_text("schema: '2.0'\nstages:\n  prepare@left:\n", "utf-8")
+    assert "dvc.lock: was cut short" in vouch("plan", status=1)
+
+
 def test_what_an_earlier_profile_left_is_named_before_a_stage_moves_it(bare: Path, vouch: Vouch) -> None:
     (bare / "profiles").symlink_to(ROOT / "profiles")
     (bare / "data/items").mkdir(parents=True)
     (bare / "data/items/old.parquet").touch()
-    said = "the run will move it to .vouch/unused: data/items/old.parquet\n"
+    (bare / "reports/items/old").mkdir(parents=True)
+    (bare / "reports/items/old/index.js").touch()
+    (bare / "data/responses/left").mkdir(parents=True)
+    (bare / "data/responses/left/old.text.parquet").touch()
+    said = "the run will move it to .vouch/unused: data/items/old.parquet and 2 more\n"
     assert said in vouch("plan")
     assert said not in vouch("plan", "small"), "of another profile"
 

@@ -178,3 +178,6 @@ def test_a_damaged_record_or_a_reused_number_is_no_running_stage(
     assert [one.stage for one in watch_.look().running] == ["train@a"]
     path.write_text(json.dumps(told | damage), "utf-8")
     assert not watch_.look().running
+    path.unlink()
+    os.mkfifo(path)
+    assert not watch_.look().running, "and nothing waits for a pipe"

@@ -334,6 +334,8 @@ def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) ->
         ("_A_", "correct"), ("Ａ", "correct"),
         ("A cat is shown", "none"), ("It is a wrong answer", "none"), ("<think>Answer: A", "none"),
         ("B. The correct answer is a dog", "incorrect"), ("So the final answer is: **A**", "correct"),
+        ("B - incorrect", "incorrect"), ("A - not correct", "none"), ("Yes - the same value", "correct"), ("A</s>", "correct"),
+        ("A. Correct if rounding is allowed; otherwise B.", "none"), ("A, unless the unit counts", "none"),
     ],
 )  # fmt: skip
 def test_a_reply_is_one_letter_or_one_word(reply: str | None, expected: str) -> None:

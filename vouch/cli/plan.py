@@ -33,7 +33,7 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import UNUSED
-from vouch.pipeline.state import State, by_reason, states
+from vouch.pipeline.state import State, by_reason, check_lock, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
@@ -98,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)
     dag = read_dag(params=values)
+    check_lock()  # `dvc repro` would meet it, even where all receipts fit
     waiting = [state for state in states(dag) if not state.fresh]
     stale = {state.stage.name for state in waiting}
     following = dag.downstream(stale)

@@ -99,7 +99,7 @@ def _written(path: Path) -> float:
 
 def _read(path: Path) -> Record | None:
     try:
-        return Record.model_validate_json(path.read_bytes())
+        return Record.model_validate_json(path.read_bytes()) if path.is_file() else None  # a pipe never ends
     except (OSError, ValueError):  # removed by now, or damaged
         return None
 

@@ -34,7 +34,6 @@ from vouch.metrics.text.wording import EDGES, wide
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import CORRECT, INCORRECT
 from vouch.tables.answered import NONE as UNREAD
-from vouch.tables.thoughts import apart
 
 CHOICE, OPEN_ANSWER = "choice", "open_answer"
 LONGEST_QUESTION, LONGEST_OPTION = 2_000, 500
@@ -98,13 +97,14 @@ def _fence(answer: str) -> str:
 
 
 def _without_thought(reply: str | None) -> str:
-    """A reply after its thought; empty where there is none, or where the thought has no end."""
-    return apart(reply or "").answer.strip()
+    """A reply after its thought, without tokens; empty where there is none, or the thought has no end."""
+    return shortened(reply or "")
 
 
 # Questions with options
 
 _LABEL = re.compile(r"[\s\"'`*_(\[]{0,8}(\w{1,4})(?!\w)")
+_WORD = re.compile(r"\w")
 _UNDECIDED = {"several": SEVERAL, "none": NONE}
 
 
@@ -121,7 +121,7 @@ def choice_verdict(reply: str | None, choices: Choices) -> Reading:
     Beside its label a reply may repeat the option's own text, but not that of another option, and no other
     line may begin with another label, as it does where the options are only repeated.
     """
-    lines = _without_thought(reply).splitlines() or [""]
+    lines = [line for line in _without_thought(reply).splitlines() if _WORD.search(line)] or [""]
     undecided = _UNDECIDED.get(lines[0].strip(EDGES).casefold())
     labelled = Choices(_labels(choices), choices.texts)
     chosen = _labelled_option(lines[0], labelled)
@@ -173,7 +173,10 @@ _LEAD = re.compile(
 _QUESTION = re.compile(
     r"[^.!?\n]{0,400}\?|^\W{0,8}is (?:the|this|that|it)\b[^.!?:\n]{0,400}", re.IGNORECASE | re.MULTILINE
 )
-_NEGATION = re.compile(r"\b(?:not|never|cannot|nor|neither|hardly|far from)\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|never|cannot|nor|neither|hardly|far from|unless|otherwise|(?:only|correct|right|true) if)\b",
+    re.IGNORECASE,
+)
 
 
 def open_prompt(answer: OpenAnswer) -> str:
@@ -188,11 +191,11 @@ def open_verdict(reply: str | None) -> str:
 
     A letter or word counts where it stands between punctuation or line ends: `B. incorrect`, `The answer is
     A`, but not `A cat`. A question (`Is the answer correct?`) is no verdict, and a reply that negates
-    anything is never CORRECT.
+    anything, or makes a condition, is never CORRECT.
     """
     plain = wide(_without_thought(reply)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     text = _QUESTION.sub("\n", plain.replace("n't", " not"))
-    parts = re.split(r"[^\w' -]+", text.replace("_", " ").replace("*", ""))
+    parts = re.split(r"[^\w' -]+|\s-\s", text.replace("_", " ").replace("*", ""))
     verdicts = {_VERDICTS.get(_LEAD.sub("", f"{part.strip(' -')} ", 1).strip().casefold()) for part in parts}
     verdicts.discard(None)
     if len(verdicts) != 1 or (CORRECT in verdicts and _NEGATION.search(text)):

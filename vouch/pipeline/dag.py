@@ -181,6 +181,7 @@ def _paths(entries: Sequence[Any] | None, context: Mapping[str, Any], where: str
 __all__ = ["DEFINITION", "PARAMS", "Dag", "Stage", "is_folder", "left_out", "read_dag", "source_files"]
 
 CODE = ("stages/", "vouch/")  # deps that are code
+ITEM_PAGES = "reports/items"  # holds a folder of each dataset
 
 # What .dvcignore, and DVC by itself, leave out of folders inside the repository; the tests compare the two.
 IGNORED = (
@@ -277,14 +278,17 @@ class Dag:
         return groups
 
     def strays(self) -> list[str]:
-        """Files in folders that some stage reads as a whole and that no stage of this profile makes."""
+        """Files that no stage of this profile makes, in folders that some stage reads as a whole, and among
+        the pages of items: whoever publishes the report would publish them."""
         folders = {folder for stage in self.stages.values() for folder in self.fan_ins(stage)}
-        return [
+        folders |= {ITEM_PAGES} & self._below.keys()
+        found = (
             path
             for folder in sorted(folders)
             for path in source_files(folder)
             if not any(path == out or path.startswith(out + "/") for out in self._below[folder])
-        ]
+        )
+        return list(dict.fromkeys(found))  # of these folders some lie in others
 
     def upstream(self, stage: Stage) -> list[str]:
         """Names of the stages whose outputs a stage reads."""

@@ -84,10 +84,11 @@ class Replies:
     """Finds the reply to each request in some files; a reply is read when it is needed."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[int, Path, int]] = {}
+        self._found: dict[str, list[tuple[int, Path, int]]] = {}
+        self._count = 0
 
     def add(self, path: Path) -> None:
-        """Finds the replies of a file; of several to a request the best counts, then the last.
+        """Finds the replies of a file. Of several to a request the best readable one counts, then the last.
 
         Raises UserError for a file that is no batch output, before more than MAX_LINE bytes of it are in
         memory.
@@ -114,23 +115,23 @@ class Replies:
         reply = _reply(line)
         if reply is None:
             raise UserError(f"{path} line {number}: no line of a batch's output; download it anew")
-        worth = reply.worth
-        if _OURS.fullmatch(reply.custom_id) and worth >= self._found.get(reply.custom_id, (0,))[0]:
-            self._found[reply.custom_id] = worth, path, offset
-        if len(self._found) > MOST_REPLIES:
+        if _OURS.fullmatch(reply.custom_id):
+            self._found.setdefault(reply.custom_id, []).append((reply.worth, path, offset))
+            self._count += 1
+        if self._count > MOST_REPLIES:
             raise UserError(f"{path}: more than {MOST_REPLIES:,} replies; import fewer files at a time")
 
-    def get(self, name: str) -> Reply | None:
-        """The reply to a request. Raises UserError where its file was changed meanwhile."""
-        if name not in self._found:
-            return None
-        _, path, offset = self._found[name]
-        with suppress(OSError), path.open("rb") as file:
-            file.seek(offset)
-            reply = _reply(file.readline(MAX_LINE))
-            if reply is not None and reply.custom_id == name:
-                return reply
-        raise UserError(f"{path}: changed while it was read; import it again")
+    def get(self, name: str) -> Iterator[Reply]:
+        """The replies to a request, the best first. Raises UserError if a file has changed since."""
+        replies = enumerate(self._found.get(name, ()))
+        for _, (_, path, offset) in sorted(replies, key=lambda one: (-one[1][0], -one[0])):
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(offset)
+                reply = _reply(file.readline(MAX_LINE))
+                if reply is not None and reply.custom_id == name:
+                    yield reply
+                    continue
+            raise UserError(f"{path}: changed while it was read; import it again")
 
 
 class Batch(ServerEngine):
@@ -163,11 +164,16 @@ class Batch(ServerEngine):
             if self._write is not None:
                 line = {"custom_id": name, "method": "POST", "url": URL, "body": body}
                 self._write(name, json.dumps(line, ensure_ascii=False) + "\n")
-            answer, flags = self._given(job, self._replies.get(name))
+            answer, flags = self._best(job, self._replies.get(name))
             yield Answered(job.question.id, answer, job.decoding, flags)
 
-    def _given(self, job: Job, reply: Reply | None) -> tuple[Any, list[str]]:
-        response = reply.given if reply else None
+    def _best(self, job: Job, replies: Iterator[Reply]) -> tuple[Any, list[str]]:
+        """What the first reply says that is an answer, else a lasting refusal, else any."""
+        given = (self._given(job, reply) for reply in replies)
+        return min(given, key=lambda one: _poor(one[0]), default=(_MISSING, []))
+
+    def _given(self, job: Job, reply: Reply) -> tuple[Any, list[str]]:
+        response = reply.given
         if response is None:
             return _MISSING, []
         status, body = response.status_code, json.dumps(response.body)
@@ -182,6 +188,10 @@ class Batch(ServerEngine):
         except BadAnswer as error:
             without = error.answer if isinstance(error, NoLogprobs) else None
             return without or Refusal(str(error), transient=True), []
+
+
+def _poor(answer: Any) -> int:
+    return 1 + answer.transient if isinstance(answer, Refusal) else 0
 
 
 def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:

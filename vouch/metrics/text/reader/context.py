@@ -115,6 +115,10 @@ _SUITS = re.compile(either(phrases("suits")))
 _OFFERED = re.compile(
     "".join(f"(?<!{one} )" for one in phrases("chosen")) + rf"{either(phrases('offers'))}\W{{0,6}}$"
 )
+_FORMER = re.compile(
+    "".join(f"(?<!{one} )" for one in phrases("likewise"))
+    + rf"{any_of(phrases('former'))}(?:(?!{any_of(phrases('but', 'now'))})[^.;!?\n。])*$"
+)
 _CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
 _BECAUSE = re.compile(any_of(phrases("because")))
 _EMBEDS = re.compile(any_of(phrases("embeds")))
@@ -304,6 +308,14 @@ class Context:
         near = self.text.low[max(0, self.group.start - 48) : self.group.start]
         goes_on = self.text.said[self.group.end : self.group.end + 1] < SCRIPT
         return (self.ends or not goes_on) and _CORRECTS.search(near) is not None
+
+    @property
+    def former(self) -> bool:
+        """Whether it was only answered earlier: `My first answer was A`."""
+        return (
+            _FORMER.search(self.text.low, max(self.begin, self.group.start - 100), self.group.start)
+            is not None
+        )
 
     @property
     def conditional(self) -> bool:

@@ -146,7 +146,7 @@ MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against"
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
 _CORRECTIONS = 8  # in a row that are followed
-_STOP = re.compile(r"[.;!?]")
+_TURN = re.compile(rf"[.;!?]|{any_of(phrases('but'))}")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")))
 
@@ -304,7 +304,7 @@ def _explains(last: Context, it: Context) -> bool:
     if last.begin != it.begin or last.denied or last.group.places == it.group.places:
         return False
     between = it.text.low[last.group.end : it.group.start]
-    answers = names_answer(_STOP.split(between, maxsplit=1)[-1]) if _STOP.search(between) else False
+    answers = names_answer(_TURN.split(between, maxsplit=1)[-1]) if _TURN.search(between) else False
     return len(last.group.places) == 1 and ":" in between[-6:] and not answers
 
 
@@ -367,12 +367,17 @@ def _decided(weighed: Weighed) -> Reading:
     """An explicit statement outranks all else, the last one of several; then a line of its own, the opening,
     and a conclusion or comparison that declining words do not follow. Mentions count where none declines, and
     no box holds a number that is no option."""
+    former = None
     for index in range(len(weighed.found) - 1, -1, -1):
         if weighed.kind(index) == STATEMENT:
-            return _named(weighed.found[index], STATEMENT)
+            if not weighed.found[index].former:
+                return _named(weighed.found[index], STATEMENT)
+            former = former or weighed.found[index]
     for kind, which in ((LINE, -1), (OPENING, 0)):
         if pieces := weighed.of(kind):
             return _named(pieces[which], kind)
+    if former:
+        return _named(former, STATEMENT)
     text, options = weighed.text, weighed.known.texts
     for kind in (CONCLUSION, COMPARISON):
         if pieces := [it for it in weighed.of(kind) if it.group.marked or not weighed.unfit]:
