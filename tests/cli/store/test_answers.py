@@ -26,7 +26,7 @@ from vouch.models.requests import DatasetRequests, Session
 from vouch.models.responses import Recomputed, draw, recompute
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import read_receipt, receipt_path
+from vouch.pipeline.state import Digests, present, read_receipt, receipt_path
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
@@ -148,8 +148,8 @@ def from_lock() -> None:
 
     stages = {}
     for one in read_dag().stages.values():
-        record = read_receipt(one)
-        if record:
+        if read_receipt(one):
+            record = present(one, Digests())
             sides = {"deps": side(record.deps), "outs": side(record.outs)}
             stages[one.name] = {"cmd": record.cmd, "params": dict(record.params), **sides}
     Path("dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": stages}), "utf-8")
