@@ -211,7 +211,7 @@ def test_an_item_by_its_link(reports, window):
     names = page.locator("#item svg.picture").evaluate_all(
         "all => all.map((one) => one.getAttribute('aria-label'))"
     )
-    assert len(names) == 5 and "Picture 1 as vr_b_5 shows it: blur 5" in names
+    assert len(names) == 5 and "Image 1 as vr_b_5 shows it: blur 5" in names
     assert page.locator("#item svg.picture image").first.evaluate("one => one.getBBox().width") > 0
     assert not one.barriers()
     opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{CHOICE}-0007"), f"{CHOICE}-0007")

@@ -73,7 +73,7 @@ def test_what_was_not_compared_is_not_called_whole(
     flip(Path("data/items/right.parquet"))
     assert main(["store", "verify"]) == 0
     out = capsys.readouterr().out
-    assert "verify: data/items/right.parquet: no record of prepare@right has it" in out
+    assert "verify: data/items/right.parquet: not in the record of prepare@right" in out
     assert "\nverify: 0 outputs and " in out
 
 

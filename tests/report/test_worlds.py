@@ -18,7 +18,7 @@ EACH = int(os.environ.get("WORLDS", "60")) // len(KINDS)
 NAMED: dict[str, Callable[[Verdict], bool]] = {
     "better": lambda view: bool(re.match(r"ant is best on [\w, ]*\bset0\b", view.headline)),
     "fragile": lambda view: any(
-        "(vr_b_5): " in c.answer and " on set0 right, without" in c.why for c in view.cards
+        "(vr_b_5): " in c.answer and " on set0 correctly" in c.why for c in view.cards
     ),
     "overconfident": lambda view: bool(re.fullmatch(r"Overconfident: .* \(set0\)", view.cards[0].answer)),
 }
@@ -58,7 +58,7 @@ def test_what_is_false_is_found() -> None:
     said = false_sentences(replace(made, accuracy=swapped), evidence(made))
     for words in ("ant is best on", " points behind "):
         assert any(words in one for one in said), words
-    for kind, words in (("fragile", "points lost"), ("overconfident", "Overconfident: ")):
+    for kind, words in (("fragile", "a loss of "), ("overconfident", "Overconfident: ")):
         made = world(0, kind)
         innocent = replace(made, losses={}, boasts=frozenset())
         assert any(words in one for one in false_sentences(innocent, evidence(made))), kind

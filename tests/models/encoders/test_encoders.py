@@ -232,10 +232,10 @@ def by_hand(folder: Path, candidate: str, reference: str) -> tuple[float, float]
     )
 
 
-def test_samples_are_likened_to_the_greedy_text(run: Run, tmp_path: Path) -> None:
+def test_samples_are_likened_to_the_greedy_text(run_texts: Run, tmp_path: Path) -> None:
     folder = save_bert(tmp_path / "bert")
-    use_texts(run, pin("bert", folder))
-    main(run)
+    use_texts(run_texts, pin("bert", folder))
+    main(run_texts)
     one, low, high = rows()
     assert [(row["prompt"], row["temperature"]) for row in (one, low, high)] == [
         *(("1/original", 0.7), ("2/original", 0.2), ("2/original", 0.7))
@@ -250,22 +250,22 @@ def test_samples_are_likened_to_the_greedy_text(run: Run, tmp_path: Path) -> Non
     assert (low["sample_bert"], low["sample_cosine"]) == pytest.approx((score, cosine), abs=1e-5)
     assert high["sample_bert"] == high["sample_bert_expanded"] != low["sample_bert"]
     before = TEXT_SIMILARITY_PATH.read_bytes()
-    main(run)
+    main(run_texts)
     assert TEXT_SIMILARITY_PATH.read_bytes() == before
-    use_texts(run, pin("bert", folder), layer=1)
-    main(run)
+    use_texts(run_texts, pin("bert", folder), layer=1)
+    main(run_texts)
     assert rows()[0]["sample_bert"] != one["sample_bert"]
-    use_texts(run, pin("bert", folder), layer=3)
+    use_texts(run_texts, pin("bert", folder), layer=3)
     with refused(r"embed\.texts\.layer: bert has layers 0 \.\.\. 2, found 3"):
-        main(run)
+        main(run_texts)
 
 
-def test_no_encoder_no_rows_and_no_other_kind_of_model(run: Run, tmp_path: Path) -> None:
-    main(run)
+def test_no_encoder_no_rows_and_no_other_kind_of_model(run_texts: Run, tmp_path: Path) -> None:
+    main(run_texts)
     assert rows() == []
-    use_texts(run, pin("clip", save_clip(tmp_path / "clip")))
+    use_texts(run_texts, pin("clip", save_clip(tmp_path / "clip")))
     with refused("a clip is no encoder of texts alone"):
-        main(run)
+        main(run_texts)
 
 
 def test_texts_without_tokens() -> None:

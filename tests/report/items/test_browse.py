@@ -234,7 +234,7 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
     assert {sum(shares) for shares in of_alpha["letters"]["p"]} <= {99, 100, 101}
     assert packed("odd", "columns")["answered"] == [1, 0, 0, 0]
     PROMPTS.write(prompts_path("odd"), [row | {"item": "elsewhere"} for row in prompts.to_pylist()])
-    with pytest.raises(UserError, match="do not follow the items"):
+    with pytest.raises(UserError, match="not in the order of"):
         write("odd", CONFIG, [])
 
 

@@ -45,7 +45,7 @@ const view = (() => {
   const source = (dataset, item) => {
     const box = make("div", { class: "source" });
     const original = item.prompts.find((prompt) => prompt.tiles) ?? {};
-    const shown = (original.tiles ?? []).map((tile, at) => [tile, `Picture ${at + 1} of item ${item.id}`]);
+    const shown = (original.tiles ?? []).map((tile, at) => [tile, `Image ${at + 1} of item ${item.id}`]);
     if (shown.length) box.append(pictures(dataset, shown));
     const words = make("div", {});
     if (item.hint) words.append(readable("p", item.hint, "hint"));
