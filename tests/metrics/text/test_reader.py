@@ -353,16 +353,16 @@ ALL = (SHAPES, NUMBERS, YES_NO, BOXES)
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_a_megabyte_of_repetition_takes_less_than_a_second(piece: str) -> None:
-    """Of processor time, so that other work on the machine does not count; most take a hundredth of it."""
+def test_a_megabyte_of_repetition_is_read_in_linear_time(piece: str) -> None:
+    """Half a second of processor time at most on a quiet machine; what is quadratic takes minutes."""
     text = piece * (1_000_000 // len(piece.encode()))
     for options in ALL:
         start = time.process_time()
         verdict(text, options)
-        assert time.process_time() - start < 1
+        assert time.process_time() - start < 5
     start = time.process_time()
     value(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5
 
 
 @settings(max_examples=100, deadline=None)
