@@ -25,7 +25,7 @@ def test_sync_refuses_an_output_that_was_edited(checkout, file, capfd, monkeypat
     try:
         assert main(["store", "sync"]) == 1
         assert "changed" in capfd.readouterr().err
-        assert (checkout.path / "dvc.lock").read_text().splitlines() == lock.decode().splitlines()
+        assert (checkout.path / "dvc.lock").read_bytes() == lock
         assert checkout.stale() != set(), "Snakemake must see it too"
     finally:
         path.write_bytes(original)

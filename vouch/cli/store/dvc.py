@@ -19,7 +19,7 @@ from typing import Any
 from vouch.cli.command import argument, command, json_argument
 from vouch.cli.printing import and_more, as_json, check_name, plain
 from vouch.params.check import check_project
-from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.dvc_store import Store, addresses, cache, held, remote, repository
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
@@ -295,10 +295,13 @@ def record(states: list[State]) -> list[str]:
     """Tells DVC about the fresh stages that dvc.lock does not know; returns their names.
 
     A stage whose outputs the cache lacks counts as unknown: they were made here, not pulled, and have the
-    recorded bytes.
+    recorded bytes. A stage that reads its inputs in part is left alone while one of them is not up to date:
+    dvc.lock would name bytes that no stage has made.
     """
     lock = read_lock()
-    fresh = [state for state in states if state.fresh]
+    doubtful = {out for state in states if not state.fresh for out in state.stage.outs}
+    doubtful |= {str(folder) for out in doubtful for folder in PurePath(out).parents}
+    fresh = [state for state in states if state.fresh and not _in_doubt(state.stage, doubtful)]
     cached = held({digest for state in fresh for digest in state.now.outs.values() if digest})
     unknown = [
         state.stage.name
@@ -308,6 +311,10 @@ def record(states: list[State]) -> list[str]:
     if unknown:
         _commit(frozenset(unknown))
     return unknown
+
+
+def _in_doubt(stage: Stage, doubtful: set[str]) -> bool:
+    return bool(stage.reads or stage.without) and not doubtful.isdisjoint(stage.deps)
 
 
 def _commit(names: frozenset[str]) -> None:
