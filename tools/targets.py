@@ -69,7 +69,7 @@ TARGETS = {  # in this order: some use what others before them have made
     "test": Target(["TESTS=tests/tools"]),
     "reader": Target(data=ANSWERS),
     "fuzz": Target(["MINUTES=0.02"]),
-    "worlds": Target(["WORLDS=12"]),
+    "worlds": Target(["WORLDS=60"]),
     "bench": Target(["BENCHMARKS=rendering"]),
     "reproduce": Target(["PROFILE=small"]),
     "crash": Target(["POINTS=2", "CRASH=build/crash"]),
