@@ -45,7 +45,7 @@ NOTHING = {
     "dvc repro": "up to date",
     "dvc repro -P": "up to date",
     "snakemake -n": "Nothing to be done",
-    "vouch store sync": ", 0 newly recorded",
+    "vouch store sync": "(0 newly recorded)",
 }
 
 
