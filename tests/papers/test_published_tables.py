@@ -146,4 +146,4 @@ def test_all_26_models_have_the_released_numbers_to_the_printed_digit(tables: Ma
             compared += 1
     assert compared == 26 * (4 + 2 + 4 + 4 + 2)
     said = " ".join(sentence for built in tables.values() for sentence in built.sentences)
-    assert "103 of 104 published figures agree to the printed digit, 30 of 30 published ranks." in said
+    assert "103 of 104 published numbers agree to the printed digit, 30 of 30 published ranks." in said

@@ -34,7 +34,7 @@ def run(body, keys, params):
 @pytest.mark.parametrize("name", MODELS)
 def test_pickle_and_parquet_are_the_same_bits(released, name):
     first = logits.parse_pickle((released / f"pickles/{name}.mmbench.pkl").read_bytes(), "x.pkl")
-    second = logits.parse_pickle((released / f"logits-mmbench/{name}.parquet").read_bytes(), "x.parquet")
+    second = logits.parse_parquet((released / f"logits-mmbench/{name}.parquet").read_bytes(), "x.parquet")
     assert first.ids == second.ids and len(first.ids) == 4377
     assert first.logits.dtype == second.logits.dtype == MODELS[name]
     assert first.logits.tobytes() == second.logits.tobytes()
