@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from dvc.exceptions import DvcException
 from dvc.lock import make_lock
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+from dvc.utils.serialize import dumps_yaml, parse_yaml
+from voluptuous import Invalid
 
 from tests.pipeline.conftest import ENV
 from vouch.pipeline import runners
@@ -234,6 +237,26 @@ def test_wherever_it_was_cut_the_copy_takes_its_place(lock: Path, capsys: pytest
         assert "`vouch store sync`, which mends it" in told_of_lock()
         runners.mend()
         assert lock.read_text() == TEXT
+
+
+LONG = "What is it: a kite, or another thing that flies? A text so long that DVC writes it on several lines"
+
+
+@pytest.mark.parametrize(
+    "value", [LONG, LONG.replace(":", ""), f"\u2028{LONG}", [LONG], {"key": LONG}, "one\ntwo\n"]
+)
+def test_one_that_was_cut_at_a_line_end_inside_a_value_is_cut(lock: Path, value: object) -> None:
+    params = {"params.yaml": {"seed": value}}
+    values = {"schema": "2.0", "stages": {name: {"cmd": "x", "params": params} for name in ("one", "two")}}
+    text = dumps_yaml(values)
+    for cut in (end.end() for end in re.finditer("\n", text)):
+        lock.write_text(text[:cut])
+        try:
+            COMPILED_LOCKFILE_SCHEMA(parse_yaml(text[:cut], ""))
+        except (DvcException, Invalid):
+            assert "run `vouch store sync`, which mends it" in told_of_lock(), repr(text[:cut])
+        else:
+            assert "not the lock file" not in told_of_lock(), repr(text[:cut])
 
 
 def test_without_a_copy_a_cut_one_goes(lock: Path) -> None:

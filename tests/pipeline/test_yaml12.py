@@ -37,6 +37,7 @@ REFUSED = [
     ),
     ("\n".join(" " * level + "a:" for level in range(200)), "line 101: not valid YAML: more than 100 lists"),
     ("a: b\x00", "not valid YAML"),
+    ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n", "a merge conflict"),
     ("a: 1\n---\nb: 2", "another document"),
 ]
 

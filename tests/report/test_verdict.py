@@ -302,6 +302,8 @@ def test_options_that_nobody_wrote_are_told_with_how_often_they_are_chosen(make:
     evidence = make(Made(variations=("original", "blank")))
     view = VERDICT_SECTION.build(evidence)
     assert view.added == "" and not any("template adds" in card.why for card in view.cards)
+    blind = VERDICT_SECTION.build(with_chosen(evidence, "shapes", "blank", [-1, 0])).added
+    assert mentions(blind, "template adds “I don’t know”", "0.0", "50.0", "without the image on shapes")
     asked = with_chosen(
         with_chosen(evidence, "shapes", "original", [0, 1, -2, 2]), "shapes", "blank", [-2, -2, -2, 0]
     )

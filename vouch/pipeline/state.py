@@ -19,6 +19,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,7 +33,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import forget, replacing, sealed, streamed_digest, unsealed, write_json
 from vouch.pipeline.run_record import made_from, run_record
 from vouch.pipeline.terminal import progress
-from vouch.pipeline.yaml12 import load
+from vouch.pipeline.yaml12 import load, loads
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -181,6 +182,8 @@ class Moment:
 LOCK = Path("dvc.lock")
 CONFLICT = b"<<<<<<< "  # of a merge
 _HEAD = b"schema:"
+_LAST = re.compile(rb"\n {6}(md5|size|nfiles|isexec): \S+\n\Z")
+_NOT_RECORDS = (AttributeError, KeyError, TypeError, ValueError, UserError)
 RECEIPTS = Path(".vouch/receipts")
 
 
@@ -282,8 +285,20 @@ def write_receipt(stage: Stage, record: Record) -> None:
 
 
 def whole_lock(data: bytes) -> bool:
-    """Whether a dvc.lock begins and ends as DVC begins and ends one."""
-    return data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
+    """Whether a dvc.lock begins and ends as DVC begins and ends one.
+
+    One that ends with other than an output may end inside a value of several lines: then it is read.
+    """
+    framed = data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
+    return framed and (bool(_LAST.search(data)) or _readable(data))
+
+
+def _readable(data: bytes) -> bool:
+    try:
+        _records(loads(data.decode(), str(LOCK)))
+    except _NOT_RECORDS:
+        return False
+    return True
 
 
 def cut_short(data: bytes) -> bool:
@@ -318,21 +333,25 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
         return {}
     check_lock(path)
 
-    def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
-        return {entry["path"]: entry.get("md5") for entry in entries or ()}
-
     try:
-        return {
-            name: Record(
-                entry["cmd"], dict(entry.get("params", {})), side(entry.get("deps")), side(entry.get("outs"))
-            )
-            for name, entry in load(path).get("stages", {}).items()
-        }
-    except (AttributeError, KeyError, TypeError, ValueError, UserError):
+        return _records(load(path))
+    except _NOT_RECORDS:
         raise UserError(
             f"{path}: not the lock file that DVC writes; restore it from version control, or delete it and "
             "run `vouch store sync`"
         ) from None
+
+
+def _records(values: Any) -> dict[str, Record]:
+    def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
+        return {entry["path"]: entry.get("md5") for entry in entries or ()}
+
+    return {
+        name: Record(
+            entry["cmd"], dict(entry.get("params", {})), side(entry.get("deps")), side(entry.get("outs"))
+        )
+        for name, entry in values.get("stages", {}).items()
+    }
 
 
 @dataclass(frozen=True)

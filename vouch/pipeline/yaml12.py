@@ -159,6 +159,8 @@ def loads(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
+        if re.search("^<<<<<<< ", text, re.MULTILINE):
+            problem = "a merge conflict; take what you want of its two sides"
         raise UserError(f"{where}{line}: not valid YAML: {problem}; correct the file") from None
     except (
         ValueError,

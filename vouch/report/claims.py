@@ -193,7 +193,8 @@ ADDED = {"dont_know_rate": (DONT_KNOW, "“I don’t know”"), "none_rate": (NO
 
 def added_options(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     """The texts of the options that the prompt template added to those of a dataset."""
-    known, chosen = evidence.metrics(dataset), set(evidence.plain_outcomes(dataset)["chosen"].dropna())
+    known, outcomes = evidence.metrics(dataset), evidence.outcomes
+    chosen = set(outcomes["chosen"][outcomes["dataset"] == dataset].dropna())
     return tuple(words for metric, (role, words) in ADDED.items() if metric in known or role in chosen)
 
 
