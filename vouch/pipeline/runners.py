@@ -36,9 +36,9 @@ def mend() -> None:
     what stages have finished since, and `vouch store sync` then records it. A book that was cut short
     holds nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
     """
-    if LOCK.is_file() and cut_short(_read(LOCK)):
+    if LOCK.is_file() and _cut(_read(LOCK)):
         with _dvc_lock():  # under which DVC writes it: nobody is writing it now
-            if LOCK.is_file() and cut_short(data := _read(LOCK)):
+            if LOCK.is_file() and _cut(data := _read(LOCK)):
                 _write(REPLACED, data)
                 print(f"{LOCK}: was cut short; {_put_back()}", file=sys.stderr)
     if _book() is None:
@@ -49,6 +49,12 @@ def mend() -> None:
     data = _read(LOCK)
     if whole_lock(data) and CONFLICT not in data and data != _read(COPY):
         _write(COPY, data)
+
+
+def _cut(data: bytes) -> bool:
+    """Whether a dvc.lock was cut short, also between two stages, where only its copy knows of the rest."""
+    copy = _read(COPY)
+    return cut_short(data) or (len(data) < len(copy) and copy.startswith(data) and whole_lock(copy))
 
 
 def _put_back() -> str:
