@@ -52,6 +52,12 @@ stages:
   two: {cmd: python stage.py two, deps: [data/one.txt], outs: [data/two.txt]}
   three: {cmd: python stage.py three, deps: [data/two.txt], outs: [data/three.txt]}
 """
+PIPELINE = """
+stages:
+  one: {cmd: python -m stages.one}
+  two: {matrix: {first: [a], second: [b]}, cmd: python -m stages.two}
+  three: {cmd: python -m stages.three}
+"""
 HOLDER = "from vouch.pipeline.runners import enter; enter(); print('in', flush=True); input()"
 
 
@@ -198,9 +204,11 @@ def test_a_dvc_killed_in_the_middle_of_writing(
 
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A dvc.lock in an empty project, kept as a stage keeps it."""
+    """A dvc.lock in a project of its three stages, kept as a stage keeps it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".dvc").mkdir()
+    (tmp_path / "params.yaml").write_text("{}")
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
     path = tmp_path / "dvc.lock"
     path.write_text(TEXT)
     runners.mend()
@@ -226,7 +234,7 @@ def test_wherever_it_was_cut_the_copy_takes_its_place(lock: Path, capsys: pytest
         runners.mend()
         said = capsys.readouterr().err
         assert lock.read_text() == TEXT, repr(TEXT[:cut])
-        assert said.startswith("dvc.lock: was cut short; its copy") and said.count("\n") == 1
+        assert "; its copy of the last run stands in its place" in said and said.count("\n") == 1
         if re.search(r"[^:]\n$", TEXT[:cut]):  # only the copy knows what is missing: DVC takes it
             assert told == ""
             COMPILED_LOCKFILE_SCHEMA(loads(TEXT[:cut], "dvc.lock"))
@@ -237,6 +245,15 @@ def test_wherever_it_was_cut_the_copy_takes_its_place(lock: Path, capsys: pytest
         assert "`vouch store sync`, which mends it" in told_of_lock()
         runners.mend()
         assert lock.read_text() == TEXT
+
+
+def test_stages_that_were_taken_out_stay_out(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As after `git checkout dvc.lock params.yaml` undid a further dataset."""
+    Path("dvc.yaml").write_text(PIPELINE[: PIPELINE.index("  three")])
+    left = TEXT[: TEXT.index("  three")]
+    lock.write_text(left)
+    runners.mend()
+    assert lock.read_text() == runners.COPY.read_text() == left and not capsys.readouterr().err
 
 
 LONG = "What is it: a kite, or another thing that flies? A text so long that DVC writes it on several lines"

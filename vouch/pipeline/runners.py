@@ -15,9 +15,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import alive, replacing, write_text
 from vouch.pipeline.state import CONFLICT, LOCK, cut_short, whole_lock
+from vouch.pipeline.yaml12 import loads
 
 COPY = Path(".vouch/dvc.lock")
 REPLACED = Path(".vouch/dvc.lock.cut")  # for a person who wrote one without its last line end
@@ -36,11 +38,11 @@ def mend() -> None:
     what stages have finished since, and `vouch store sync` then records it. A book that was cut short
     holds nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
     """
-    if LOCK.is_file() and _cut(_read(LOCK)):
+    if LOCK.is_file() and _lost(_read(LOCK)):
         with _dvc_lock():  # under which DVC writes it: nobody is writing it now
-            if LOCK.is_file() and _cut(data := _read(LOCK)):
+            if LOCK.is_file() and (lost := _lost(data := _read(LOCK))):
                 _write(REPLACED, data)
-                print(f"{LOCK}: was cut short; {_put_back()}", file=sys.stderr)
+                print(f"{LOCK}: {lost}; {_put_back()}", file=sys.stderr)
     if _book() is None:
         with _dvc_lock("rwlock.lock"):
             if _book() is None:
@@ -51,10 +53,19 @@ def mend() -> None:
         _write(COPY, data)
 
 
-def _cut(data: bytes) -> bool:
-    """Whether a dvc.lock was cut short, also between two stages, where only its copy knows of the rest."""
+def _lost(data: bytes) -> str:
+    """What is wrong with a dvc.lock that DVC was killed over; nothing if it is whole.
+
+    Cut between two stages it looks whole: only its copy knows of the rest. Stages that the pipeline no longer
+    has were taken out on purpose, and stay out.
+    """
+    if cut_short(data):
+        return "was cut short"
     copy = _read(COPY)
-    return cut_short(data) or (len(data) < len(copy) and copy.startswith(data) and whole_lock(copy))
+    if not (len(data) < len(copy) and copy.startswith(data) and whole_lock(copy)):
+        return ""
+    left, kept = ({*loads(text.decode("utf-8"), str(LOCK)).get("stages", ())} for text in (data, copy))
+    return "lacks stages that ran" if kept - left <= read_dag().stages.keys() else ""
 
 
 def _put_back() -> str:
