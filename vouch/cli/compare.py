@@ -300,6 +300,11 @@ def run(options: argparse.Namespace) -> int:
         print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
         print(left_out(rows), end="")
     warn_if_outdated()
+    return _exit_status(failed, unknown)
+
+
+def _exit_status(failed: Sequence[str], unknown: Sequence[str]) -> int:
+    """The exit status of a gate, which says on stderr what fails and what cannot be judged."""
     for line in failed:
         print(f"vouch: fails: {plain(line)}", file=sys.stderr)
     for line in unknown:

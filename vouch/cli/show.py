@@ -252,8 +252,6 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(named(now)), end="")
     elif options.rev is not None:
-        pass
-
         if ".." in options.rev:
             print(history(options.rev, options.protocol, options.variations), end="")
         else:
