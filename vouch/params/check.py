@@ -246,7 +246,7 @@ def _check_helpers(project: Project, locked: Models) -> Problems:
             yield from _known(
                 [engine], plugins("vouch/prompts/asking"), f"{MODELS}: models.{name}.engine, to write"
             )
-    for key, name in (("pictures", embed.pictures.model), ("texts", embed.texts.model)):
+    for key, name in (("images", embed.images.model), ("texts", embed.texts.model)):
         if name is not None:
             yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
             if name in locked.models and locked.models[name].source.kind == "server":

@@ -16,14 +16,25 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-KEYS: dict[str, str] = {}
+KEYS: dict[str, str] = {
+    "embed.pictures": "embed.images",
+    "datasets.*.settings.picture": "datasets.*.settings.image",
+    "datasets.*.settings.pictures": "datasets.*.settings.images",
+}
 """Keys of params.yaml by their path, such as "embed.pictures": "embed.images". `*` stands for any one name:
 "datasets.*.style": "datasets.*.template"."""
 
 COMMANDS: dict[str, str] = {}
 """Commands, such as "sync": "store sync"."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "mark": "label",
+    "marks": "labels",
+    "picture": "image",
+    "pictures": "images",
+    "--pictures": "--images",
+    "right_without_picture": "correct_without_image",
+}
 """All other names that people write: columns, variations, scores, options of commands."""
 
 

@@ -148,7 +148,7 @@ def _loaded(package: str, keys: list[str], params: Mapping[str, Any]) -> tuple[s
     if package == "rewrite":
         settings, key = params["rewrite"], "rewriter"
     elif package == "embed":
-        settings, key = params["embed"]["pictures" if keys else "texts"], "encoder"
+        settings, key = params["embed"]["images" if keys else "texts"], "encoder"
     else:
         return None, {}
     pin = Path(settings[key])
