@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from itertools import islice
@@ -90,7 +90,7 @@ class Followed:
         return any(bool(np.isclose(values, number, rtol=precision, atol=0).any()) for number in self.numbers)
 
 
-def _parts(value: Any) -> Iterable[Any]:
+def _parts(value: Any) -> Any:
     """What a container, a table or an object of this project holds."""
     if isinstance(value, dict):
         return (part for pair in value.items() for part in pair)

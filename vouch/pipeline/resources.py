@@ -119,7 +119,7 @@ def needs(
     Raises UserError where its model does not fit on one GPU and is not split.
     """
     package, *keys = stage.cmd.removeprefix("python -m stages.").split()
-    usual: dict[str, Any] = _USUAL | stage.resources
+    usual: dict[str, Any] = {**_USUAL, **stage.resources}
     name, settings = _loaded(package, keys, params)
     if name is None or name not in models:
         return Needs(**usual)
