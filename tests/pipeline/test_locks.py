@@ -188,7 +188,7 @@ def test_a_split_model_takes_all_of_them_once_they_are_free(leasing: Start) -> N
 
 def test_what_the_user_or_the_driver_allows_is_the_choice(leasing: Start) -> None:
     assert said(leasing(CUDA_VISIBLE_DEVICES="2,0")) == "2"
-    assert said(leasing(CUDA_VISIBLE_DEVICES="1,-1,0")) == "1"
+    assert said(leasing("all", CUDA_VISIBLE_DEVICES="1,-1,0")) == "1"
     assert said(leasing("all", CUDA_VISIBLE_DEVICES="2, 0")) == "2,0"
     holder = leasing("stay", CUDA_VISIBLE_DEVICES="GPU-00000001")
     assert said(holder) == "GPU-00000001"
