@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from vouch.datasets.cleaning.duplicates import (
+from vouch.datasets.flags import (
     BITS,
     CELL,
     Copies,

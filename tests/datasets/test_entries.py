@@ -6,9 +6,8 @@ import pytest
 from PIL import Image
 
 from tests.datasets.test_bad_sources import png
-from vouch.datasets.cleaning.duplicates import default_group
-from vouch.datasets.cleaning.first_pass import check, clean
-from vouch.datasets.cleaning.flags import item_flags
+from vouch.datasets.first_pass import check, clean
+from vouch.datasets.flags import default_group, item_flags
 from vouch.datasets.raw import RawItem, Unusable, known_options
 from vouch.datasets.read.images import examine
 

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
-from vouch.datasets.fetch.download import _Elsewhere
-from vouch.datasets.fetch.hub import fetch, is_here, locate, same_repositories
+from vouch.datasets.fetch.download import _Elsewhere, fetch, is_here, locate
+from vouch.datasets.fetch.hub import same_repositories
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.datasets.read.forms import count_rows, rows
 from vouch.pipeline.errors import UserError

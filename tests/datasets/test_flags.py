@@ -2,10 +2,8 @@
 
 import pytest
 
-from vouch.datasets.cleaning.flags import (
+from vouch.datasets.flags import (
     damaged,
-    has_bidi_controls,
-    has_line_break,
     leaks,
     lettered,
     option_flags,
@@ -88,27 +86,6 @@ def test_options_that_are_alike(options, found):
 )
 def test_options_with_letters_of_their_own(options, found):
     assert lettered(options) == found
-
-
-@pytest.mark.parametrize("text", ["a\nB. b", "a\n", "a\r\nb", "a\u2028b", "a\x85b", "a\vb"])
-def test_line_breaks(text):
-    assert has_line_break(text) and not has_line_break(" ".join(text.split()))
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("\u202ewhich\u202c?", True),
-        ("\u2066a\u2069", True),
-        ("a\u200f", True),
-        ("\u061ca", True),
-        ("שאלה", False),
-        ("a\u200db", False),
-        ("", False),
-    ],
-)
-def test_marks_of_direction(text, found):
-    assert has_bidi_controls(text) == found
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 
 from tests.datasets.loaders.test_named_tables import MAPPED
 from vouch.cli.counts import count_items
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.cleaning.first_pass import Tally, expectation
-from vouch.datasets.fetch.hub import promised
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.download import promised
 from vouch.datasets.fetch.origin import REMOTE, Origin
+from vouch.datasets.first_pass import Tally, expectation
 from vouch.datasets.raw import Expected, RawItem
 from vouch.datasets.read.files import File, Source
 from vouch.pipeline.errors import UserError

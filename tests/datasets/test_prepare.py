@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from stages.prepare import main
-from vouch.datasets.cleaning.duplicates import default_group
+from vouch.datasets.flags import default_group
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import DROPPED
 

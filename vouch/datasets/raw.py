@@ -6,7 +6,7 @@ A loader defines
     def count(source: Source, name: str, settings: Settings) -> int    items at most, before cleaning; cheap
 where the source has published numbers,
     def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
-where the size of a source is known (cleaning/first_pass.py lists the names of counts),
+where the size of a source is known (first_pass.py lists the names of counts),
     def expected(source: Source, settings: Settings) -> Expected | None     None: not known for this split
 where its questions need no options,
     def kinds(settings: Settings) -> Collection[str]     the values of `RawItem.kind` that its items can have

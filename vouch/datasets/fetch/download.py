@@ -1,4 +1,6 @@
-"""The store of fetched files, and fetching a file from an address: resumed, verified, stored whole.
+"""From a dataset's `source` and `origin` to the files that its loader reads (`locate`), and their store.
+
+Files at addresses are fetched here: resumed, verified, stored whole. For those of the hub see hub.py.
 
 The store is .vouch/sources, outside every stage's outputs, and names files by their contents:
 
@@ -20,8 +22,9 @@ from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from vouch.datasets.fetch.origin import Download, Origin
-from vouch.datasets.read.files import File
+from vouch.datasets.fetch.origin import REMOTE, Download, Origin
+from vouch.datasets.read.files import UNSEEN, File, Source, walk
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, replacing_folder, write_json
 from vouch.pipeline.locks import PATIENCE_SECONDS, locked
@@ -47,10 +50,6 @@ class Fetched:
 
     revision: str | None
     files: tuple[StoredFile, ...]
-
-    def listed(self) -> tuple[File, ...]:
-        """The files for a loader."""
-        return tuple(File(kept.name, STORE / kept.path) for kept in self.files)
 
     @property
     def size(self) -> int:
@@ -226,3 +225,68 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
                 handle.write(chunk)
         if promised is not None and got < promised:
             raise http.client.IncompleteRead(b"", promised - got)
+
+
+def locate(name: str, source: str, origin: Origin | None, place: str = "") -> Source:
+    """What a loader reads, fetched where it is not on this machine. Raises UserError.
+
+    place: what to get from where, for a dataset that no program can fetch.
+    """
+    if source != REMOTE and (part := left_out(source)):
+        raise UserError(f"datasets.{name}.source: {source}: {UNSEEN.format(part)}")
+    if origin is None:
+        if source == REMOTE:
+            how = place or "add `origin`, or name a folder that holds its files as `source`"
+            raise UserError(f"datasets.{name}: nothing to fetch: {how}")
+        return Source(Path(source))
+    if source != REMOTE:
+        return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
+    fetched = recall(origin)
+    if fetched is None or not is_whole(fetched):
+        fetched = fetch(name, origin)
+    files = tuple(File(kept.name, STORE / kept.path) for kept in fetched.files)
+    return Source(Path(source), files, origin, fetched.revision)
+
+
+def is_here(source: str, origin: Origin | None) -> bool:
+    """Whether it can be read without fetching."""
+    return source != REMOTE or origin is None or recall(origin) is not None
+
+
+def promised(origin: Origin) -> Source:
+    """The source as far as known before it is fetched: its parts and the names of its downloads."""
+    names = [download.filename for download in origin.downloads]
+    return Source(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
+
+
+def fetch(name: str, origin: Origin) -> Fetched:
+    """Fetches the files of an origin that are not in the store, and returns all of them. Raises UserError."""
+    if origin.hub is not None:
+        from vouch.datasets.fetch.hub import fetch_hub
+
+        fetched = fetch_hub(name, origin)
+    else:
+        check_room(0, f"datasets.{name}")
+        fetched = Fetched(None, tuple(fetch_address(name, download) for download in origin.downloads))
+    remember(origin, fetched)
+    return fetched
+
+
+def _mirrored(name: str, folder: Path, origin: Origin) -> list[File]:
+    """The files of a folder that the origin chooses. Raises UserError."""
+    from vouch.datasets.fetch.hub import CARD, choose, match
+
+    there = {file.name: file for file in walk(folder)}
+    names = list(there)
+    if origin.split is not None:
+        card = there[CARD].checked().read_text("utf-8", "replace") if CARD in there else ""
+        chosen = choose(names, card, origin.config, origin.split, str(folder))
+        return [there[name] for name in chosen]
+    patterns = origin.files or [download.filename for download in origin.downloads]
+    missing = [pattern for pattern in patterns if not match(names, [pattern])]
+    if missing:
+        raise UserError(
+            f"{folder}: no file {missing[0]}, which datasets.{name}.origin names; put it there, or write "
+            f"`source: {REMOTE}` to have it fetched"
+        )
+    return [there[chosen] for chosen in match(names, patterns)]

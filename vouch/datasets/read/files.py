@@ -27,7 +27,6 @@ from typing import IO, Any, AnyStr
 
 from vouch.datasets.fetch.origin import Origin, check_name
 from vouch.datasets.raw import RawItem, Rejected, Unusable
-from vouch.datasets.read.json_rows import finite
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
@@ -393,6 +392,8 @@ class Tree(ExitStack):
 
     def json(self, name: str) -> Any:
         """The value of a JSON file. Raises UserError."""
+        from vouch.datasets.read.json_rows import finite
+
         try:
             return json.loads(self.read(name, MAX_JSON).decode("utf-8-sig"), parse_float=finite)
         except Unusable as error:

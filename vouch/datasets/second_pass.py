@@ -1,21 +1,22 @@
 """The second pass, over all items of a dataset: options drawn from other items, flags, counts of defects."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.datasets.cleaning.config import Options
-from vouch.datasets.cleaning.duplicates import Copies, Use, similar_flags
-from vouch.datasets.cleaning.flags import item_flags, respelling, visible
-from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
+from vouch.datasets.config import Options
+from vouch.datasets.flags import Copies, Use, item_flags, respelling, similar_flags, visible
 from vouch.datasets.read.images import ImageFacts, digest_of
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import EXAMPLES, ITEMS, KNOWN
+
+if TYPE_CHECKING:
+    from vouch.datasets.options import Choice
 
 NATIVE = "native"
 
@@ -62,20 +63,22 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
 
     Raises UserError where rejected entries would shift the draws of a faithful protocol.
     """
+    from vouch.datasets.options import DRAWN_SCHEMES  # loaded only where a dataset names a scheme
+
     drawn = chosen.scheme in DRAWN_SCHEMES  # for choices; the other schemes make choices of open questions
+    where = f"datasets.{name}.options"
     if chosen.protocol == "faithful" and rejected:
         raise UserError(
-            f"datasets.{name}.options: {rejected} entries of the source were rejected, so the draws "
-            "would differ from the authors'; correct these entries, or set protocol: clean"
+            f"{where}: {rejected} entries of the source were rejected, so the draws would differ from the "
+            "authors'; correct these entries, or set protocol: clean"
         )
     if chosen.protocol == "faithful" and not drawn:
         raise UserError(
-            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, because its authors drew "
-            "without a seed; set protocol: clean"
+            f"{where}: {chosen.scheme} has no faithful protocol, because its authors drew without a seed; "
+            "set protocol: clean"
         )
     kind = "choice" if drawn else "text"
-    rows = (row for row in kept.rows() if row["kind"] == kind)
-    choices = _drawn(rows, chosen) if drawn else _built(rows, chosen, folder)
+    choices = _choices([row for row in kept.rows() if row["kind"] == kind], chosen, folder)
     changed = ItemBuffer()
     for row in kept.rows():
         options = row.pop(NATIVE)
@@ -87,12 +90,12 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
     return changed
 
 
-def _drawn(rows: Iterable[Mapping[str, Any]], chosen: Options) -> Iterator[Choice]:
-    native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
-    return iter(getattr(DRAWN_SCHEMES[chosen.scheme], chosen.protocol)(native, chosen.seed))
+def _choices(rows: Sequence[Mapping[str, Any]], chosen: Options, folder: Path) -> "Iterator[Choice]":
+    from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
 
-
-def _built(rows: Iterable[Mapping[str, Any]], chosen: Options, folder: Path) -> Iterator[Choice]:
+    if chosen.scheme in DRAWN_SCHEMES:
+        native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
+        return iter(DRAWN_SCHEMES[chosen.scheme][chosen.protocol](native, chosen.seed))
     asked = [
         Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0]) for row in rows
     ]

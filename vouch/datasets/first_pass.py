@@ -22,10 +22,9 @@ from string import ascii_uppercase
 from types import ModuleType
 from typing import Any
 
-from vouch.datasets.cleaning.config import DatasetEntry, Sample
-from vouch.datasets.cleaning.duplicates import default_group
-from vouch.datasets.cleaning.second_pass import Findings, ItemBuffer
-from vouch.datasets.fetch.hub import locate
+from vouch.datasets.config import DatasetEntry, Sample
+from vouch.datasets.fetch.download import locate
+from vouch.datasets.flags import default_group
 from vouch.datasets.raw import (
     BrokenImage,
     Expected,
@@ -37,6 +36,7 @@ from vouch.datasets.raw import (
 )
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.images import EntryImages, ImageFacts, with_images
+from vouch.datasets.second_pass import Findings, ItemBuffer
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.tables.table import Writer
