@@ -1,4 +1,4 @@
-"""Tables of the documentation that follow from declarations: conformal scores, metrics, rankers, estimates.
+"""Tables of the documentation that follow from declarations: scores, metrics, rankers, estimates, flags.
 
 A table stands behind its marker, `<!-- NAME ... -->`, in a page; `vouch schema` writes it again.
 """
@@ -11,6 +11,7 @@ from vouch.metrics.calibration.uncertainty import ESTIMATES
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS
 from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.metric import metrics
+from vouch.tables.asked import KNOWN
 
 
 def pages() -> dict[Path, str]:
@@ -74,8 +75,17 @@ def _estimates() -> str:
     return _table(("estimate", "label", "what it is"), rows)
 
 
+def _flags() -> str:
+    def meaning(text: str) -> str:
+        return re.sub(r"<.*?>|\[\[.*?\]\]", r"`\g<0>`", text)
+
+    rows = ((name, defect.treatment, meaning(defect.meaning)) for name, defect in KNOWN.items())
+    return _table(("flag", "treatment", "found when"), rows)
+
+
 _TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "docs/statistics.md": {"scores": _scores, "parameters": _parameters, "metrics": _metrics},
     "docs/ranking.md": {"rankers": _rankers},
     "docs/beyond.md": {"estimates": _estimates},
+    "docs/cleaning.md": {"flags": _flags},
 }
