@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -22,10 +23,7 @@ NATIVE = "native"
 
 
 class ItemBuffer:
-    """Rows of the items table, in arrow's compact form.
-
-    NATIVE holds the options as the source has them, None where one is missing.
-    """
+    """Rows of the items table in arrow's compact form; NATIVE has the options as the source has them."""
 
     def __init__(self) -> None:
         self._schema = ITEMS.schema.append(pa.field(NATIVE, pa.list_(pa.string())))
@@ -34,7 +32,7 @@ class ItemBuffer:
         self.count = 0
 
     def add(self, row: Mapping[str, Any], native: Sequence[str | None]) -> None:
-        """Keeps one row."""
+        """Adds a row."""
         self._rows.append({**row, NATIVE: native})
         self.count += 1
         if len(self._rows) >= ITEMS.rows_per_group:
@@ -123,15 +121,13 @@ def flagged(
         for number, more in compared.items():
             flags[number] |= more
     position, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
-    start = 0
+    sorted_flags = map(sorted, flags)
     for table in kept.tables():
-        column = [sorted(of_item) for of_item in flags[start : start + table.num_rows]]
-        start += table.num_rows
-        yield table.set_column(position, field, pa.array(column, field.type))
+        column = pa.array(islice(sorted_flags, table.num_rows), field.type)
+        yield table.set_column(position, field, column)
 
 
 def _use(number: int, row: Mapping[str, Any]) -> Use:
-    """How an item uses its images."""
     asks = answer = ""
     if len(row["images"]) == 1 and row["options"]:
         texts = [respelling(option) for option in row["options"]]
@@ -142,11 +138,8 @@ def _use(number: int, row: Mapping[str, Any]) -> Use:
 
 
 BROKEN, UNUSABLE, SKEW = "broken_image", "unusable_entry", "answer_position_skew"
-LEVEL = 0.001
-"""Skew is reported below this p-value: a small one, because in large datasets any difference is significant.
-"""
-LEAST = 5
-"""Expected number that a cell needs for the statistic to follow its distribution."""
+LEVEL = 0.001  # p-value; a small one, because in large datasets any difference is significant
+LEAST = 5  # expected number that a cell needs for the statistic to follow its distribution
 
 
 class Findings:
@@ -170,7 +163,7 @@ class Findings:
                 self._answers[count][answers[0]] += 1
 
     def reject(self, name: str, broken: bool) -> None:
-        """Counts a rejected entry. name: its id, or its row. broken: whether an image is the reason."""
+        """name: the id of a rejected entry, or its row. broken: whether an image is the reason."""
         self._rejected += 1
         self._count(BROKEN if broken else UNUSABLE, name)
 
@@ -179,22 +172,14 @@ class Findings:
         if len(self._examples[defect]) < EXAMPLES:
             self._examples[defect].append(name)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Any]]:
         """Rows of the defects table, in the order of KNOWN."""
-        return [self._row(name) | (self._skew() if name == SKEW else {}) for name in KNOWN]
-
-    def _row(self, name: str) -> dict[str, Any]:
-        total = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
-        count = self._counts.get(name, 0)
-        return {
-            "defect": name,
-            "items": count,
-            "share": count / total if total else 0.0,
-            "examples": self._examples.get(name, []),
-            "treatment": KNOWN[name].treatment,
-            "p_value": None,
-            "detail": "",
-        }
+        for name, defect in KNOWN.items():
+            total = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
+            count = self._counts.get(name, 0)
+            row = {"defect": name, "items": count, "share": count / total if total else 0.0}
+            row |= {"examples": self._examples.get(name, []), "treatment": defect.treatment}
+            yield {**row, "p_value": None, "detail": "", **(self._skew() if name == SKEW else {})}
 
     def _skew(self) -> dict[str, Any]:
         """Whether one letter is the correct answer more often than by chance: columns of the row.

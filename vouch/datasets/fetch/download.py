@@ -36,7 +36,7 @@ _SHA1 = 40  # hexadecimal digits
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file in the store. path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
+    """path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
 
     name: str
     path: str
@@ -134,12 +134,10 @@ def fetch_address(name: str, download: Download) -> StoredFile:
         stored = STORE / "files" / (known or "") / download.filename
         if known is None or not stored.is_file() or digest_of(stored) != known:
             resumed = partial.exists()
-            _complete(name, download, partial)
-            digest = digest_of(partial)
+            digest = _complete(name, download, partial)
             if resumed and known not in (None, digest):
                 partial.unlink()  # the part that was there may be of another version, or damaged
-                _complete(name, download, partial)
-                digest = digest_of(partial)
+                digest = _complete(name, download, partial)
             _check_digest(name, download, partial, digest)
             with replacing_folder(STORE / "files" / digest) as folder:
                 os.replace(partial, folder / download.filename)
@@ -167,10 +165,11 @@ def _check_digest(name: str, download: Download, partial: Path, digest: str) -> 
         )
 
 
-def _complete(name: str, download: Download, partial: Path) -> None:
-    """Completes the partial file, resuming after lost connections. Raises UserError."""
+def _complete(name: str, download: Download, partial: Path) -> str:
+    """Completes the partial file, resuming after lost connections, and gives its digest. Raises UserError."""
     if download.sha256 is None:
         partial.unlink(missing_ok=True)  # it may be an older version
+    where = f"datasets.{name}: {download.url}"
     before, problem = -1, ""
     for _ in range(TRIES):
         have = partial.stat().st_size if partial.exists() else 0
@@ -178,28 +177,25 @@ def _complete(name: str, download: Download, partial: Path) -> None:
             break
         before = have
         try:
-            _transfer(name, download, partial, have)
-            return
+            _transfer(where, download, partial, have)
+            return digest_of(partial)
         except HTTPError as error:
             raise UserError(
-                f"datasets.{name}: {download.url}: the server answered {error.code}; correct origin, or try "
-                "later"
+                f"{where}: the server answered {error.code}; correct origin, or try later"
             ) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             problem = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
         except ValueError as error:  # the standard library raises it for invalid headers
-            raise UserError(
-                f"datasets.{name}: {download.url}: the server's answer cannot be read ({error!s:.120}); "
-                "correct origin, or try later"
-            ) from None
+            unread = f"the server's answer cannot be read ({error!s:.120})"
+            raise UserError(f"{where}: {unread}; correct origin, or try later") from None
     raise UserError(
-        f"datasets.{name}: {download.url} is not on this machine ({problem[:160]}); run `vouch fetch {name}` "
-        "on a machine with the network"
+        f"{where} is not on this machine ({problem[:160]}); run `vouch fetch {name}` on a machine with the "
+        "network"
     )
 
 
-def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
+def _transfer(where: str, download: Download, partial: Path, have: int) -> None:
     headers = {"User-Agent": "vouch", **({"Range": f"bytes={have}-"} if have else {})}
     try:
         answer = _OPENER.open(Request(download.url, headers=headers), timeout=_TIMEOUT)
@@ -207,20 +203,18 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
         if error.code != 416 or not have:  # the range begins at the file's end, or the file has changed
             raise
         partial.unlink()
-        return _transfer(name, download, partial, 0)
+        return _transfer(where, download, partial, 0)
     with answer:
         begins = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
         resumed = answer.status == 206 and begins is not None and int(begins[1]) == have
         length = answer.headers.get("Content-Length")
         promised = int(length) if length and re.fullmatch(r"[0-9]{1,18}", length) else None
-        where = f"datasets.{name}: {download.url}"
         check_room(promised or 0, where)
+        got = 0
         with partial.open("ab" if resumed else "wb") as handle:
-            size = have if resumed else 0
-            got = 0
             while chunk := answer.read(_CHUNK):
-                size, got = size + len(chunk), got + len(chunk)
-                if size > MAX_BYTES:
+                got += len(chunk)
+                if got + (have if resumed else 0) > MAX_BYTES:
                     raise UserError(f"{where}: more than {MAX_BYTES:,} bytes; mirror it")
                 handle.write(chunk)
         if promised is not None and got < promised:

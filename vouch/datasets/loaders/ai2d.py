@@ -90,6 +90,6 @@ def _archived(row: Row, tree: Tree, painted: bool) -> RawItem:
         question=row.text("question"),
         options=row.texts("answerTexts"),
         answers=[row.integer("correctAnswer")],
-        images=[tree.image(f"{folder}/{images}/{stem}".lstrip("/"))],
+        images=[tree.read(f"{folder}/{images}/{stem}".lstrip("/"))],
         category="diagram",
     )

@@ -11,6 +11,7 @@ table or inside a zip archive.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -40,10 +41,8 @@ class Columns(BaseModel):
     @property
     def names(self) -> list[str]:
         """All columns, each once."""
-        cells = [cell for cell in self.model_dump().values() if cell]
-        return list(
-            dict.fromkeys(name for cell in cells for name in ([cell] if isinstance(cell, str) else cell))
-        )
+        cells = [[cell] if isinstance(cell, str) else cell or [] for cell in self.model_dump().values()]
+        return list(dict.fromkeys(chain.from_iterable(cells)))
 
 
 class Settings(LoaderSettings):
@@ -96,15 +95,12 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 def _tables(source: Source, name: str, settings: Settings) -> Source:
     """The tables to read, all of one form. Raises UserError."""
     wanted = settings.files or [f"*{form}" for form in ENDINGS]
-    files = [
-        file for file in source.files if any(_fits(file.name.lower(), pattern.lower()) for pattern in wanted)
-    ]
+    files = [file for file in source.files if any(_fits(file.name, pattern) for pattern in wanted)]
     forms = {ending(file): file.name for file in files}
     if not files or not forms.keys() <= set(ENDINGS):
-        there = ", ".join(file.name for file in source.files[:5]) or "nothing"
         raise UserError(
-            f"{source.path}: no table {' or '.join(wanted)} among its files ({there}); a table ends in "
-            f"{', '.join(ENDINGS)}: correct datasets.{name}.settings.files"
+            f"{source.path}: no table {' or '.join(wanted)} among its files ({source.listed()}); a table "
+            f"ends in {', '.join(ENDINGS)}: correct datasets.{name}.settings.files"
         )
     if len(forms) > 1:
         raise UserError(
@@ -115,7 +111,7 @@ def _tables(source: Source, name: str, settings: Settings) -> Source:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether a pattern matches a file's name, or its path in the source."""
+    name, pattern = name.lower(), pattern.lower()
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
 
@@ -196,7 +192,7 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
                 f"{column} {row.text(column)!r:.80} is the text of {number} of its {len(options)} options"
             )
         return same[0]
-    return json_rows.answers(row.values[column], options, column)[0]
+    return json_rows.answer(row.values[column], options, column)
 
 
 def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
@@ -214,7 +210,7 @@ def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]
         if pattern is not None and not (is_missing(path) or path == ""):
             path = pattern.replace("{}", row.with_cell(column, path).text(column))
         if isinstance(path, str) and "." in path[:1000]:
-            images.append(tree.image(_beside(row.file, path, tree)))
+            images.append(tree.read(_beside(row.file, path, tree)))
         else:
             images += row.with_cell(column, cell).images(column)
     return images

@@ -36,9 +36,8 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
     columns = table_columns(source)
     answer = next((column for column in _ANSWERS if column in columns), _ANSWERS[0])
     starts: dict[str, int] = {}
-    yield from items(
-        rows(source, ("question", *_LETTERS, answer, "image")), lambda row: _item(row, answer, starts)
-    )
+    needed = ("question", *_LETTERS, answer, "image")
+    yield from items(rows(source, needed), lambda row: _item(row, answer, starts))
 
 
 def _item(row: Row, answer: str, starts: dict[str, int]) -> RawItem:

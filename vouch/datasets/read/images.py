@@ -145,10 +145,11 @@ def with_images(
     def has_no_image(entry: RawItem | Rejected) -> bool:
         return isinstance(entry, Rejected) or not (entry.images or entry.exchange)
 
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with warnings.catch_warnings():
         # Such images are refused with a reason; and several threads must not change the filters.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from prefetch(read, entries, _workers(), HELD, has_no_image, _bytes)
+        yield from prefetch(read, entries, min(allowed, MOST_WORKERS), HELD, has_no_image, _bytes)
 
 
 def _bytes(entry: RawItem | Rejected) -> int:
@@ -165,11 +166,6 @@ def _bytes(entry: RawItem | Rejected) -> int:
     return size
 
 
-def _workers() -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(allowed, MOST_WORKERS)
-
-
 def _read(raw: RawItem, known: Mapping[str, ImageFacts], cache: LruCache[ImageFacts]) -> EntryImages:
     """Reads and examines the images of an entry; runs in a thread."""
     examined: list[tuple[ImageFacts, bytes | None]] = []
@@ -177,10 +173,9 @@ def _read(raw: RawItem, known: Mapping[str, ImageFacts], cache: LruCache[ImageFa
         try:
             data = image if isinstance(image, bytes) else read_image(image, raw.root)
             digest = digest_of(data)
-            if digest in known:
-                examined.append((known[digest], None))
-            else:
-                examined.append((cache.get(digest, partial(examine, data, digest)), data))
+            is_new = digest not in known
+            facts = cache.get(digest, partial(examine, data, digest)) if is_new else known[digest]
+            examined.append((facts, data if is_new else None))
         except BrokenImage as error:
             return EntryImages(raw, examined, error)
         except Unusable as error:
