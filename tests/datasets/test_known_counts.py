@@ -39,7 +39,7 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
     ("scienceqa", hub(SCIENCE, "validation"), {}, {"items": 2097}),
     ("scienceqa", hub(SCIENCE, "test"), {}, {"items": 2017, "answer A": 713, "answer E": 8}),
     ("scienceqa", hub(SCIENCE, "validation+test"), {"tasks": ["closed choice"]}, {"items": {3953, 3954}}),
-    ("scienceqa", hub(SCIENCE, "test"), {"pictures": False}, {"items": 4241}),
+    ("scienceqa", hub(SCIENCE, "test"), {"images": False}, {"items": 4241}),
     ("seedbench", hub("lmms-lab/SEED-Bench", "test"), {}, {"items": 14_233}),
     ("ai2d", at("ai2d-all.zip"), {}, {"items": {15_501, 15_502}}),
     ("ai2d", hub("lmms-lab/ai2d-no-mask", "test"), {}, {"items": 3088}),
