@@ -14,6 +14,7 @@ category NAME      entries of that category
 """
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -73,6 +74,7 @@ class Dataset:
         return self.loader.published(self.source, self.name, self.settings) if has else ()
 
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 Problem = Callable[[int, int, Sequence[int]], str]
 
 
@@ -167,8 +169,7 @@ def check(raw: RawItem) -> None:
             raise Unusable(f"the {what} has {len(name):,} characters, more than {MAX_NAME:,}; shorten it")
     texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
     given = [text for text in (*texts, *raw.phrasings) if text is not None]
-    if not _encodable("".join(given)):
-        text = next(text for text in given if not _encodable(text))
+    if text := next(filter(_LONE_SURROGATE.search, given), None):
         raise Unusable(f"the text {text[:40]!r} contains half a surrogate pair, which UTF-8 cannot encode")
     if (length := sum(map(len, given))) > MAX_TEXT:
         raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
@@ -197,14 +198,6 @@ def _check_choice(options: int, answers: Sequence[int]) -> None:
     for answer in answers:
         if not 0 <= answer < options:
             raise Unusable(f"answer index {answer!s:.20} is not an index of its options, 0 to {options - 1}")
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -> dict[str, Any]:

@@ -96,11 +96,9 @@ def lettered(options: Sequence[str]) -> bool:
 def respelling(text: str) -> str:
     """Equal for texts that differ only in blanks, dashes, quotes, a last full stop or the case of words.
 
-    `H2O` and `h2o`, `AA` and `aa` (genotypes), `m2` and `m²`, `-3` and `3`, `I` and `i` are different
-    options. So case is ignored only in texts with at least four letters in a row, and there only in words in
-    normal case: all small, all capitals, or with a first capital. Case matters in codes: words in any other
-    case (`XAXa`), pairs of one letter (`AABB`, `Aa`), and up to three capitals (`CO`, `DNA`). Digits and
-    signs always matter. A numeral is not a respelling of its digit, nor is a plural.
+    Case is ignored only in texts with at least four letters in a row, and there only in words in normal case:
+    all small, all capitals, or with a first capital. It matters in codes: words in any other case (`XAXa`),
+    pairs of one letter (`AABB`, `Aa`), and up to three capitals (`CO`). Digits and signs always matter.
     """
     plain = " ".join(unicodedata.normalize("NFC", visible(text)).translate(_FORMS).split())
     if len(plain) > 1:
@@ -138,14 +136,10 @@ def option_flags(options: Sequence[str], answers: Sequence[int]) -> set[str]:
 def leaks(question: str, options: Sequence[str], answers: Sequence[int]) -> bool:
     """Whether the question contains its own answer.
 
-    That is common and harmless where the question lists its options (`... a cat or a dog?`), asks for yes or
-    no, or names a colour or a number of something else (`the man with the red hat`). So it counts only if
-    - the text of the one correct option is in the question as whole words, and no other option is;
-    - it is a phrase of at least two words or a word of at least five letters, and has a word that questions
-      do not use anyway, as they do colours, numbers, sides, yes and no, words for images and options;
-    - no other option shares an uncommon word with it, so that the question cannot mean all options
-      (`Which light is brighter?` with the options `the left light` and `the right light`).
-    The hint is not searched: a passage contains its answer by design.
+    It counts only if the text of the one correct option, and of no other, is in the question as whole words;
+    if it is informative (docs/cleaning.md: not a colour, number or side); and if no other option shares an
+    uncommon word with it, so that the question cannot mean all options. The hint is not searched: a passage
+    contains its answer by design.
     """
     if len(answers) != 1 or len(options) < 2:
         return False
@@ -173,11 +167,10 @@ def damaged(text: str) -> bool:
     """Whether a text was decoded with the wrong encoding.
 
     UTF-8 that was read as Windows-1252 or Latin-1 turns each letter beyond ASCII into two to four (`Ã©` for
-    é, `â€™` for ’). Such runs are found by reversing the error: as bytes of those encodings, the characters
-    are valid UTF-8. That hardly ever happens in real text. Where it does (`„MENÜ“`, `“IRMÃ”`: a capital and a
-    closing quote), a single pair does not count, unless it begins with Â or â, which hardly ever end a word.
-    A replacement character, NUL (text read as UTF-16 has many) and a control character of the range 128 to
-    159 always count.
+    é). Such runs are found by reversing the error: as bytes of those encodings they are valid UTF-8. In real
+    text a capital and a closing quote may be so, too (`„MENÜ“`); a single such pair does not count, unless it
+    begins with Â or â, which hardly ever end a word. Replacement characters, NUL and control characters of
+    128 to 159 always count.
     """
     if text.isascii():
         return "\0" in text
@@ -224,28 +217,19 @@ def item_flags(row: Mapping[str, Any], native: Sequence[str | None], shown: Sequ
     return {*(flag for flag, holds in flags.items() if holds), *option_flags(row["options"], row["answers"])}
 
 
-# Copies have the same question, hint, images (by their bytes) and text of the correct options; wrong options
-# may differ, because some sources fill each copy up with others. Items without images count only where the
-# source itself has put them into one group: their images may exist elsewhere, and `What is shown?` asks
-# something different of each.
-#
-# Two images are near duplicates (rescaled, recompressed, or with a detail changed) if their hashes
-# (vouch/images/copies.py) differ in at most BITS of 63 bits, no colour channel of a cell of their 16 x 16
-# grids by more than CELL of 255, their mean brightness by at most LIGHT of 255, and their shapes, width by
-# height, by at most SHAPE. By the hash alone, tables of the same layout, or one outline map with another
-# country marked, are the same. What still passes are images that differ in less than a cell, such as a
-# changed name, so nothing is dropped because of this flag. Images of one colour are left out: they have their
-# own flag.
+# Copies have the same question, hint, images (by their bytes) and text of the correct options. Near
+# duplicates are images whose hashes (vouch/images/copies.py), grids of mean colours, brightness and shapes
+# are within the bounds below; docs/cleaning.md has the rules and what they find.
 #
 # If two hashes differ in at most BITS bits, one of their quarters differs in at most one bit. So each image
 # is looked up under 17 keys in four columns, sorted by quarter and brightness. Where many share a quarter, an
 # image is compared only with the NEIGHBOURS next to it in brightness (FLIPPED under a key with a changed
-# bit), so that the time stays near linear.
+# bit): the time stays near linear.
 
-BITS = 7
-CELL = 8
-LIGHT = 3
-SHAPE = 0.05
+BITS = 7  # of the hash's 63
+CELL = 8  # of 255, in any channel of a cell of the grid
+LIGHT = 3  # of 255
+SHAPE = 0.05  # of width by height
 NEIGHBOURS = 32
 FLIPPED = 16
 _QUARTER = 16
@@ -255,11 +239,9 @@ _SIMILAR_PAIRS = 2**19  # compared at a time
 
 
 def default_group(name: str, images: Sequence[str]) -> str:
-    """The group of all questions about the same images, in 32 hexadecimal digits, or of an item without any.
+    """The group of all questions about the same images (by their digests), or of an item without any.
 
-    Its wording does not group it: `Is there a dog in the image?` may be asked of many images that the source
-    lacks.
-    name: the item's id. images: digests of their bytes.
+    Its wording does not group it: `Is there a dog?` may be asked of many images that the source lacks.
     """
     return digest_of(json.dumps(sorted(set(images)) or [name]).encode())[:32]
 

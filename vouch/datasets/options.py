@@ -103,10 +103,7 @@ def _named(text: str) -> list[int]:
 
 
 def resized(rows: Sequence[Choice], seed: int, size: int = SIZE) -> list[Choice]:
-    """Every row with `size` options: distractors are added at the end, or wrong options removed at random.
-
-    The others keep their order, so an answer moves up only by the removed options before it.
-    """
+    """Every row with `size` options: distractors are added at the end, or wrong ones removed at random."""
     pool = Pool(rows, seed)
     return [_resized(row, size, pool, seed) for row in rows]
 

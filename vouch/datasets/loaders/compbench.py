@@ -41,12 +41,10 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The size of the set."""
     return SETS[settings.set][1]
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Annotations of the set."""
     with Tree(source) as tree:
         return sum(1 for _ in _rows(tree, settings.set))
 

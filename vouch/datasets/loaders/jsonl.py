@@ -66,7 +66,6 @@ kinds = both_kinds
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Number of lines that are not blank."""
     path = _find(source.path, name, settings)
     with path.open("rb") as file:
         return sum(1 for line in lines(file, path) if line.strip())

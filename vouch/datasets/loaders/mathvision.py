@@ -27,12 +27,10 @@ count = count_each
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open questions are items where they are kept."""
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the two splits."""
     keeps_all = settings.open == "keep"
     known: dict[str, Expected] = {
         "test": {"items": {3040 if keeps_all else 1532}, "choice": {1532}, "options 5": {1532}, **_ANSWERS},

@@ -47,7 +47,6 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the known editions."""
     hub = (source.origin and source.origin.hub) or ""
     if source.has(f"{LEGACY}{TSV}") or (hub.endswith("/MMBench_EN") and source.split == "dev"):
         return _PAPERS
@@ -55,7 +54,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row, copies included."""
     shared = shared_images(source, _NEEDED)
     yield from items(rows(source, _NEEDED, _OPTIONAL), lambda row: _item(row, shared))
 

@@ -52,12 +52,10 @@ count = count_each
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open questions are items where they are kept as such."""
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the splits and filters that the papers use."""
     filters = (settings.open, settings.max_options, settings.images)
     if source.split == "validation":
         return _VALIDATION.get(filters)

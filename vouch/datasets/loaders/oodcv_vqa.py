@@ -30,14 +30,12 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The counting questions, by situation."""
     if settings.answer_type != "number":
         return None
     return {"items": {2844}, **counted("category", _SITUATIONS, 358, 382, 300, 463, 512, 455, 374)}
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Questions of every type."""
     with Tree(source) as tree:
         return sum(1 for _ in tree.rows(QUESTIONS))
 

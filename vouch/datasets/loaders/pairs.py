@@ -22,7 +22,6 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order."""
     check_source(source.path, name)
     for drawn in draw("pairs", settings.seed, settings.items, PAIR_TASKS, _pair, make_pair_question):
         pair = drawn.seen

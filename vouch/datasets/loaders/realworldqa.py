@@ -21,7 +21,6 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """All questions."""
     return {"items": {765}}
 
 

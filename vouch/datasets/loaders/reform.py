@@ -380,13 +380,11 @@ _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """The one kind of the set."""
     shape = SHAPES.get(find_set(settings.set, "settings.set").shape[0])
     return ("text",) if shape is not None and shape.options is None else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The number of items, or of dialogues."""
     wanted = find_set(settings.set, "settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample
     what = "groups" if wanted.shape[0] == "dialogue" else "items"
@@ -394,7 +392,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Items at most."""
     wanted = find_set(settings.set, f"datasets.{name}.settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample or wanted.full
     return max(counts) * (_ROUNDS if wanted.shape[0] == "dialogue" else 1)

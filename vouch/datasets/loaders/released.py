@@ -36,12 +36,10 @@ class Settings(LoaderSettings):
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows of the table."""
     return count_rows(_table(source, name, settings))
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One entry per row, in the order of the file."""
     table = _table(source, name, settings)
     columns = table_columns(table)
     letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in columns), 26)]
@@ -57,7 +55,6 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def published(source: Source, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Rows of the table of published numbers that belong to this dataset."""
     dataset = settings.dataset or name
     path = source.path / f"published-{dataset}.csv"
     if not path.is_file():

@@ -34,7 +34,6 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the splits and filters that the papers use."""
     if not settings.images:
         return {"items": {4241}} if source.split in ("validation", "test") and not settings.tasks else None
     if settings.tasks:

@@ -23,7 +23,6 @@ Settings = LoaderSettings
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """All questions about images."""
     return {"items": {14_233}}
 
 
@@ -36,7 +35,6 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per question about an image."""
     if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return

@@ -36,7 +36,6 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order."""
     check_source(source.path, name)
 
     def answered(rng: random.Random, question: Question) -> dict[str, Any]:

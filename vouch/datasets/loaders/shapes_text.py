@@ -19,7 +19,6 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order."""
     check_source(source.path, name)
     return scene_items("shapes_text", OPEN_TASKS, name, settings, _answered)
 

@@ -73,13 +73,11 @@ class Settings(LoaderSettings):
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open where there are references, choices where there are options."""
     columns = settings.columns
     return tuple(k for k, there in (("choice", columns.answer), ("text", columns.references)) if there)
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
     return count_rows(_tables(source, name, settings), ENDINGS)
 
 

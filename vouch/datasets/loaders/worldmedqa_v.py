@@ -24,7 +24,6 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The size of each file; of all eight before they are fetched."""
     parts = [match.groups() for file in source.files if (match := _FILE.fullmatch(file.name))]
     parts = parts or [(country, language) for country in SIZES for language in ("english", "local")]
     sizes = {f"category {country} {language}": SIZES.get(country, 0) for country, language in parts}
