@@ -183,7 +183,7 @@ def write_arrow(path: Path, table: pa.Table, packed: str | None = None, indexed:
     how = pa.ipc.IpcWriteOptions(compression=packed)
     new = pa.ipc.new_file if indexed else pa.ipc.new_stream
     with pa.OSFile(str(path), "wb") as out, new(out, table.schema, options=how) as writer:
-        writer.write_table(table)
+        writer.write_table(table, max_chunksize=17)
 
 
 def of_one_row(values: pa.Array) -> pa.Array:
