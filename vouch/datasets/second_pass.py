@@ -45,15 +45,13 @@ class ItemBuffer:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows in order, with their native options."""
-        self._pack()
-        for chunk in self._chunks:
-            yield from chunk.to_pylist()
+        for table in self.tables():
+            yield from table.to_pylist()
 
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> list[pa.Table]:
         """The rows in order, as many at a time as the items table has in a row group."""
         self._pack()
-        for chunk in self._chunks:
-            yield chunk.select(ITEMS.schema.names)
+        return self._chunks
 
 
 def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, folder: Path) -> ItemBuffer:
@@ -117,14 +115,13 @@ def flagged(
         use = _use(number, row)
         for digest in dict.fromkeys(row["images"]):
             uses[digest].append(use)
-    for compared in (copies.flags(), similar_flags(known, uses)):
-        for number, more in compared.items():
-            flags[number] |= more
+    for number, more in (*copies.flags().items(), *similar_flags(known, uses).items()):
+        flags[number] |= more
     position, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
     sorted_flags = map(sorted, flags)
     for table in kept.tables():
         column = pa.array(islice(sorted_flags, table.num_rows), field.type)
-        yield table.set_column(position, field, column)
+        yield table.set_column(position, field, column).drop_columns([NATIVE])
 
 
 def _use(number: int, row: Mapping[str, Any]) -> Use:

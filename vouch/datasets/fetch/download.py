@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from http.client import HTTPMessage
 from pathlib import Path
@@ -266,21 +267,21 @@ def fetch(name: str, origin: Origin) -> Fetched:
     return fetched
 
 
-def _mirrored(name: str, folder: Path, origin: Origin) -> list[File]:
-    """The files of a folder that the origin chooses. Raises UserError."""
+def _mirrored(name: str, folder: Path, origin: Origin) -> Iterator[File]:
+    """The files of a folder that the origin chooses."""
     from vouch.datasets.fetch.hub import CARD, choose, match
 
     there = {file.name: file for file in walk(folder)}
-    names = list(there)
     if origin.split is not None:
         card = there[CARD].checked().read_text("utf-8", "replace") if CARD in there else ""
-        chosen = choose(names, card, origin.config, origin.split, str(folder))
-        return [there[name] for name in chosen]
-    patterns = origin.files or [download.filename for download in origin.downloads]
-    missing = [pattern for pattern in patterns if not match(names, [pattern])]
-    if missing:
-        raise UserError(
-            f"{folder}: no file {missing[0]}, which datasets.{name}.origin names; put it there, or write "
-            f"`source: {REMOTE}` to have it fetched"
-        )
-    return [there[chosen] for chosen in match(names, patterns)]
+        chosen = choose(list(there), card, origin.config, origin.split, str(folder))
+    else:
+        patterns = origin.files or [download.filename for download in origin.downloads]
+        chosen = match(list(there), patterns)
+        missing = next((pattern for pattern in patterns if not match(chosen, [pattern])), None)
+        if missing:
+            raise UserError(
+                f"{folder}: no file {missing}, which datasets.{name}.origin names; put it there, or write "
+                f"`source: {REMOTE}` to have it fetched"
+            )
+    return map(there.__getitem__, chosen)

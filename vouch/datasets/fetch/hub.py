@@ -41,7 +41,13 @@ def choose(names: Sequence[str], card: str, config: str | None, split: str, wher
         if not with_split or (config != _ALL and len(with_split) < len(wanted)):
             splits = sorted({split for name in wanted for split in known[name]})
             raise UserError(f"{where}: no split {part:.60}; {did_you_mean(part, splits)}")
-        chosen += [file for name in with_split for file in _matching(names, known[name][part], where)]
+        for patterns in (known[name][part] for name in with_split):
+            files = match(names, patterns)
+            if not files:
+                raise UserError(f"{where}: no file is named {patterns[0]}; fetch it again")
+            if other := next((file for file in files if not file.endswith(_TABLE)), None):
+                raise UserError(f"{where}: {other} is not a {_TABLE} file; name it under `files`")
+            chosen += files
     return chosen
 
 
@@ -95,16 +101,6 @@ def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
     if name not in known:
         raise UserError(f"{where}: no config {name:.60}; {did_you_mean(name, list(known))}")
     return [name]
-
-
-def _matching(names: Sequence[str], patterns: Sequence[str], where: str) -> list[str]:
-    matched = match(names, patterns)
-    if not matched:
-        raise UserError(f"{where}: no file is named {patterns[0]}; fetch it again")
-    other = next((name for name in matched if not name.endswith(_TABLE)), None)
-    if other:
-        raise UserError(f"{where}: {other} is not a {_TABLE} file; name it under `files`")
-    return matched
 
 
 def match(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -191,10 +187,10 @@ def _chosen(origin: Origin, revision: str) -> tuple[str, str, dict[str, Any]]:
     commit = str(info.sha)
     there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     if origin.split is None:
-        names = match(sorted(there), origin.files)
-        missing = [pattern for pattern in origin.files if not match(sorted(there), [pattern])]
+        names = match(list(there), origin.files)
+        missing = next((pattern for pattern in origin.files if not match(names, [pattern])), None)
         if missing:
-            raise UserError(f"{repo}: no file {missing[0]} at {commit[:12]}; correct origin.files")
+            raise UserError(f"{repo}: no file {missing} at {commit[:12]}; correct origin.files")
     else:
         card = _download(repo, commit, CARD).read_text("utf-8", "replace") if CARD in there else ""
         names = choose(sorted(there), card, origin.config, origin.split, repo)

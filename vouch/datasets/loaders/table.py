@@ -125,7 +125,7 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
         question=row.text(columns.question),
         options=options,
         answers=[] if is_open else _answers(row, settings, options),
-        references=_references(references, str(columns.references)) if is_open else [],
+        references=_references(row, str(columns.references)) if is_open else [],
         hint=_maybe(row, columns.hint) or None,
         images=_images(row, settings, tree),
         category=_category(row, columns.category),
@@ -136,6 +136,11 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
 
 def _maybe(row: Row, column: str | None) -> str:
     return "" if column is None else (row.maybe(column) or "").strip()
+
+
+def _cells(row: Row, column: str) -> list[Any]:
+    value = row.values.get(column)
+    return value if isinstance(value, list) else [value]
 
 
 def _options(row: Row, settings: Settings) -> list[str | None]:
@@ -151,8 +156,8 @@ def _options(row: Row, settings: Settings) -> list[str | None]:
     return options
 
 
-def _references(value: Any, column: str) -> list[str]:
-    texts = [as_text(cell, column) for cell in (value if isinstance(value, list) else [value])]
+def _references(row: Row, column: str) -> list[str]:
+    texts = [as_text(cell, column) for cell in _cells(row, column)]
     if not any(texts):
         raise Unusable(f"{column} is empty; if its answers are hidden, take another split")
     if None in texts:
@@ -169,8 +174,7 @@ def _category(row: Row, column: str | None) -> str:
 
 def _answers(row: Row, settings: Settings, options: Sequence[str | None]) -> list[int]:
     column = str(settings.columns.answer)
-    value = row.values.get(column)
-    cells = value if isinstance(value, list) else [value]
+    cells = _cells(row, column)
     return [_answer(row.with_cell(column, cell), column, settings, options) for cell in cells]
 
 
@@ -196,14 +200,13 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
 def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
     image = settings.columns.image
     columns = [image] if isinstance(image, str) else image
-    return [image for column in columns for image in _cell(row, column, settings.image, tree)]
+    return [image for column in columns for image in _images_of(row, column, settings.image, tree)]
 
 
-def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
+def _images_of(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
     """Images of one column: encoded in the cell, or files that it names. Base64 has no dot."""
-    value = row.values.get(column)
     images = []
-    for cell in value if isinstance(value, list) else [value]:
+    for cell in _cells(row, column):
         path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
         if pattern is not None and not (is_missing(path) or path == ""):
             path = pattern.replace("{}", row.with_cell(column, path).text(column))

@@ -1,7 +1,7 @@
 """Tables of a dataset, row by row: parquet, TSV, CSV, JSON, JSON lines and Arrow, by the file's ending.
 
 Memory stays flat: a few rows and parquet pages at a time (for the image type of the hub a row group, about
-100 rows). In some TSV files rows share images: a cell then has the index of the row that has the image.
+100 rows).
 """
 
 import csv
@@ -50,13 +50,6 @@ def _read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Ro
             yield values, f"{file.path} row {number}"
     except (OSError, ValueError, OverflowError, struct.error, csv.Error, pa.ArrowException) as error:
         raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
-
-
-def _count(file: File) -> int:
-    """Number of rows."""
-    if ending(file) == PARQUET:
-        return int(_opened(file).metadata.num_rows)
-    return sum(1 for _ in _read(file, ()))
 
 
 def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -285,7 +278,10 @@ def rows(
 
 def count_rows(source: Source, endings: Sequence[str] = _TABLES) -> int:
     """Number of rows of all tables."""
-    return sum(map(_count, source.ending(*endings)))
+    return sum(
+        int(_opened(file).metadata.num_rows) if ending(file) == PARQUET else sum(1 for _ in _read(file, ()))
+        for file in source.ending(*endings)
+    )
 
 
 def count_each(source: Source, name: str, settings: LoaderSettings) -> int:
@@ -314,10 +310,7 @@ def table_columns(source: Source) -> set[str]:
 
 
 def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
-    """Index -> image of the rows that others refer to; empty where every row has its own image.
-
-    needed: the columns that the loader needs, including `index` and `image`.
-    """
+    """Index -> image of the rows that others refer to: in some TSV files a cell has another row's index."""
     if source.has(PARQUET):
         return {}
     cells = (row.text("image").strip() for row in rows(source, needed))

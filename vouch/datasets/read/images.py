@@ -259,16 +259,17 @@ def spoken(text: str, boxes: Sequence[Any], drawn: bool) -> str:
 
     boxes: x1, y1, x2, y2 each. Raises Unusable where there is no such box.
     """
-    corners = [_corners(box, "corners") for box in boxes]
+    words = [str(list(_corners(box, "corners"))) for box in boxes]
+    if drawn:
+        words = [f"the {colour} box" for colour in _COLOUR_NAMES[: len(words)]]
 
-    def words(reference: re.Match[str]) -> str:
+    def of_box(reference: re.Match[str]) -> str:
         number = int(reference[1])
-        if not 1 <= number <= (min(len(corners), len(_COLOUR_NAMES)) if drawn else len(corners)):
-            raise Unusable(f"refers to {reference[0]}, but has {len(corners)} boxes")
-        x1, y1, x2, y2 = corners[number - 1]
-        return f"the {_COLOUR_NAMES[number - 1]} box" if drawn else f"[{x1}, {y1}, {x2}, {y2}]"
+        if not 1 <= number <= len(words):
+            raise Unusable(f"refers to {reference[0]}, but has {len(boxes)} boxes")
+        return words[number - 1]
 
-    return _BOX_REFERENCE.sub(words, text)
+    return _BOX_REFERENCE.sub(of_box, text)
 
 
 def _corners(box: Any, form: str) -> tuple[int, int, int, int]:
