@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from vouch import papers
-from vouch.datasets.cleaning.second_pass import Findings
+from vouch.datasets.second_pass import Findings
 from vouch.metrics.conformal.selective import WRONG
 from vouch.report import pages
 from vouch.report.config import Scoring

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.demo.config import Config as TrainConfig
 from vouch.metrics.comparison.config import Config as CompareConfig
 from vouch.metrics.config import Config as ScoreConfig
