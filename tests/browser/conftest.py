@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from stages.browse import write as browse
-from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
+from tests.browse.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import REGISTRY, SCORING, Made, write_tables
+from vouch.browse.config import Config as Pictures
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
-from vouch.report.items.config import Config as Pictures
 from vouch.report.loading import load
 from vouch.report.pages.accuracy_and_set_size import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.pages.calibration import RELIABILITY_FIGURE

@@ -18,7 +18,7 @@ from vouch.report.table_files import TABLES
 
 @dataclass(frozen=True)
 class Items:
-    """The frame of the page Items, which loads its data itself (vouch/report/items).
+    """The frame of the page Items, which loads its data itself (vouch/browse).
 
     datasets: names, those with scores first. leads: JSON, by dataset the model to show first, empty if none
     has scores. meanings: JSON, what variations do by name.

@@ -11,18 +11,18 @@ import pytest
 from PIL import Image
 
 from stages.browse import REPORTS, write
-from tests.report.items.packed import all_pages, names, packed
-from tests.report.items.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
+from tests.browse.packed import all_pages, names, packed
+from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
+from vouch.browse.answers import Options
+from vouch.browse.config import Config, config_of
 from vouch.images.opening import render
 from vouch.metrics.comparison.leaderboard import variations
 from vouch.pipeline.errors import UserError
-from vouch.report.items.answers import Options
-from vouch.report.items.config import Config, config_of
 from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 from vouch.tables.asked import IMAGES, ITEMS, PROMPTS, ImageStore, images_path, items_path, prompts_path
 from vouch.tables.results import OUTCOMES, outcomes_path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 CONFIG = Config(images=True, thumbnail=64, budget=1_000_000)
 
 
@@ -192,7 +192,7 @@ def test_same_bytes_in_another_process(inputs, tmp_path, monkeypatch):
     Path("data").symlink_to(data)
     again = (
         "from pathlib import Path; from stages.browse import write;"
-        "from vouch.report.items.config import Config;"
+        "from vouch.browse.config import Config;"
         f"write({CHOICE!r}, Config(images=True, thumbnail=64, budget=1_000_000), [Path(p) for p in {[str(p) for p in inputs]!r}])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7", "LC_ALL": "C"}
