@@ -5,7 +5,7 @@ from pathlib import Path
 
 import vouch.papers
 from vouch.metrics.config import Config as ScoreConfig
-from vouch.papers.models import facts
+from vouch.papers.entry import facts
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load as load_yaml

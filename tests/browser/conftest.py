@@ -16,8 +16,8 @@ from vouch.browse.config import Config as Pictures
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.loading import load
-from vouch.report.pages.accuracy_and_set_size import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.pages.calibration import RELIABILITY_FIGURE
+from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text
 from vouch.tables.asked import ITEMS, items_path

@@ -11,7 +11,7 @@ from tests.report.sentences import false_sentences
 from tests.report.worlds import MODELS, World, evidence
 from vouch.report.cards import ALONE
 from vouch.report.claims import answers_alone, transfer_coverages
-from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION
+from vouch.report.pages.calibration import ANSWERING_FIGURE, ANSWERING_SECTION
 from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.tables.results import NONE, TRANSFER

@@ -7,7 +7,7 @@ import pytest
 
 from vouch.report import formatting
 from vouch.report.evidence import Number, Pair
-from vouch.report.pages.accuracy_and_set_size import CHARACTER, place_labels
+from vouch.report.pages.models import CHARACTER, place_labels
 from vouch.report.table import MISSING, figure, ranges
 from vouch.report.table_files import bins
 

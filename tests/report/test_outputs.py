@@ -17,7 +17,7 @@ from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.loading import load as read
-from vouch.report.pages.accuracy_and_set_size import ACCURACY_AND_SET_SIZE_FIGURE
+from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.pages.protocols import PROTOCOLS_FIGURE
 from vouch.report.site import PLOTS_PAGE, site, write_plots, write_site
 from vouch.report.table_files import TABLES, csv_text, metrics_json

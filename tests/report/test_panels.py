@@ -9,8 +9,7 @@ from vouch.report.formatting import NARROW
 from vouch.report.pages.calibration import CALIBRATION_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import SCORES_SECTION
-from vouch.report.pages.robustness import LETTERS_SECTION
-from vouch.report.pages.shift import SHIFT_FIGURE, SHIFT_SECTION, shift_frame
+from vouch.report.pages.robustness import LETTERS_SECTION, SHIFT_FIGURE, SHIFT_SECTION, shift_frame
 
 NAMES = ("original", "option_order", "ls_n", "blank")
 

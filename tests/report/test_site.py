@@ -16,6 +16,7 @@ from tests.report.project import REGISTRY, Made, Make
 from vouch import papers
 from vouch.papers.charts import ON_DEEP, ON_PALE
 from vouch.papers.entry import Paper
+from vouch.pipeline.errors import UserError
 from vouch.report import pages, vegalite
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
@@ -112,15 +113,16 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
     assert {name: shown.count(name) for name in FIGURES} == dict.fromkeys(FIGURES, 2)
 
 
-def test_every_section_is_on_exactly_one_page() -> None:
-    shown = [section.name for page in REGISTRY.pages for section in REGISTRY.sections_of(page)]
-    assert sorted(shown) == sorted({section.name for section in REGISTRY.sections})
-
-
 def test_names_and_places_are_there_once() -> None:
-    every = REGISTRY.pages
-    sections = [section.name for section in REGISTRY.sections]
-    for names in (FIGURES, sections, [page.name for page in every], [page.place for page in every]):
+    every, sections = REGISTRY.pages, REGISTRY.sections
+    for names in (
+        *(
+            FIGURES,
+            [section.name for section in sections],
+            [(section.page, section.place) for section in sections],
+        ),
+        *([page.name for page in every], [page.place for page in every]),
+    ):
         assert len(set(names)) == len(names)
 
 
@@ -129,15 +131,30 @@ from vouch.report.page import DatasetFigure, Figures, Page, PageSection, by_data
 from vouch.report.pages.models import COVERAGE_FIGURE
 
 FIGURE = DatasetFigure("extra", "Extra", COVERAGE_FIGURE.draw, lambda evidence, dataset: "what it shows")
-SECTION = PageSection("extra", "Of more", by_dataset("More", "", lambda _, dataset: [Figures([f"extra-{dataset}"])]))
-PAGE = Page("extra", "Extra page", "What else?", place=35, sections=(SECTION,))
+build = by_dataset("More", "", lambda _, dataset: [Figures([f"extra-{dataset}"])])
+SECTION = PageSection("extra", "Of more", build, page="extra", place=10)
+PAGE = Page("extra", "Extra page", "What else?", place=35)
 """
 
 
-def test_a_new_page_is_one_new_file(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "extra.py").write_text(EXTRA)
+@pytest.fixture
+def extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new file among the pages."""
     monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "vouch.report.pages.extra", raising=False)
+    return tmp_path / "extra.py"
+
+
+def test_a_section_of_no_page_is_refused(extra: Path) -> None:
+    extra.write_text(EXTRA.replace('page="extra"', 'page="calibrations"'))
+    with pytest.raises(
+        UserError, match="section extra: no page is named calibrations; did you mean calibration"
+    ):
+        print(Registry(pages).sections)
+
+
+def test_a_new_page_is_one_new_file(make: Make, extra: Path) -> None:
+    extra.write_text(EXTRA)
     write(CONFIG, make(Made()), registry=Registry(pages))
     found = written()
     assert [a["class"] for a in found["pages/extra.html"].all("figure")] == ["extra"]

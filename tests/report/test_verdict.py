@@ -11,10 +11,10 @@ from vouch.report.cards import BREAKS, DIFFERENCES
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
-from vouch.report.pages.differences import DIFFERENCES_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import CATEGORIES_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION
+from vouch.report.pages.ranking import DIFFERENCES_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table_files import TABLES
 

@@ -17,11 +17,12 @@ from vouch.papers.entry import (
     Lookup,
     Measure,
     Paper,
+    family,
     figure,
     listing,
     named,
+    size,
 )
-from vouch.papers.models import family, size
 from vouch.papers.pivot import Layout, by_dataset
 from vouch.report import formatting
 from vouch.report.table import Cell, Column, cells

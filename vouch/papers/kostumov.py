@@ -8,8 +8,18 @@ import pandas as pd
 
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.papers import charts
-from vouch.papers.entry import MEAN, Absent, Built, Entry, Lookup, Measure, Paper, figure, with_mean
-from vouch.papers.models import paper_models
+from vouch.papers.entry import (
+    MEAN,
+    Absent,
+    Built,
+    Entry,
+    Lookup,
+    Measure,
+    Paper,
+    figure,
+    paper_models,
+    with_mean,
+)
 from vouch.papers.pivot import Key, Layout, by_dataset, pivot, rounded
 from vouch.report import formatting
 

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers import charts
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
-from vouch.papers.models import series, size
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.papers.parc_tables import (
     DATASETS,
     EVERY,

@@ -13,9 +13,9 @@ from vouch.papers.entry import (
     Measure,
     listing,
     named,
+    paper_models,
     with_mean,
 )
-from vouch.papers.models import paper_models
 from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells

@@ -20,9 +20,9 @@ from vouch.papers.entry import (
     joined,
     listing,
     named,
+    paper_models,
     with_mean,
 )
-from vouch.papers.models import paper_models
 from vouch.papers.pivot import Key, Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells

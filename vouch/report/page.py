@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from markupsafe import Markup
 
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report.cards import worst_first
 from vouch.report.evidence import Evidence
 from vouch.report.table import Grid
@@ -169,16 +170,16 @@ class PageSection:
     """A section of a page.
 
     title: its entry in the page's table of contents. build: returns a `Section`, or what
-    templates/NAME.html.j2 shows, or None if there is nothing to say. figures: those of this section alone,
-    from what build returned. page: name of the page to whose end it is added, for a section that no page
-    lists.
+    templates/NAME.html.j2 shows, or None if there is nothing to say. page: name of its page. place: its
+    position there. figures: those of this section alone, from what build returned.
     """
 
     name: str
     title: str
     build: Callable[[Evidence], Any]
+    page: str
+    place: int
     figures: Callable[[Evidence, Any], Iterable[FigureSpec]] = lambda evidence, view: ()
-    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class Page:
     """A page of the site: `index` is reports/index.html, NAME pages/NAME.html.
 
     title: the link in the navigation, and the heading. description: one sentence on what the page answers.
-    place: position in the navigation. sections: in order. scripts: files in static/ that it loads. A page
+    place: position in the navigation. scripts: files in static/ that it loads. Its sections name it. A page
     whose sections have nothing to say is left out, with all links to it. Its frame is
     templates/pages/NAME.html.j2 if that exists, else templates/page.html.j2.
     """
@@ -195,7 +196,6 @@ class Page:
     title: str
     description: str
     place: int
-    sections: tuple[PageSection, ...]
     scripts: tuple[str, ...] = ()
 
     @property
@@ -232,8 +232,14 @@ class Registry:
 
     @cached_property
     def sections(self) -> Sequence[PageSection]:
-        """Every section of any page."""
-        return self._declared(PageSection)
+        """Every section, in the order of its page. Raises UserError if no page has the name that it gives."""
+        names = [page.name for page in self.pages]
+        sections = sorted(self._declared(PageSection), key=attrgetter("place"))
+        for section in sections:
+            if section.page not in names:
+                meant = did_you_mean(section.page, names)
+                raise UserError(f"section {section.name}: no page is named {section.page}; {meant}")
+        return sections
 
     @cached_property
     def figures(self) -> Sequence[DatasetFigure]:
@@ -241,8 +247,8 @@ class Registry:
         return sorted(self._declared(DatasetFigure), key=attrgetter("name"))
 
     def sections_of(self, page: Page) -> list[PageSection]:
-        """The sections of a page: those that it lists, then those that name the page."""
-        return [*page.sections, *(section for section in self.sections if section.page == page.name)]
+        """The sections of a page, in order."""
+        return [section for section in self.sections if section.page == page.name]
 
     @property
     def templates(self) -> list[Path]:

@@ -75,6 +75,8 @@ LOOKS_SECTION = PageSection(
     "looks",
     "With and without the image",
     by_dataset("Do the models use the image?", LOOKS_TEXT, _looks_blocks, opened=1),
+    page="variations",
+    place=20,
 )
 
 
@@ -132,12 +134,9 @@ def _typographic_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 TYPOGRAPHIC_SECTION = PageSection(
     "typographic",
     "Typographic attack",
-    by_dataset(
-        "Does text in the image mislead the models?",
-        TYPOGRAPHIC_TEXT,
-        _typographic_blocks,
-        opened=1,
-    ),
+    by_dataset("Does text in the image mislead the models?", TYPOGRAPHIC_TEXT, _typographic_blocks, opened=1),
+    page="variations",
+    place=30,
 )
 
 
@@ -229,4 +228,6 @@ SEVERITY_SECTION = PageSection(
     "severity",
     "Severity",
     by_dataset("How much accuracy does image corruption cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
+    page="variations",
+    place=40,
 )

@@ -218,4 +218,6 @@ PROTOCOLS_SECTION = PageSection(
     "protocols",
     "Two protocols",
     by_dataset("Two protocols on the same answers", PROTOCOLS_TEXT, _protocols_blocks, opened=1),
+    page="calibration",
+    place=60,
 )

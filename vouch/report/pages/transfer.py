@@ -77,7 +77,7 @@ def build_transfer(evidence: Evidence) -> Section | None:
     return Section("Do thresholds hold elsewhere?", TRANSFER_TEXT, [*parts, every]) if parts else None
 
 
-TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer)
+TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer, page="calibration", place=40)
 
 
 def _beside(grids: list[Grid]) -> list[Block]:
@@ -340,4 +340,6 @@ SWEEP_SECTION = PageSection(
     "sweep",
     "Calibration share",
     by_dataset("How many calibration questions are needed?", SWEEP_TEXT, _sweep_blocks, opened=1),
+    page="calibration",
+    place=50,
 )

@@ -1,6 +1,6 @@
 """The page Variations: how other ways to ask a question change accuracy, confidence and set size.
 
-image_use.py, shift.py and robustness.py have its other sections.
+image_use.py and robustness.py have its other sections.
 """
 
 from typing import Any
@@ -42,9 +42,6 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.pages.image_use import LOOKS_SECTION, SEVERITY_SECTION, TYPOGRAPHIC_SECTION
-from vouch.report.pages.robustness import INSTABILITY_SECTION, LETTERS_SECTION, ROBUSTNESS_SECTION
-from vouch.report.pages.shift import SHIFT_SECTION
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 # heading, measure, scale, whether claims are made about it, smallest distance of the ticks
@@ -307,6 +304,8 @@ VARIATIONS_SECTION = PageSection(
         opened=0,
         above=_variations_heat,
     ),
+    page="variations",
+    place=10,
 )
 
 PAGE = Page(
@@ -314,14 +313,4 @@ PAGE = Page(
     "Variations",
     "What rewording, image changes and option order do to accuracy, certainty and coverage.",
     place=40,
-    sections=(
-        VARIATIONS_SECTION,
-        LOOKS_SECTION,
-        TYPOGRAPHIC_SECTION,
-        SEVERITY_SECTION,
-        SHIFT_SECTION,
-        ROBUSTNESS_SECTION,
-        INSTABILITY_SECTION,
-        LETTERS_SECTION,
-    ),
 )

@@ -69,7 +69,7 @@ def build_verdict(evidence: Evidence) -> Verdict:
     )
 
 
-VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict)
+VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict, page="index", place=10)
 
 
 def _headline(evidence: Evidence, model: str | None) -> str:
@@ -241,5 +241,4 @@ PAGE = Page(
     "Verdict",
     "Which model is best and where, where it is unclear, and what to know about the model first.",
     place=10,
-    sections=(VERDICT_SECTION,),
 )
