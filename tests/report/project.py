@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from vouch import papers
 from vouch.datasets.cleaning.second_pass import Findings
 from vouch.metrics.conformal.selective import WRONG
+from vouch.papers import page as papers
 from vouch.report import pages
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence

@@ -21,20 +21,14 @@ from vouch.papers.entry import (
     figure,
     listing,
     named,
+    names_in,
     size,
 )
 from vouch.papers.pivot import Layout, by_dataset
 from vouch.report import formatting
 from vouch.report.table import Cell, Column, cells
 
-DATASETS = {
-    "ai2d": "AI2D",
-    "scienceqa": "ScienceQA",
-    "mathvision": "MathVision",
-    "worldmedqa_v": "WorldMedQA-V",
-    "mmmu": "MMMU",
-    "mmmu_pro": "MMMU-Pro",
-}
+DATASETS = names_in("azad", "datasets")
 
 
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
@@ -290,5 +284,4 @@ PAPER = Paper(
         Entry("Figure 8", "How size, accuracy, set size and coverage go together.", correlations),
         Entry("Figure 9", "How often each letter is the correct answer.", letters),
     ),
-    DATASETS,
 )

@@ -7,7 +7,7 @@ import csv
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -66,10 +66,22 @@ def series(model: str, known: Mapping[str, Facts]) -> str:
     return str(known.get(model, {}).get("series") or family(model, known))
 
 
-def paper_models(paper: str) -> dict[str, str]:
-    """The models that a paper has, in its order: our name to the paper's label (models.csv)."""
-    with files("vouch.papers").joinpath("models.csv").open(encoding="utf-8") as file:
-        return {row["model"]: row["label"] for row in csv.DictReader(file) if row["paper"] == paper}
+@cache
+def _named() -> list[dict[str, str]]:
+    with files(__package__).joinpath("names.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def names_in(paper: str, group: str) -> dict[str, str]:
+    """Models or datasets that a paper has, in its order: our name to the paper's label (names.csv)."""
+    rows = (row for row in _named() if (row["paper"], row["group"]) == (paper, group))
+    return {row["name"]: row["label"] or row["name"] for row in rows}
+
+
+def papers_with(datasets: Collection[str]) -> list[str]:
+    """The papers with a dataset of their own among these; a paper is named after its file."""
+    rows = (row for row in _named() if not row["group"].startswith("models") and row["name"] in datasets)
+    return sorted({row["paper"] for row in rows})
 
 
 FAITHFUL = "faithful"
@@ -290,10 +302,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Paper:
-    """slug: the start of the names of its files and anchors. title, cite: how it is named. note: one or two
-    sentences on what its tables rest on here.
-
-    datasets: its own; the paper is shown if at least one of them has scores here.
+    """slug: its file, and the start of the names of its figures and anchors. title, cite: how it is named.
+    note: one or two sentences on what its tables rest on here. It is shown if a dataset of its own
+    (names.csv) has scores here.
     """
 
     slug: str
@@ -301,4 +312,3 @@ class Paper:
     cite: str
     note: str
     entries: Sequence[Entry]
-    datasets: Collection[str]

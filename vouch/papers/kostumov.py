@@ -17,16 +17,16 @@ from vouch.papers.entry import (
     Measure,
     Paper,
     figure,
-    paper_models,
+    names_in,
     with_mean,
 )
 from vouch.papers.pivot import Key, Layout, by_dataset, pivot, rounded
 from vouch.report import formatting
 
-DATASETS = {"mmbench": "MMB", "oodcv": "OOD", "scienceqa": "SQA", "seedbench": "SB", "ai2d": "AI2D"}
-SEVENTH = paper_models("kostumov_vii")
+DATASETS = names_in("kostumov", "datasets")
+SEVENTH = names_in("kostumov", "models_vii")
 """The models of table VII."""
-TEN = paper_models("kostumov")
+TEN = names_in("kostumov", "models")
 """Those of tables I to VI."""
 # category of the dataset to the head of the column
 SEED = {
@@ -231,5 +231,4 @@ PAPER = Paper(
             for number, title, models in FAMILIES
         ),
     ),
-    DATASETS,
 )

@@ -5,14 +5,13 @@ Also the distances between datasets, a section of the page Ranking.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 import pandas as pd
 from markupsafe import Markup
 
-import vouch.papers
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper
-from vouch.papers.tu import PAPER, trends
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper, papers_with
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.page import (
@@ -25,7 +24,6 @@ from vouch.report.page import (
     Part,
     Section,
     Text,
-    declared,
     sentence_list,
 )
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
@@ -74,9 +72,9 @@ def build_papers(evidence: Evidence) -> tuple[Review, ...]:
 
     Papers with the most published numbers compared come first, then those with the most entries shown.
     """
-    lookup, here = Lookup(evidence), set(evidence.datasets)
-    known = declared(vouch.papers, Paper)
-    reviews = [review(paper, lookup) for paper in known if here & set(paper.datasets)]
+    lookup = Lookup(evidence)
+    modules = (import_module(f"vouch.papers.{name}") for name in papers_with(evidence.datasets))
+    reviews = [review(module.PAPER, lookup) for module in modules]
     shown = [found for found in reviews if found.shown]
     return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
 
@@ -197,6 +195,8 @@ def build_distances(evidence: Evidence) -> Section | None:
     frame = evidence.distances.dropna(subset=["distance"])
     if frame.empty:
         return None
+    from vouch.papers.tu import trends
+
     blocks = [
         *sentence_list(trends(evidence)),
         Beside([Figures([name]) for name in DISTANCES_FIGURES]),
@@ -209,6 +209,8 @@ def distances_figures(evidence: Evidence, _: Section | None) -> list[FigureSpec]
     """The figures of the section: two of the paper."""
     if evidence.distances.empty:
         return []
+    from vouch.papers.tu import PAPER
+
     shown = review(PAPER, Lookup(evidence)).shown
     return [spec for _, made in shown for spec in made.figures if spec.file in DISTANCES_FIGURES]
 

@@ -266,5 +266,4 @@ PAPER = Paper(
         Entry("Figure A8", "Consistency against reliability by families of changes.", against),
         Entry("Figure A9", "Figure 5 for all, language and vision changes.", partial(by_size, GROUPS)),
     ),
-    DATASETS,
 )

@@ -302,5 +302,4 @@ PAPER = Paper(
         ),
         Entry("Figure 10", "Which option position a model prefers, whatever its text.", preference),
     ),
-    (*PERCEPTION, *COGNITION),
 )

@@ -20,7 +20,7 @@ from vouch.papers.entry import (
     joined,
     listing,
     named,
-    paper_models,
+    names_in,
     with_mean,
 )
 from vouch.papers.pivot import Key, Layout, pivot
@@ -29,25 +29,13 @@ from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.results import OVERALL
 
-COARSE = (
-    *("flowers102", "cifar10", "imagenet_1k", "pets37", "vizwiz_2", "vizwiz_4"),
-    *("tdiuc_sport", "tdiuc_scene", "medic"),
+COARSE, FINE, OCR, KIE, SPATIAL, VQA, KVQA, CROSS, CAPTIONS, DIALOGUE = (
+    tuple(names_in("reform", group))
+    for group in (
+        *("coarse", "fine", "ocr", "kie", "spatial", "vqa", "kvqa", "cross"),
+        *("captions", "dialogue"),
+    )
 )
-FINE = (
-    *("coco_mci", "coco_goi", "coco_mos", "tdiuc_color", "tdiuc_utility", "tdiuc_position"),
-    *("tdiuc_detection", "tdiuc_counting", "coco_counting", "refcoco"),
-)
-OCR = (
-    *("cute80", "ic15", "iiit5k", "coco_text", "wordart", "textocr"),
-    *("grounded_ic15", "grounded_coco_text", "grounded_textocr"),
-)
-KIE = ("sroie", "poie", "funsd", "textvqa", "docvqa", "ocrvqa")
-VQA = ("gqa", "vqa_v2", "whoops", "ok_vqa", "scienceqa", "vizwiz")
-KVQA = ("viquae", "k_viquae", "a_okvqa", "a_okvqra", "a_okvqar", "imagenetvc")
-SPATIAL = ("clevr", "vsr", "mp3d")
-CROSS = ("coco_itm", "coco_its", "wikihow", "winoground", "snli_ve", "mocheg")
-CAPTIONS = ("coco_caption", "textcaps", "nocaps", "flickr30k")
-DIALOGUE = ("vqa_mt", "visdial")
 SETS = {
     "coarse_perception": len(COARSE),
     "fine_perception": len(FINE),
@@ -61,7 +49,7 @@ SETS = {
 """How many sets each dimension has."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
-MODELS = paper_models("reform")
+MODELS = names_in("reform", "models")
 COCO = {
     "Pre-training with COCO": ("blip2_flan_t5_xl", "mplug_owl", "lynx"),
     "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),

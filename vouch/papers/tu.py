@@ -9,7 +9,19 @@ import pandas as pd
 from vouch.metrics.comparison.rankers import RANKERS
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, absent, figure, joined, with_mean
+from vouch.papers.entry import (
+    Absent,
+    Built,
+    Entry,
+    Lookup,
+    Measure,
+    Paper,
+    absent,
+    figure,
+    joined,
+    names_in,
+    with_mean,
+)
 from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
@@ -18,16 +30,7 @@ from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 FEWEST = 3
 """Two models are in the right order or not: that is no correlation."""
-DATASETS = {
-    "scienceqa": "SQA-I",
-    "ai2d": "AI2D",
-    "mmmu": "MMMU",
-    "realworldqa": "RWQA",
-    "chartqa": "ChartQA",
-    "ocrvqa": "OCRVQA",
-    "textvqa": "TextVQA",
-    "docvqa": "DocVQA",
-}
+DATASETS = names_in("tu", "datasets")
 # ranker to the paper's method, in its order; then those that are not in the paper
 METHODS = {
     "accuracy_on_the_line": "AoL",
@@ -253,5 +256,4 @@ PAPER = Paper(
         Entry("Figure 2", "How performance on one dataset predicts that on another.", _capped(pairs)),
         Entry("Figure 4", "Fréchet distance of two datasets and how alike they rank models.", _capped(apart)),
     ),
-    DATASETS,
 )

@@ -18,7 +18,6 @@ from vouch.metrics.comparison.statistics import questions_for
 from vouch.metrics.conformal.selective import SURE, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
 from vouch.metrics.join import LOW_MASS_RATE
-from vouch.metrics.robustness.compared import WITHOUT
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
 from vouch.report.evidence import Evidence, Number
@@ -33,7 +32,7 @@ from vouch.report.gates import (
     significant,
 )
 from vouch.tables.asked import TEXT
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
@@ -209,8 +208,8 @@ def added_shares(evidence: Evidence, dataset: str, variation: str) -> dict[str, 
 
 
 def without_image(evidence: Evidence, dataset: str) -> str:
-    """The variation of a dataset that takes the image away; if none was asked, the first of WITHOUT."""
-    return next((name for name in WITHOUT if name in evidence.variations(dataset)), WITHOUT[0])
+    """The variation of a dataset that takes the image away; if none was asked, the first of WITHOUT_IMAGE."""
+    return next((name for name in WITHOUT_IMAGE if name in evidence.variations(dataset)), WITHOUT_IMAGE[0])
 
 
 @once

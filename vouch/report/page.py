@@ -1,8 +1,8 @@
 """What a page of the report is made of, and where pages come from.
 
 A file of a package declares a `Page`, its sections (`PageSection`) and figures (`DatasetFigure`) at its top
-level. A `Registry` finds them in the packages it is given: vouch/report/pages, and whatever room above the
-report has pages of its own.
+level. A `Registry` finds them in the modules and packages it is given: vouch/report/pages, and whatever room
+above the report has pages of its own.
 """
 
 import importlib
@@ -207,22 +207,22 @@ class Page:
 T = TypeVar("T")
 
 
-def declared(package: ModuleType, kind: type[T]) -> list[T]:
-    """Every object of a kind that a file of the package declares at its top level, by file, as they stand."""
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+def declared(module: ModuleType, kind: type[T]) -> list[T]:
+    """Every object of a kind that a module, or any file of a package, declares at its top level."""
+    names = sorted(info.name for info in pkgutil.iter_modules(getattr(module, "__path__", [])))
+    modules = [importlib.import_module(f"{module.__name__}.{name}") for name in names] or [module]
     objects = (each for module in modules for each in vars(module).values() if isinstance(each, kind))
     return list({id(each): each for each in objects}.values())  # once, even if other files import it
 
 
 class Registry:
-    """The pages, sections and figures that the files of some packages declare."""
+    """The pages, sections and figures that some modules, or the files of packages, declare."""
 
-    def __init__(self, *packages: ModuleType) -> None:
-        self._packages = packages
+    def __init__(self, *modules: ModuleType) -> None:
+        self._modules = modules
 
     def _declared(self, kind: type[T]) -> list[T]:
-        every = [each for package in self._packages for each in declared(package, kind)]
+        every = [each for module in self._modules for each in declared(module, kind)]
         return list({id(each): each for each in every}.values())
 
     @cached_property
@@ -252,5 +252,5 @@ class Registry:
 
     @property
     def templates(self) -> list[Path]:
-        """Folders in which the packages may have templates of their own."""
-        return [Path(package.__path__[0]) / "templates" for package in self._packages]
+        """Folders in which the modules may have templates of their own."""
+        return [Path(str(module.__file__)).parent / "templates" for module in self._modules]
