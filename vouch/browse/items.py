@@ -121,7 +121,7 @@ def read_questions(items: Path, prompts: Path) -> Questions:
 ACROSS, DOWN = 8, 8
 CELL = 16  # cells are multiples of the encoder's blocks, so that neighbours do not bleed into each other
 QUALITY = 60
-METHOD = 4  # of WebP: how long the encoder searches
+METHOD = 6  # of WebP: how long the encoder searches
 
 Tile = list[int]
 """Sheet, its width and height, and the position on it: left, top, width, height; pixels."""

@@ -8,18 +8,7 @@ import pandas as pd
 
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.papers import charts
-from vouch.papers.entry import (
-    MEAN,
-    Absent,
-    Built,
-    Entry,
-    Lookup,
-    Measure,
-    Paper,
-    figure,
-    names_in,
-    with_mean,
-)
+from vouch.papers.entry import MEAN, Absent, Built, Entry, Lookup, Measure, Paper, figure, names_in, with_mean
 from vouch.papers.pivot import Key, Layout, by_dataset, pivot, rounded
 from vouch.report import formatting
 
@@ -182,11 +171,7 @@ FAMILIES = (
     (5, "MobileVLM-V2 of three sizes", ("mobilevlm_v2_1_7b", "mobilevlm_v2_3b", "mobilevlm_v2_7b")),
     (6, "Yi-VL of two sizes", ("yi_vl_6b", "yi_vl_34b")),
     (7, "Monkey and its chat version", ("monkey", "monkey_chat")),
-    (
-        8,
-        "InternLM-XComposer2 and its chat version",
-        ("internlm_xcomposer2_7b", "internlm_xcomposer2_vl_7b"),
-    ),
+    (8, "InternLM-XComposer2 and its chat version", ("internlm_xcomposer2_7b", "internlm_xcomposer2_vl_7b")),
 )
 PAPER = Paper(
     "kostumov",

@@ -5,17 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.papers.entry import (
-    MEAN,
-    Absent,
-    Built,
-    Lookup,
-    Measure,
-    listing,
-    named,
-    names_in,
-    with_mean,
-)
+from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
 from vouch.papers.pivot import Layout, pivot
 from vouch.prompts.draft import FAMILIES as DECLARED_FAMILIES
 from vouch.report import formatting

@@ -202,37 +202,13 @@ BOTH = (TEXT, LIKELIHOOD)
 # Number, what it shows, the caption of its table, the datasets, the outputs that it has a table for.
 DIMENSIONS = (
     (9, "Coarse-grained perception, generated.", "coarse-grained perception", COARSE, (TEXT,)),
-    (
-        10,
-        "Coarse-grained perception, by likelihood.",
-        "coarse-grained perception",
-        COARSE,
-        (LIKELIHOOD,),
-    ),
+    (10, "Coarse-grained perception, by likelihood.", "coarse-grained perception", COARSE, (LIKELIHOOD,)),
     (11, "Fine-grained perception, generated.", "fine-grained perception", FINE, (TEXT,)),
-    (
-        12,
-        "Fine-grained perception, by likelihood.",
-        "fine-grained perception",
-        FINE,
-        (LIKELIHOOD,),
-    ),
+    (12, "Fine-grained perception, by likelihood.", "fine-grained perception", FINE, (LIKELIHOOD,)),
     (13, "Scene text: recognition.", "scene text, recognition", OCR, (TEXT,)),
-    (
-        14,
-        "Scene text: finding and using it.",
-        "scene text, key facts and questions",
-        KIE,
-        (TEXT,),
-    ),
+    (14, "Scene text: finding and using it.", "scene text, key facts and questions", KIE, (TEXT,)),
     (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", VQA, BOTH),
-    (
-        16,
-        "Visually grounded reasoning with knowledge.",
-        "visual reasoning, knowledge",
-        KVQA,
-        BOTH,
-    ),
+    (16, "Visually grounded reasoning with knowledge.", "visual reasoning, knowledge", KVQA, BOTH),
     (17, "Spatial understanding.", "spatial understanding", SPATIAL, BOTH),
     (18, "Cross-modal inference.", "cross-modal inference", CROSS, BOTH),
 )

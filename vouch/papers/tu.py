@@ -52,10 +52,7 @@ _LITERAL = "atc_literal"
 OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
 OURS |= {COMBINED: "All of these"}
 LABELS = {name: (METHODS | OURS)[name] for name in ("nll_min", "confidence")} | {FEW_LABELS: "50 labels"}
-MEASURES = (
-    Measure("rho", "rho", scale=1, only="clean"),
-    Measure("tau", "tau_paper", scale=1, only="clean"),
-)
+MEASURES = (Measure("rho", "rho", scale=1, only="clean"), Measure("tau", "tau_paper", scale=1, only="clean"))
 NOUN = {TEXT: "of generated texts", LETTERS: "of letters", LIKELIHOOD: "of likelihoods"}
 
 

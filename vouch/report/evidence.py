@@ -17,13 +17,8 @@ from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
-from vouch.tables.asked import (
-    ORIGINAL,
-    OUTPUTS,
-)
-from vouch.tables.results import (
-    TRANSFER,
-)
+from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.results import TRANSFER
 
 if TYPE_CHECKING:
     import pandas as pd

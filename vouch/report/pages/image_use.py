@@ -85,11 +85,7 @@ The attack paints a wrong option into the image; the control paints a harmless w
 a part of the image, so both cost accuracy. A model that reads instead of looking chooses the painted option
 more often under the attack than under the control: see the last column, in bold if its interval excludes
 0.""")
-TYPOGRAPHIC_SHOWN = {
-    ORIGINAL: "original",
-    TYPOGRAPHIC_CONTROL: "harmless word",
-    TYPOGRAPHIC: "wrong option",
-}
+TYPOGRAPHIC_SHOWN = {ORIGINAL: "original", TYPOGRAPHIC_CONTROL: "harmless word", TYPOGRAPHIC: "wrong option"}
 
 
 def _apart(_: Evidence, gain: Number) -> Tone:

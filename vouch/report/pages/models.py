@@ -39,9 +39,11 @@ from vouch.report.table import (
     Grid,
     Row,
     TableSpec,
+    Tone,
     cells,
     figure,
     ranges,
+    rank_cell,
     rounded,
 )
 from vouch.report.table_files import HEADLINES, OPTIONAL
@@ -210,8 +212,6 @@ def _names(labels: pd.DataFrame, across: Axis, up: Axis) -> Iterator[Any]:
 def accuracy_and_set_size_in_words(evidence: Evidence, dataset: str) -> str:
     """The figure in words."""
     data = accuracy_and_set_size_frame(evidence, dataset)
-    if data.empty:
-        return ""
     leading = data.loc[data["leads"].astype(bool), "model"].tolist()
     best = f" Best or tied for best: {formatting.listed(leading)}." if leading else ""
     return (
@@ -333,13 +333,11 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     candidates = evidence.candidates(dataset)
     models = (*(sorted(candidates) if small else candidates), *away)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
-    rows: list[Row] = [
-        (
-            (_name(model, leading, note if model in away else ""), MISSING if small else _rank(accuracy)),
-            {"model": model},
-        )
-        for model, accuracy in zip(models, accuracies, strict=True)
-    ]
+    rows: list[Row] = []
+    for model, accuracy in zip(models, accuracies, strict=True):
+        tone: Tone = "strong" if model in leading else ""
+        name = Cell(model, note, tone="quiet") if model in away and note else Cell(model, tone=tone)
+        rows.append(((name, MISSING if small else rank_cell(accuracy)), {"model": model}))
     known = [
         each for each in HEADLINES if each.metric not in OPTIONAL or evidence.numbers(dataset, each.metric)
     ]
@@ -349,18 +347,6 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
         for row, drawing in zip(grid.rows, ranges(accuracies), strict=True)
     ]
     return replace(grid, rows=body)
-
-
-def _name(model: str, leading: Sequence[str], note: str) -> Cell:
-    if note:
-        return Cell(model, note, tone="quiet")
-    return Cell(model, tone="strong" if model in leading else "")
-
-
-def _rank(number: Number | None) -> Cell:
-    if number is None or number.rank is None:
-        return MISSING
-    return Cell(formatting.ranks(number.rank_low, number.rank_high), key=number.rank)
 
 
 def _warnings(evidence: Evidence, dataset: str) -> list[str]:

@@ -20,7 +20,7 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec
+from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec, rank_cell
 
 # heading, metric, score, format and smallest distance of the ticks
 PROTOCOLS_PANELS = {
@@ -208,10 +208,7 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
 
 def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
     number = evidence.number(dataset, model, "accuracy", protocol=protocol)
-    if number is None or number.rank is None or evidence.is_small(dataset):
-        return MISSING
-    text = formatting.ranks(number.rank_low, number.rank_high) if protocol == "clean" else str(number.rank)
-    return Cell(text, key=number.rank)
+    return MISSING if evidence.is_small(dataset) else rank_cell(number, exact=protocol == "faithful")
 
 
 PROTOCOLS_SECTION = PageSection(

@@ -303,9 +303,7 @@ def _ranking_sentences(here: pd.DataFrame) -> tuple[str, ...]:
         return (f"{formatting.plural(models, 'model')} are ranked.",)
     least = float(tested["p_least"].min())
     significant = sum(p is not None and p < SIGNIFICANCE for p in holm(columns(tested, ["p"])[0]))
-    sentences = [
-        f"{formatting.plural(models, 'model')} are ranked; the smallest possible p is {_p(least)}.",
-    ]
+    sentences = [f"{formatting.plural(models, 'model')} are ranked; the smallest possible p is {_p(least)}."]
     if least >= SIGNIFICANCE:
         sentences.append(
             "Even a perfect order would not be significant, so the numbers are only an illustration."

@@ -14,7 +14,7 @@ from vouch.metrics.join import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters
-from vouch.report.costs import heat_map, is_control, meaning, named, shade, variation_cell
+from vouch.report.costs import heat_map, is_control, meaning, named, shaded, variation_cell
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
@@ -183,10 +183,9 @@ def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
         number = found[model].get(variation)
         if number is None:
             return None
-        unclear = guarantee(evidence, dataset, model, variation) == "unclear"
-        colour = "" if unclear else shade(number.value - evidence.target)
+        shown = guarantee(evidence, dataset, model, variation) != "unclear"
         text = formatting.number(100 * number.value, 1)
-        return Cell(text, key=number.value, tone="quiet" if unclear else "", shade=colour), number.items
+        return shaded(text, number.value, number.value - evidence.target, shown), number.items
 
     variations = dict.fromkeys(name for of_model in found.values() for name in of_model)
     caption = f"{dataset}: coverage %, target {formatting.percent(evidence.target, 0)}"

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
-from vouch.report.costs import shade
+from vouch.report.costs import shaded
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import (
     Beside,
@@ -25,19 +25,7 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.table import (
-    ITEMS,
-    MISSING,
-    Cell,
-    Column,
-    Grid,
-    Tone,
-    cells,
-    figure,
-    interval,
-    percent,
-    rounded,
-)
+from vouch.report.table import ITEMS, MISSING, Column, Grid, cells, figure, interval, percent, rounded
 from vouch.tables.asked import TEXT as OF_TEXT
 from vouch.tables.results import NONE
 
@@ -98,16 +86,14 @@ def _heats(evidence: Evidence, frame: pd.DataFrame, by: str, names: Sequence[str
     ]
 
 
-def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, place: str) -> Grid:
+def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, kind: str) -> Grid:
     shown, cell = transfer_coverages(evidence), {}
     for _, row in frame.iterrows():
-        told = _key(row) in shown
-        text = formatting.number(100 * row["coverage"], 1)
-        colour = shade(row["coverage"] - evidence.target) if told else ""
-        tone: Tone = "" if told else "quiet"
-        cell[row[f"from_{place}"], row[place]] = Cell(text, key=row["coverage"], tone=tone, shade=colour)
+        coverage, text = row["coverage"], formatting.number(100 * row["coverage"], 1)
+        of_pair = shaded(text, coverage, coverage - evidence.target, _key(row) in shown)
+        cell[row[f"from_{kind}"], row[kind]] = of_pair
     names = sorted({name for pair in cell for name in pair})
-    rows = [cells(one, *(cell.get((one, other), MISSING) for other in names)) for one in names]
+    rows = [cells(name, *(cell.get((name, other), MISSING) for other in names)) for name in names]
     heads = (Column("From"), *(Column(name, "", True) for name in names))
     return Grid("transfer", caption, heads, rows, heat=True)
 

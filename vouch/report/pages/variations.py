@@ -28,7 +28,7 @@ from vouch.report.costs import (
     meaning,
     named,
     real_changes,
-    shade,
+    shaded,
     variation_cell,
 )
 from vouch.report.evidence import Evidence
@@ -202,9 +202,8 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
         cost = found.get((model, variation, *ACCURACY))
         if cost is None:
             return None
-        change, sure = cost.net.difference, (dataset, model, variation) in effects(evidence)
-        text, colour = formatting.number(100 * change, 1), shade(change) if sure else ""
-        return Cell(text, key=change, tone="" if sure else "quiet", shade=colour), cost.items
+        change, shown = cost.net.difference, (dataset, model, variation) in effects(evidence)
+        return shaded(formatting.number(100 * change, 1), change, change, shown), cost.items
 
     caption = f"{dataset}: accuracy against the original prompts, points over guessing"
     return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)

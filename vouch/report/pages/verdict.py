@@ -125,10 +125,7 @@ def added(evidence: Evidence) -> str:
         return ""
     shares = []
     for name in with_them:
-        asked = [
-            ("", evidence.variations(name)[0]),
-            (" without the image", without_image(evidence, name)),
-        ]
+        asked = [("", evidence.variations(name)[0]), (" without the image", without_image(evidence, name))]
         found = [(words, added_shares(evidence, name, variation)) for words, variation in asked]
         percents = [([100 * sum(each) for each in of.values()], words) for words, of in found if of]
         text = " and ".join(f"{_extremes(each)}{words}" for each, words in percents)
