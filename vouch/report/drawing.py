@@ -114,7 +114,7 @@ def svg(chart: Chart) -> str:
 
 
 def _shorten(element: ElementTree.Element) -> None:
-    """Removes what has no effect: parts that draw nothing, roles of parts, the font of each text, extra digits.
+    """Removes what has no effect: parts that draw nothing, their roles, the font of each text, extra digits.
 
     What all children share moves to the group. Opacity becomes opacity of fill and stroke: no mark has both,
     and a PDF then needs no layers.
