@@ -11,21 +11,8 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers import charts
+from vouch.papers import parc_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
-from vouch.papers.parc_tables import (
-    DATASETS,
-    EVERY,
-    FAMILIES,
-    UNCHANGED,
-    asked_kinds,
-    combined,
-    counts,
-    long,
-    models_table,
-    properties,
-    same,
-    varied,
-)
 from vouch.report import formatting
 from vouch.tables.asked import ORIGINAL
 
@@ -35,8 +22,8 @@ UNTOLD = (
     "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
     "of training samples on record."
 )
-GROUPS = {EVERY: "all", "language": "language", "vision": "vision"}
-ALL = {EVERY: "all"}
+GROUPS = {tables.EVERY: "all", "language": "language", "vision": "vision"}
+ALL = {tables.EVERY: "all"}
 ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11), 1)] * 2))
 """The points of the planes of figures 2 and A6."""
 
@@ -79,21 +66,21 @@ def calibration(average: bool, lookup: Lookup) -> Built:
 
     average: over the datasets; else of those that are hardest and easiest to guess.
     """
-    if "ls_n" not in asked_kinds(lookup):
+    if "ls_n" not in tables.asked_kinds(lookup):
         raise Absent("needs the variation ls_n")
     measures = [
         Measure(label, metric, scale=1, variation=variation)
         for metric, label in (("accuracy", "before"), ("accuracy_calibrated", "after"))
         for variation in (ORIGINAL, "ls_n")
     ]
-    frame = long(lookup, measures)
+    frame = tables.long(lookup, measures)
     frame = frame[frame["dataset"].isin(frame.loc[frame["measure"] == 1, "dataset"])]
     if average:
         frame = frame.groupby(["measure", "model"], as_index=False)["value"].mean().assign(where="mean")
     else:
         ordered = sorted(set(frame["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
         frame = frame[frame["dataset"].isin((ordered[0], ordered[-1]))]
-        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(DATASETS)))
+        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(tables.DATASETS)))
     frame = lookup.in_order(frame, ["where", "measure", "model"])
     dots = pd.DataFrame(
         {
@@ -112,15 +99,17 @@ def calibration(average: bool, lookup: Lookup) -> Built:
 
 def families(lookup: Lookup) -> Built:
     """Figure 4: consistency by family, with a separate panel for datasets of image pairs."""
-    measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
-    frame = long(lookup, measures)
+    measures = [
+        Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in tables.FAMILIES
+    ]
+    frame = tables.long(lookup, measures)
     if frame.empty:
-        raise Absent(UNCHANGED)
+        raise Absent(tables.UNCHANGED)
     paired = set(frame.loc[frame["measure"] == 3, "dataset"])
     where = frame["dataset"].isin(paired).map({True: "pairs of images", False: "one image"})
     mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
     mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
-    dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
+    dots = mean.assign(series=mean["measure"].map(dict(enumerate(tables.FAMILIES)))).drop(columns="measure")
     means = dots.groupby(["panel", "series"])["value"].mean()
     said = "; ".join(
         f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
@@ -138,12 +127,12 @@ def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
             Measure(metric, metric, score, scale=1, variation="")
             for metric in ("reliability", "consistency_calibrated")
         ]
-        wide = long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
+        wide = tables.long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
         wide = wide.reindex(columns=[0, 1]).dropna().set_axis(["reliability", "consistency"], axis=1)
         parts.append(wide.reset_index().assign(group=label))
     frame = pd.concat(parts, ignore_index=True)
     if frame.empty:
-        raise Absent(UNCHANGED)
+        raise Absent(tables.UNCHANGED)
     return frame
 
 
@@ -217,7 +206,7 @@ def against(lookup: Lookup) -> Built:
 
 def robust(lookup: Lookup) -> Built:
     """Table 3 with the scatter plot on its right."""
-    table = models_table(False, True, lookup)
+    table = tables.models_table(False, True, lookup)
     try:
         return joined([table, plane(lookup)])
     except Absent as error:
@@ -233,23 +222,27 @@ PAPER = Paper(
     "and VAW do not make clear which is State and which Attribute, so they are not compared with ours.",
     (
         Entry(
-            "Table 2", "Which change of the prompt hurts most, means over the models.", partial(varied, True)
+            "Table 2",
+            "Which change of the prompt hurts most, means over the models.",
+            partial(tables.varied, True),
         ),
         Entry("Table 3", "Which models cope best, means over the prompts.", robust),
-        Entry("Table A4", "The models and their properties.", properties),
+        Entry("Table A4", "The models and their properties.", tables.properties),
         Entry(
             "Table A5",
             "How many questions there are, and how many answers flip when an image is exchanged.",
-            counts,
+            tables.counts,
         ),
-        Entry("Table A6", "Table 2 with all four scores by dataset.", partial(varied, False)),
-        Entry("Table A7", "The same table as A8.", same),
-        Entry("Table A8", "Table 3 with all four scores by dataset.", partial(models_table, False, False)),
-        Entry("Table A9", "Two changes at once.", combined),
+        Entry("Table A6", "Table 2 with all four scores by dataset.", partial(tables.varied, False)),
+        Entry("Table A7", "The same table as A8.", tables.same),
+        Entry(
+            "Table A8", "Table 3 with all four scores by dataset.", partial(tables.models_table, False, False)
+        ),
+        Entry("Table A9", "Two changes at once.", tables.combined),
         Entry(
             "Table A10",
             "Table A8 with the largest logit in place of the response.",
-            partial(models_table, True, False),
+            partial(tables.models_table, True, False),
         ),
         Entry("Figure 2", "How reliability follows from accuracy and certainty.", mapping),
         Entry(

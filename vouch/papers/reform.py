@@ -10,42 +10,12 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers import charts
+from vouch.papers import reform_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
-from vouch.papers.reform_tables import (
-    COARSE,
-    COGNITION,
-    CROSS,
-    FINE,
-    INSTABILITY,
-    KIE,
-    KVQA,
-    OCR,
-    OUT_OF_DOMAIN,
-    OUTPUT_NAMES,
-    PERCEPTION,
-    RANGES,
-    SPATIAL,
-    VQA,
-    accuracy,
-    captions,
-    coco,
-    coco_ranks,
-    dialogue,
-    dimension,
-    general,
-    hit_rate,
-    known,
-    long,
-    means,
-    modules,
-    shaken,
-    shaken_mean,
-    statistics,
-)
 from vouch.report import formatting
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
-NOUNS = dict(enumerate(OUTPUT_NAMES.values()))
+NOUNS = dict(enumerate(tables.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
 BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
 PARAMETERS = {"parameters": "", "trainable parameters": "trainable_parameters"}
@@ -55,7 +25,7 @@ UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
 
 def by_backbone(lookup: Lookup) -> Built:
     """Figure 3: mean accuracy of the models that share a language model, or a vision encoder, by output."""
-    facts, wide = lookup.evidence.facts, means(lookup)
+    facts, wide = lookup.evidence.facts, tables.means(lookup)
     parts = []
     for key, panel in BACKBONES.items():
         kinds = pd.Series([facts.get(name, {}).get(key) for name in wide.index], wide.index, name="group")
@@ -76,7 +46,8 @@ def by_backbone(lookup: Lookup) -> Built:
 def training(lookup: Lookup) -> Built:
     """Figure 4: with and without COCO, and by the size of the training data, of what is on record."""
     parts, missing = [], []
-    for part, build in (("(a)", _with_coco), ("(b)", _by_training_data)):
+    data = ("accuracy and training data", "Samples of training data", "training_data_size", "(b)")
+    for part, build in (("(a)", _with_coco), ("(b)", partial(by_count, *data))):
         try:
             parts.append(build(lookup))
         except Absent as error:
@@ -88,8 +59,8 @@ def training(lookup: Lookup) -> Built:
 
 
 def _with_coco(lookup: Lookup) -> Built:
-    frame = coco_ranks(lookup)
-    domain = frame["dataset"].isin(OUT_OF_DOMAIN).map({True: "out of domain", False: "in domain"})
+    frame = tables.coco_ranks(lookup)
+    domain = frame["dataset"].isin(tables.OUT_OF_DOMAIN).map({True: "out of domain", False: "in domain"})
     mean = frame.assign(group=domain).groupby(["model", "group"], as_index=False)["value"].mean()
     said = "; ".join(
         f"{row.model}, {row.group} {formatting.number(row.value, 2)}" for row in mean.itertuples()
@@ -98,15 +69,10 @@ def _with_coco(lookup: Lookup) -> Built:
     return figure("mean rank with and without COCO", f"Bars of mean ranks, 1 is best: {said}.", chart, "(a)")
 
 
-def _by_training_data(lookup: Lookup) -> Built:
-    title, label = "accuracy and training data", "Samples of training data"
-    return by_count(title, label, "training_data_size", lookup, "(b)")
-
-
 def by_parameters(lookup: Lookup) -> Built:
     """Figure 8: how the accuracies on single datasets spread by the number of parameters, by output."""
     facts = lookup.evidence.facts
-    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES])
+    frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES])
     if frame.empty:
         raise Absent("no model was asked for texts or likelihoods")
     frame, parts = frame.dropna(subset=["value"]), []
@@ -131,10 +97,10 @@ def _rounded(count: float) -> str:
     return f"{count / unit:.0f}{letter}"
 
 
-def by_count(title: str, label: str, key: str, lookup: Lookup, part: str = "") -> Built:
+def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Built:
     """Figures 4 and 9: mean accuracy against a count that is on record of the models, by output."""
     facts = lookup.evidence.facts
-    wide = means(lookup).rename(columns=NOUNS)
+    wide = tables.means(lookup).rename(columns=NOUNS)
     counts = {name: facts.get(name, {}).get(key) for name in wide.index}
     known = {name: float(count) for name, count in counts.items() if count is not None}
     if len(set(known.values())) < 2:
@@ -147,10 +113,12 @@ def by_count(title: str, label: str, key: str, lookup: Lookup, part: str = "") -
 
 def gap(lookup: Lookup) -> Built:
     """Figure 5: accuracy of both outputs by dataset and model, where both were asked."""
-    mean = means(lookup)
+    mean = tables.means(lookup)
     if mean.shape[1] < 2 or mean.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
-    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES]).dropna(subset=["value"])
+    frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES]).dropna(
+        subset=["value"]
+    )
     pairs = frame[frame.groupby(["dataset", "model"])["measure"].transform("nunique") == 2]
     if pairs.empty:
         raise Absent("no dataset was asked for both texts and likelihoods")
@@ -201,16 +169,22 @@ def preference(lookup: Lookup) -> Built:
 BOTH = (TEXT, LIKELIHOOD)
 # Number, what it shows, the caption of its table, the datasets, the outputs that it has a table for.
 DIMENSIONS = (
-    (9, "Coarse-grained perception, generated.", "coarse-grained perception", COARSE, (TEXT,)),
-    (10, "Coarse-grained perception, by likelihood.", "coarse-grained perception", COARSE, (LIKELIHOOD,)),
-    (11, "Fine-grained perception, generated.", "fine-grained perception", FINE, (TEXT,)),
-    (12, "Fine-grained perception, by likelihood.", "fine-grained perception", FINE, (LIKELIHOOD,)),
-    (13, "Scene text: recognition.", "scene text, recognition", OCR, (TEXT,)),
-    (14, "Scene text: finding and using it.", "scene text, key facts and questions", KIE, (TEXT,)),
-    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", VQA, BOTH),
-    (16, "Visually grounded reasoning with knowledge.", "visual reasoning, knowledge", KVQA, BOTH),
-    (17, "Spatial understanding.", "spatial understanding", SPATIAL, BOTH),
-    (18, "Cross-modal inference.", "cross-modal inference", CROSS, BOTH),
+    (9, "Coarse-grained perception, generated.", "coarse-grained perception", tables.COARSE, (TEXT,)),
+    (
+        10,
+        "Coarse-grained perception, by likelihood.",
+        "coarse-grained perception",
+        tables.COARSE,
+        (LIKELIHOOD,),
+    ),
+    (11, "Fine-grained perception, generated.", "fine-grained perception", tables.FINE, (TEXT,)),
+    (12, "Fine-grained perception, by likelihood.", "fine-grained perception", tables.FINE, (LIKELIHOOD,)),
+    (13, "Scene text: recognition.", "scene text, recognition", tables.OCR, (TEXT,)),
+    (14, "Scene text: finding and using it.", "scene text, key facts and questions", tables.KIE, (TEXT,)),
+    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", tables.VQA, BOTH),
+    (16, "Visually grounded reasoning with knowledge.", "visual reasoning, knowledge", tables.KVQA, BOTH),
+    (17, "Spatial understanding.", "spatial understanding", tables.SPATIAL, BOTH),
+    (18, "Cross-modal inference.", "cross-modal inference", tables.CROSS, BOTH),
 )
 PARTS = {
     "vision_encoder": "Vision encoder",
@@ -231,41 +205,45 @@ PAPER = Paper(
     "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The other columns of "
     "generation, the general results and the figures are of greedy texts.",
     (
-        Entry("Table 1", "Accuracy and rank by dimension.", general),
-        Entry("Table 2", "Accuracy by vision encoder and connector.", modules),
+        Entry("Table 1", "Accuracy and rank by dimension.", tables.general),
+        Entry("Table 2", "Accuracy by vision encoder and connector.", tables.modules),
         Entry(
             "Table 3",
             "How often a text names an option, without and with a sample in the prompt.",
-            partial(hit_rate, "3"),
+            partial(tables.hit_rate, "3"),
         ),
-        Entry("Table 4", "Instability by what changes, mean over the models.", shaken_mean),
+        Entry("Table 4", "Instability by what changes, mean over the models.", tables.shaken_mean),
         Entry(
             "Table 5",
             "The datasets of perception, and those outside of the benchmark.",
-            partial(statistics, PERCEPTION, True),
+            partial(tables.statistics, tables.PERCEPTION, True),
         ),
-        Entry("Table 6", "The datasets of cognition.", partial(statistics, COGNITION, False)),
-        Entry("Table 7", "Components of the models.", partial(known, "components of the models", PARTS)),
+        Entry("Table 6", "The datasets of cognition.", partial(tables.statistics, tables.COGNITION, False)),
         Entry(
-            "Table 8", "Training data of the models.", partial(known, "training data of the models", TRAINING)
+            "Table 7", "Components of the models.", partial(tables.known, "components of the models", PARTS)
+        ),
+        Entry(
+            "Table 8",
+            "Training data of the models.",
+            partial(tables.known, "training data of the models", TRAINING),
         ),
         *(
-            Entry(f"Table {number}", shows, partial(dimension, caption, sets, outputs))
+            Entry(f"Table {number}", shows, partial(tables.dimension, caption, sets, outputs))
             for number, shows, caption, sets, outputs in DIMENSIONS
         ),
-        Entry("Table 19", "Captions, CIDEr.", captions),
-        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", dialogue),
-        Entry("Table 21", "Table 3 for all models and datasets.", partial(hit_rate, "21")),
-        Entry("Table 22", "Ranks of models with and without COCO in training.", coco),
+        Entry("Table 19", "Captions, CIDEr.", tables.captions),
+        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", tables.dialogue),
+        Entry("Table 21", "Table 3 for all models and datasets.", partial(tables.hit_rate, "21")),
+        Entry("Table 22", "Ranks of models with and without COCO in training.", tables.coco),
         Entry(
             "Table 23",
             "Instability by what changes.",
-            partial(shaken, "instability by what changes", INSTABILITY),
+            partial(tables.shaken, "instability by what changes", tables.INSTABILITY),
         ),
         Entry(
             "Table 24",
             "Range of accuracy over the instructions, points.",
-            partial(shaken, "range of accuracy over the instructions", RANGES),
+            partial(tables.shaken, "range of accuracy over the instructions", tables.RANGES),
         ),
         Entry("Figure 3", "Accuracy by language model and by vision encoder.", by_backbone),
         Entry("Figure 4", "Accuracy and what models were trained on.", training),
@@ -274,7 +252,7 @@ PAPER = Paper(
         Entry(
             "Figure 9",
             "Accuracy by number of visual tokens.",
-            partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens"),
+            partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens", ""),
         ),
         Entry("Figure 10", "Which option position a model prefers, whatever its text.", preference),
     ),

@@ -265,7 +265,7 @@ RELEVANT = 0.1
 """A difference that is worth asking more questions for."""
 
 
-@lru_cache(maxsize=2)
+@once
 def _above_chance(evidence: Evidence) -> dict[tuple[str, str], Claim]:
     """By dataset and model."""
     tried = {
@@ -340,10 +340,8 @@ def why_no_leader(evidence: Evidence, dataset: str) -> str:
 
 def detectable_effect(evidence: Evidence, dataset: str) -> str:
     """`24 questions can show 28 points`: the smallest lead over guessing that a dataset would show."""
-    room = 1 - _chance(evidence, dataset)
-    return effect_in_words(
-        evidence.questions(dataset), evidence.groups(dataset), _least(evidence, dataset), room
-    )
+    asked = evidence.questions(dataset), evidence.groups(dataset)
+    return effect_in_words(*asked, _least(evidence, dataset), room=1 - _chance(evidence, dataset))
 
 
 def questions_needed(evidence: Evidence, dataset: str) -> str:

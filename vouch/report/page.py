@@ -150,17 +150,12 @@ def by_dataset(
     """
 
     def build(evidence: Evidence) -> Section | None:
-        found = [(dataset, each) for dataset in worst_first(evidence) if (each := blocks(evidence, dataset))]
-        parts = [
-            Part(title, each, folds=opened is not None, opens=place < (opened or 0))
-            for place, (title, each) in enumerate(found)
-        ]
-        small = [grid for dataset, _ in found if above and (grid := above(evidence, dataset))]
-        return (
-            Section(heading, text, [*([Part("", [Beside(small)])] if small else []), *parts])
-            if parts
-            else None
-        )
+        shown = {dataset: made for dataset in worst_first(evidence) if (made := blocks(evidence, dataset))}
+        small = [grid for dataset in shown if above and (grid := above(evidence, dataset))]
+        parts = [Part("", [Beside(small)])] if small else []
+        for index, (dataset, made) in enumerate(shown.items()):
+            parts.append(Part(dataset, made, folds=opened is not None, opens=index < (opened or 0)))
+        return Section(heading, text, parts) if parts else None
 
     return build
 
@@ -180,6 +175,11 @@ class PageSection:
     page: str
     place: int
     figures: Callable[[Evidence, Any], Iterable[FigureSpec]] = lambda evidence, view: ()
+
+    @property
+    def anchor(self) -> str:
+        """The id of its element."""
+        return self.name.replace("_", "-")
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,6 @@ class Registry:
 
     @cached_property
     def pages(self) -> Sequence[Page]:
-        """The pages in the order of the navigation."""
         return sorted(self._declared(Page), key=attrgetter("place"))
 
     @cached_property
@@ -243,7 +242,6 @@ class Registry:
 
     @cached_property
     def figures(self) -> Sequence[DatasetFigure]:
-        """The figures of every dataset, by name."""
         return sorted(self._declared(DatasetFigure), key=attrgetter("name"))
 
     def sections_of(self, page: Page) -> list[PageSection]:

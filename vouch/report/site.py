@@ -23,7 +23,7 @@ from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import visible
-from vouch.report.page import FigureSpec, PageSection, Registry
+from vouch.report.page import FigureSpec, Registry
 from vouch.report.table import Column
 from vouch.report.table_files import (
     PLOTTED,
@@ -134,19 +134,6 @@ class Picture:
     narrow: str = ""
 
 
-@dataclass(frozen=True)
-class Link:
-    """A section in the page's table of contents."""
-
-    name: str
-    title: str
-
-    @property
-    def anchor(self) -> str:
-        """The id of its element."""
-        return self.name.replace("_", "-")
-
-
 def breakable(text: str) -> Markup:
     """The text, escaped, with optional line breaks after underscores."""
     return Markup(str(escape(_visible(text))).replace("_", "_<wbr>"))
@@ -194,11 +181,6 @@ def _dark() -> str:
     return f"@media screen {{\n{by_choice}\n}}\n@media {system} {{\n{by_system}\n}}\n"
 
 
-def _links(sections: Iterable[PageSection], views: Mapping[str, Any]) -> list[Link]:
-    """Links to the sections that have something to show."""
-    return [Link(section.name, section.title) for section in sections if views[section.name]]
-
-
 def build(evidence: Evidence, registry: Registry = OWN) -> dict[str, Any]:
     """What every section shows, by its name."""
     return {section.name: section.build(evidence) for section in registry.sections}
@@ -231,8 +213,8 @@ def site(
     built.
     """
     views = build(evidence, registry) if views is None else views
-    links = {page.name: _links(registry.sections_of(page), views) for page in registry.pages}
-    entries = [page for page in registry.pages if links[page.name]]
+    parts = {page.name: [s for s in registry.sections_of(page) if views[s.name]] for page in registry.pages}
+    entries = [page for page in registry.pages if parts[page.name]]
     env = environment(registry.templates)
     tables = TableFiles(evidence.datasets)
     shared = {
@@ -247,15 +229,14 @@ def site(
     for page in entries:
         template = env.select_template([f"pages/{page.name}.html.j2", "page.html.j2"])
         root = "../" * page.address.count("/")
-        own = {"page": page, "parts": links[page.name], "root": root, "marker": Marker(root)}
+        own = {"page": page, "parts": parts[page.name], "root": root, "marker": Marker(root)}
         made[page.address] = template.render(**shared, **views, **own)
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}
 
 
 REPORTS = Path("reports")
 # The page of `dvc plots`, named in .dvc/config; DVC fills in {plot_divs}. It loads the site's own libraries,
-# from
-# however deep a folder `dvc plots show -o` was given, and nothing from the network.
+# however deep the folder of `dvc plots show -o` is, and nothing from the network.
 PLOTS_PAGE = TEMPLATES / "plots.html.j2"
 Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
 

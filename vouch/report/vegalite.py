@@ -135,7 +135,6 @@ class Chart:
         return self._with(encoding=dict(sorted(every.items())))
 
     def properties(self, **properties: Any) -> "Chart":
-        """Sets width, height or title."""
         return self._with(**properties)
 
     def _transform(self, **step: Any) -> "Chart":
