@@ -1,17 +1,21 @@
 """Files of the item pages against the tables they come from."""
 
+import base64
+import gzip
 import hashlib
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from stages.browse import REPORTS, write
-from tests.browse.packed import all_pages, names, packed
 from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
 from vouch.browse.answers import Options
 from vouch.browse.config import Config, config_of
@@ -24,6 +28,24 @@ from vouch.tables.results import OUTCOMES, outcomes_path
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Config(images=True, thumbnail=64, budget=1_000_000)
+
+
+def packed(dataset: str, name: str) -> Any:
+    """The value in a file, which must be one call that hands over the value under its name."""
+    text = (REPORTS / dataset / f"{name}.js").read_text("ascii")
+    match = re.fullmatch(r'vouch\.put\("([^"]+)","([A-Za-z0-9+/=]+)"\);\n', text)
+    assert match and match[1] == f"{dataset}/{name}"
+    return json.loads(gzip.decompress(base64.b64decode(match[2])))
+
+
+def all_pages(dataset: str) -> list[dict[str, Any]]:
+    """Every page in order."""
+    return [packed(dataset, path.stem) for path in sorted((REPORTS / dataset).glob("page-*.js"))]
+
+
+def names(folder: Path) -> set[str]:
+    """Names of files without their numbers."""
+    return {re.sub(r"-\d+", "", path.name) for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The site: whole, self-contained, readable by machines, and safe with hostile names."""
+"""The site: whole, self-contained, readable by machines, safe with hostile names; words with a definition."""
 
 import hashlib
 import os
@@ -10,10 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from tests.report.html_page import Page
 from tests.report.project import REGISTRY, Made, Make
 from vouch import papers
+from vouch.metrics.metric import metrics
 from vouch.papers.charts import ON_DEEP, ON_PALE
 from vouch.papers.entry import Paper
 from vouch.pipeline.errors import UserError
@@ -21,8 +23,10 @@ from vouch.report import pages, vegalite
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.page import FigureSpec, Registry, declared
-from vouch.report.site import Picture, site, write
-from vouch.report.table_files import PLOTTED, TABLES
+from vouch.report.site import Marker, Picture, figures, site, terms, write
+from vouch.report.site import build as views_of
+from vouch.report.table import Column, Measured
+from vouch.report.table_files import PLOTTED, TABLES, csv_text
 
 Site = dict[str, Page]  # by path under reports/
 CONFIG = Config(title="Vouch")
@@ -82,13 +86,17 @@ def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_same_inputs_same_bytes_in_another_process(
     report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Every page, table and chart; of the figures, which are keyed by their charts, some are drawn again."""
     again = (
         "from pathlib import Path; from vouch.report.loading import load; from vouch.report.site import write;"
         "from vouch.report.config import Config; from tests.report.project import REGISTRY, SCORING;"
         "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING), registry=REGISTRY)"
     )
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(report / "data", "data")
+    for name in ("data", ".vouch"):
+        shutil.copytree(report / name, name)
+    for drawn in sorted(Path(".vouch/drawings").iterdir())[::12]:
+        drawn.unlink()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", again], check=True, env=environment)
     second = digests()
@@ -155,15 +163,18 @@ def test_a_section_of_no_page_is_refused(extra: Path) -> None:
 
 def test_a_new_page_is_one_new_file(make: Make, extra: Path) -> None:
     extra.write_text(EXTRA)
-    write(CONFIG, make(Made()), registry=Registry(pages))
-    found = written()
-    assert [a["class"] for a in found["pages/extra.html"].all("figure")] == ["extra"]
-    links = [str(a["href"]) for a in found["index.html"].all("a")]
+    evidence, registry = make(Made()), Registry(pages)
+    specs = figures(evidence, views := views_of(evidence, registry), registry)
+    drawn = {spec.file: Picture(spec, "<svg></svg>", "{}") for spec in specs}
+    found = site(CONFIG, evidence, drawn, views, registry)
+    assert [a["class"] for a in Page(found["pages/extra.html"]).all("figure")] == ["extra"]
+    links = [str(a["href"]) for a in Page(found["index.html"]).all("a")]
     assert links.index("pages/datasets.html") < links.index("pages/extra.html")
     assert links.index("pages/extra.html") < links.index("pages/calibration.html")
 
 
 def test_pages_need_nothing_from_anywhere(rich: Site) -> None:
+    ids = {(REPORTS / path).resolve(): {a.get("id") for _, a in page.elements} for path, page in rich.items()}
     for path, page in rich.items():
         source = (REPORTS / path).read_text("utf-8")
         assert "://" not in source
@@ -172,8 +183,7 @@ def test_pages_need_nothing_from_anywhere(rich: Site) -> None:
                 file, _, anchor = str(link or "").partition("#")
                 target = (REPORTS / path).parent / file if file else REPORTS / path
                 assert target.is_file(), (path, link)
-                if anchor:
-                    assert anchor in {a.get("id") for _, a in Page(target.read_text("utf-8")).elements}
+                assert not anchor or anchor in ids[target.resolve()]
     for path in (REPORTS / "assets").glob("page.*"):
         source = path.read_text("utf-8")
         assert "://" not in source
@@ -278,11 +288,62 @@ def test_pictures_are_shown_where_they_exist(make: Make) -> None:
 
 
 def test_one_model_and_nothing_published(make: Make) -> None:
-    found = build(make(Made(accuracy={"alpha": 0.8}, published=False)))
+    evidence = make(Made(accuracy={"alpha": 0.8}, published=False))
+    views = views_of(evidence, REGISTRY)
+    found = {path: Page(text) for path, text in site(CONFIG, evidence, {}, views, REGISTRY).items()}
     assert "alpha is better than guessing on shapes." in found["index.html"].text
     assert not sections_of(found) & {"published", "differences", "variations", "categories", "shift"}
     assert "pages/ranking.html" not in found, "a page with nothing to say"
     assert "pages/ranking.html" not in str(found["index.html"].all("a"))
-    assert Path("reports/tables/published.csv").read_text("utf-8").count("\n") == 1
-    assert Path("reports/tables/differences.csv").read_text("utf-8").count("\n") == 1
-    assert "differences-shapes.svg" not in {path.name for path in Path("reports/figures").iterdir()}
+    assert all(csv_text(TABLES[name](evidence)).count("\n") == 1 for name in ("published", "differences"))
+    assert "differences-shapes" not in {spec.file for spec in figures(evidence, views, REGISTRY)}
+
+
+METHOD = Path("vouch/report/templates/method.html.j2")
+
+
+def marked(html: str) -> list[str]:
+    """The words that have a dotted line."""
+    return re.findall(r'class="term"[^>]*>([^<]*)<', html)
+
+
+def test_every_term_has_its_place_on_the_page_method() -> None:
+    places = set(re.findall(r'id="term-([a-z-]+)"', (Path(__file__).parents[2] / METHOD).read_text("utf-8")))
+    found = {term.place for term in terms().values()}
+    assert found <= places
+    assert len(found) > 30
+
+
+def test_prose_marks_a_term_once_and_leaves_markup_alone() -> None:
+    marker = Marker("../")
+    first = marker.prose("LAC sets & <b>, LAC again; eclac, LAC-like")
+    assert marked(first) == ["LAC", "sets"]
+    assert "&lt;b&gt;" in first and 'href="../pages/method.html#term-lac"' in first
+    assert marked(marker.prose("LAC")) == []
+    code = Markup('<a href="#ece">ECE</a> <code>APS</code> <em>Faithful</em> aps')
+    assert marked(marker.prose(code)) == ["Faithful"]
+    assert Page(str(marker.prose(code))).crossed == []
+    assert marker.prose("`<b>`") == "<code>&lt;b&gt;</code>"
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (
+            Column("Set size LAC", "mean number of options"),
+            "Mean number of options. Prediction set: the options",
+        ),
+        (Column("ECE %"), "Expected calibration error"),
+        (Column("Better than", 'number of "models"'), "Number of &#34;models&#34;."),
+        (Column("Model"), ""),
+    ],
+)
+def test_a_heading_says_what_the_column_holds(column: Column, said: str) -> None:
+    html = Marker("").heading(column)
+    assert marked(html) == ([column.label] if said else [])
+    assert said in html
+    assert ("method.html" in html) == (column.label in ("Set size LAC", "ECE %"))
+
+
+def test_every_metric_that_a_table_may_show_has_a_definition() -> None:
+    assert not [name for name in metrics() if not marked(Marker("").heading(Measured(name).column))]
