@@ -23,7 +23,7 @@ CHOICE, OPEN = "shapes", "captions"
 MODELS = {"alpha": 2.5, "beta": 1.0, "gamma": 0.3}
 """How much more the right option of a prompt weighs."""
 COUNT, OPEN_COUNT = 1100, 30
-VARIED = 300
+VARIED = 600
 """Only the first items have variations."""
 COLOURS = ("red", "green", "blue", "black")
 HARM = (

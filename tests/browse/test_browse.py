@@ -158,7 +158,7 @@ def test_columns_are_those_of_the_tables(inputs):
     for number in range(len(index["models"])):
         states = packed(CHOICE, f"model-{number}")["states"][index["variations"].index("original")]
         right += np.array([state == "r" for state in states])
-    assert columns["right"] == right.tolist() and set(columns["answered"]) == {3}
+    assert columns["correct"] == right.tolist() and set(columns["answered"]) == {3}
 
 
 def test_texts_are_kept_whole_or_say_what_is_missing(inputs):

@@ -23,7 +23,7 @@ from vouch.report import pages, vegalite
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.page import FigureSpec, Registry, declared
-from vouch.report.site import Marker, Picture, figures, site, terms, write
+from vouch.report.site import Drawing, Marker, figures, site, terms, write
 from vouch.report.site import build as views_of
 from vouch.report.table import Column, Measured
 from vouch.report.table_files import PLOTTED, TABLES, csv_text
@@ -165,7 +165,7 @@ def test_a_new_page_is_one_new_file(make: Make, extra: Path) -> None:
     extra.write_text(EXTRA)
     evidence, registry = make(Made()), Registry(pages)
     specs = figures(evidence, views := views_of(evidence, registry), registry)
-    drawn = {spec.file: Picture(spec, "<svg></svg>", "{}") for spec in specs}
+    drawn = {spec.file: Drawing(spec, "<svg></svg>", "{}") for spec in specs}
     found = site(CONFIG, evidence, drawn, views, registry)
     assert [a["class"] for a in Page(found["pages/extra.html"]).all("figure")] == ["extra"]
     links = [str(a["href"]) for a in Page(found["index.html"]).all("a")]
@@ -282,7 +282,7 @@ def test_a_hostile_title_is_text(make: Make) -> None:
 
 def test_pictures_are_shown_where_they_exist(make: Make) -> None:
     spec = FigureSpec("coverage", "coverage-shapes", "A picture", "shapes", "what it shows", None)
-    shown = site(CONFIG, make(Made()), {spec.file: Picture(spec, "<svg></svg>", "{}")})
+    shown = site(CONFIG, make(Made()), {spec.file: Drawing(spec, "<svg></svg>", "{}")})
     assert [a["class"] for a in Page(shown["pages/models.html"]).all("figure")] == ["coverage"]
     assert not Page(shown["index.html"]).all("figure")
 

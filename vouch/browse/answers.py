@@ -376,4 +376,4 @@ def write_models(
         with (folder / f"{number}.part").open("w", encoding="utf-8", errors="replace") as parts:
             for page in of_pages(answers, outcomes, questions, size):
                 parts.write(script_text(page) + "\n")
-    return {"right": correct.tolist(), "answered": answered.tolist()}, leads
+    return {"correct": correct.tolist(), "answered": answered.tolist()}, leads

@@ -267,7 +267,7 @@ def whole(item: Row) -> dict[str, Any]:
 
 def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> dict[str, Any]:
     """A prompt as asked. number: of its item on the page. tiles: null for images that are not shown."""
-    pictures = row["images"] or ()
+    shown = row["images"] or ()
     return _filled(
         {
             "item": number,
@@ -283,16 +283,16 @@ def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> 
             "order": row["order"],
             "labels": row["labels"],
             "answers": row["answers"],
-            "tiles": [tiles.get(key(picture)) for picture in pictures],
-            "steps": [_steps(picture) for picture in pictures],
+            "tiles": [tiles.get(key(recipe)) for recipe in shown],
+            "steps": [_steps(recipe) for recipe in shown],
         }
     )
 
 
-def _steps(picture: Row) -> str:
+def _steps(recipe: Row) -> str:
     return ", ".join(
         f"{step['operation']} {step['severity']}" if step["severity"] else step["operation"]
-        for step in picture["steps"]
+        for step in recipe["steps"]
     )
 
 

@@ -134,7 +134,7 @@ def gap(lookup: Lookup) -> Built:
 
 def preference(lookup: Lookup) -> Built:
     """Figure 10: shares of the places chosen on the first dataset with options."""
-    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "right")]
+    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "correct")]
     for output in (TEXT, LETTERS):
         frame = lookup.long(
             [

@@ -124,7 +124,7 @@ OWN = Registry(pages)
 
 
 @dataclass(frozen=True)
-class Picture:
+class Drawing:
     """A figure as a page shows it. svg: the drawing. specification: the same in vega-lite, as JSON. narrow: a
     drawing for narrow screens, if there is one. All three are trusted markup and not escaped."""
 
@@ -203,13 +203,13 @@ def figures(evidence: Evidence, views: Mapping[str, Any], registry: Registry = O
 def site(
     config: Config,
     evidence: Evidence,
-    pictures: Mapping[str, Picture],
+    drawings: Mapping[str, Drawing],
     views: Mapping[str, Any] | None = None,
     registry: Registry = OWN,
 ) -> dict[str, str]:
     """The text of every page and of the tables on them, by path under reports/.
 
-    pictures: by name of their files; missing ones are left out. views: what the sections show, if already
+    drawings: by name of their files; missing ones are left out. views: what the sections show, if already
     built.
     """
     views = build(evidence, registry) if views is None else views
@@ -221,7 +221,7 @@ def site(
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
-        "images": pictures,
+        "drawings": drawings,
         "views": views,
         "file_of": tables.add,
     }
@@ -241,24 +241,24 @@ PLOTS_PAGE = TEMPLATES / "plots.html.j2"
 Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
 
 
-def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[str, Picture]:
+def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[str, Drawing]:
     """Writes each figure as SVG, PNG and PDF; returns the figures for the pages, by name of their files."""
 
     def svg(chart: Chart) -> str:
         return cache("svg", json.dumps(chart.to_dict()), lambda: drawing.svg(chart).encode()).decode()
 
-    pictures: dict[str, Picture] = {}
+    drawings: dict[str, Drawing] = {}
     for spec in specs:
         drawn = svg(spec.chart)
         document = drawing.document(drawn, spec.title, spec.description)
         (folder / f"{spec.file}.svg").write_text(document, encoding="utf-8", newline="\n")
         (folder / f"{spec.file}.png").write_bytes(cache("png", drawn, partial(drawing.png, drawn)))
         (folder / f"{spec.file}.pdf").write_bytes(cache("pdf", drawn, partial(drawing.pdf, drawn)))
-        prefix = f"f{len(pictures)}"
+        prefix = f"f{len(drawings)}"
         narrow = drawing.inline(svg(spec.narrow), f"{prefix}n") if spec.narrow else ""
         specification = drawing.specification(spec.chart)
-        pictures[spec.file] = Picture(spec, drawing.inline(drawn, prefix), specification, narrow)
-    return pictures
+        drawings[spec.file] = Drawing(spec, drawing.inline(drawn, prefix), specification, narrow)
+    return drawings
 
 
 def write_plots(evidence: Evidence) -> None:
@@ -290,9 +290,9 @@ def write(config: Config, evidence: Evidence, watch: Watch = iter, registry: Reg
     """Writes everything under reports/ in the working directory. watch: reports progress on figures."""
     cache, views = RenderCache(), build(evidence, registry)
     with replacing_folder(REPORTS / "figures") as folder:
-        pictures = draw(watch(figures(evidence, views, registry)), folder, cache)
+        drawings = draw(watch(figures(evidence, views, registry)), folder, cache)
     tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-    write_site(site(config, evidence, pictures, views, registry), tables, cache)
+    write_site(site(config, evidence, drawings, views, registry), tables, cache)
     cache.forget_others()
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
