@@ -310,15 +310,15 @@ def item_pages(
     items: Path, prompts: Path, questions: Questions, size: int, tiles: Mapping[str, Tile]
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
     """Items and prompts, page after page."""
-    number = {name: place for place, name in enumerate(questions.variations)}
+    number = {name: index for index, name in enumerate(questions.variations)}
     asked = rows(prompts, OF_PROMPTS, PROMPTS)
     for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
         first = start * size
         found = []
-        for place in range(len(part)):
-            count = int(questions.starts[first + place + 1] - questions.starts[first + place])
+        for index in range(len(part)):
+            count = int(questions.starts[first + index + 1] - questions.starts[first + index])
             for row in islice(asked, count):
-                found.append(prompt(row, place, number[row["variation"]], tiles))
+                found.append(prompt(row, index, number[row["variation"]], tiles))
         yield [whole(item) for item in part], found
 
 

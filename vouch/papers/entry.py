@@ -147,7 +147,7 @@ class Lookup:
 
     def long(self, measures: Sequence[Measure], datasets: Iterable[str] | None = None) -> pd.DataFrame:
         """The same for several measures; `measure` is the index in the list."""
-        found = [self.of(measure).assign(measure=place) for place, measure in enumerate(measures)]
+        found = [self.of(measure).assign(measure=index) for index, measure in enumerate(measures)]
         frame = pd.concat(found, ignore_index=True)
         return frame if datasets is None else frame[frame["dataset"].isin(list(datasets))]
 
@@ -162,10 +162,10 @@ class Lookup:
 
     def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
         """Rows sorted by columns, `model` by `order`; names that are not models come last."""
-        place = {name: place for place, name in enumerate(self.order)}
+        index = {name: index for index, name in enumerate(self.order)}
 
         def key(column: pd.Series) -> pd.Series:
-            return column.map(place).fillna(len(place)) if column.name == model else column
+            return column.map(index).fillna(len(index)) if column.name == model else column
 
         return frame.sort_values(list(by), key=key, kind="stable")
 

@@ -65,10 +65,10 @@ def table(
     built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
     if not any(measure.better for measure in measures):
         return built
-    said = "Ranks in brackets compare the rounded numbers, and ties share a rank, as in the paper."
+    description = "Ranks in brackets compare the rounded numbers, and ties share a rank, as in the paper."
     if 0 < len(set(lookup.order) & set(models)) < len(lookup.order):
-        said = "Ranks in brackets compare only the models of the paper's table, as in the paper."
-    return replace(built, sentences=(*built.sentences, said))
+        description = "Ranks in brackets compare only the models of the paper's table, as in the paper."
+    return replace(built, sentences=(*built.sentences, description))
 
 
 def _printed(
@@ -80,7 +80,7 @@ def _printed(
     heads: Mapping[str, str],
 ) -> dict[Key, str]:
     """Cells of a table of the paper. heads: our columns to the file's."""
-    places = {measure.metric: place for place, measure in enumerate(measures)}
+    places = {measure.metric: index for index, measure in enumerate(measures)}
     ours = {label: name for name, label in models.items()}
     return {
         (places[row["metric"]], ours[row["model"]], column): row[label]
@@ -93,7 +93,7 @@ def _printed(
 def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
     """What the authors released of 26 models, of which ten are printed, rounded as it would be printed: the
     tables of their repository, and before these what our own data of a dataset have."""
-    places = {(measure.score, measure.metric): place for place, measure in enumerate(measures)}
+    places = {(measure.score, measure.metric): index for index, measure in enumerate(measures)}
     rows = [
         (places.get((row["score"], row["metric"])), row["model"], column, float(row[label]))
         for row in lookup.printed("kostumov_released")
@@ -103,9 +103,9 @@ def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
     keys = (places.get(NAMES[metric]) for metric in frame["metric"])
     rows += zip(keys, frame["model"], frame["dataset"], frame["published"], strict=True)
     return {
-        (place, model, column): rounded(value, measures[place])
-        for place, model, column, value in rows
-        if place is not None
+        (index, model, column): rounded(value, measures[index])
+        for index, model, column, value in rows
+        if index is not None
     }
 
 
@@ -157,11 +157,11 @@ def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
             "place": frame["model"].map(here.index),
         }
     ).sort_values(["place", "panel", "group"])
-    said = "; ".join(
+    description = "; ".join(
         f"{row.series} {row.panel} {formatting.number(row.value, 2)} on {row.group}"
         for row in shown[shown["panel"] == "SS"].itertuples()
     )
-    return figure(title, f"Bars. {said}.", charts.bars(shown))
+    return figure(title, f"Bars. {description}.", charts.bars(shown))
 
 
 # Number of the figure, what the models have in common, the models.

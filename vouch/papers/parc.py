@@ -47,8 +47,10 @@ def mapping(lookup: Lookup) -> Built:
     least = round(float(known.min()), 2) if len(known) else 0.27
     guesses = (0.5, least if least < 0.5 else 0.27)
     planes = {f"guess {formatting.number(random, 2)}": _reliability(random) for random in guesses}
-    said = "Reliability is 1 if certain and correct, −1 if certain and wrong, 0 if uncertain or guessing."
-    return _planes("from accuracy and certainty to reliability", said, planes)
+    description = (
+        "Reliability is 1 if certain and correct, −1 if certain and wrong, 0 if uncertain or guessing."
+    )
+    return _planes("from accuracy and certainty to reliability", description, planes)
 
 
 def against_uacc(_: Lookup) -> Built:
@@ -57,8 +59,8 @@ def against_uacc(_: Lookup) -> Built:
     for options in (4, 16):
         size = 1 + (1 - CERTAINTY) * (options - 1)
         planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = ACCURACY / size
-    said = "UAcc, as a share of its maximum, is never negative and depends on the number of options."
-    return _planes("reliability and UAcc", said, planes)
+    description = "UAcc, as a share of its maximum, is never negative and depends on the number of options."
+    return _planes("reliability and UAcc", description, planes)
 
 
 def calibration(average: bool, lookup: Lookup) -> Built:
@@ -91,10 +93,12 @@ def calibration(average: bool, lookup: Lookup) -> Built:
         }
     ).dropna()
     means = dots.groupby(["panel", "series"], sort=False)["value"].mean()
-    said = "; ".join(f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items())
+    description = "; ".join(
+        f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
+    )
     where = "mean over the datasets" if average else "on the datasets that are hardest and easiest to guess"
     title = f"what calibration does, {where}"
-    return figure(title, f"Mean over the models: {said}.", charts.dots(dots, "Accuracy"))
+    return figure(title, f"Mean over the models: {description}.", charts.dots(dots, "Accuracy"))
 
 
 def families(lookup: Lookup) -> Built:
@@ -111,12 +115,12 @@ def families(lookup: Lookup) -> Built:
     mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
     dots = mean.assign(series=mean["measure"].map(dict(enumerate(tables.FAMILIES)))).drop(columns="measure")
     means = dots.groupby(["panel", "series"])["value"].mean()
-    said = "; ".join(
+    description = "; ".join(
         f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
     )
     chart = charts.dots(dots, "Consistency, calibrated", 0.0)
     title = "consistency by family of changes, mean over the datasets"
-    return figure(title, f"Mean over the models: {said}.", chart)
+    return figure(title, f"Mean over the models: {description}.", chart)
 
 
 def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
@@ -141,9 +145,9 @@ def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
     wide = _two(lookup, groups).pivot(index="model", columns="group")
     wide.columns = [name if len(groups) == 1 else f"{group}: {name}" for name, group in wide.columns]
     sizes, kinds = lookup.sizes(wide.index)
-    said = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
+    description = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
     chart = charts.by_number(wide, sizes, kinds, "Parameters", "", line=True)
-    return figure("reliability and consistency by size", said, chart)
+    return figure("reliability and consistency by size", description, chart)
 
 
 def sizes_and_data(lookup: Lookup) -> Built:
@@ -163,13 +167,15 @@ def _by_data(lookup: Lookup) -> Built:
     if len(set(samples.values())) < 2:
         return Built(sentences=(UNTOLD,))
     kinds = {name: f"curation {known[name].get('curation') or 'not told'}" for name in samples}
-    said = f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
+    description = (
+        f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
+    )
     chart = charts.by_number(frame, samples, kinds, "Samples of training data", "", line=False)
-    return figure("reliability and consistency by training data", said, chart, "(b)")
+    return figure("reliability and consistency by training data", description, chart, "(b)")
 
 
 def plane(lookup: Lookup) -> Built:
-    """The right half of Table 3: a point for each model, as large as it has parameters."""
+    """The right half of Table 3: a point for each model, sized by its number of parameters."""
     known = lookup.evidence.facts
     frame = _two(lookup, ALL).rename(columns={"consistency": "x", "reliability": "y", "model": "name"})
     points = frame.assign(
@@ -178,13 +184,13 @@ def plane(lookup: Lookup) -> Built:
         panel="",
     )
     best = frame.loc[frame["y"].idxmax()]
-    said = (
-        f"Scatter plot of {formatting.plural(len(frame), 'model')}, means over datasets and prompts, points "
-        f"as large as the models. The most reliable, {best['name']}: "
+    description = (
+        f"Scatter plot of {formatting.plural(len(frame), 'model')}, means over datasets and prompts; larger "
+        f"points are larger models. The most reliable, {best['name']}: "
         f"reliability {formatting.number(best['y'], 2)}, consistency {formatting.number(best['x'], 2)}."
     )
     chart = charts.scatter(points, "Consistency", "Reliability")
-    return figure("reliability against consistency", said, chart, "(right)")
+    return figure("reliability against consistency", description, chart, "(right)")
 
 
 def against(lookup: Lookup) -> Built:
@@ -194,14 +200,14 @@ def against(lookup: Lookup) -> Built:
     kinds = frame["model"] if few else [series(name, lookup.evidence.facts) for name in frame["model"]]
     points = frame.rename(columns={"model": "name", "consistency": "x", "reliability": "y", "group": "panel"})
     means = frame.groupby("group", sort=False)[["reliability", "consistency"]].mean()
-    said = "; ".join(
+    description = "; ".join(
         f"{row.Index}: reliability {formatting.number(row.reliability, 2)}, "
         f"consistency {formatting.number(row.consistency, 2)}"
         for row in means.itertuples()
     )
     chart = charts.scatter(points.assign(series=kinds), "Consistency", "Reliability", shared=("x", "y"))
     title = "consistency and reliability by families of changes"
-    return figure(title, f"Means over the models: {said}.", chart)
+    return figure(title, f"Means over the models: {description}.", chart)
 
 
 def robust(lookup: Lookup) -> Built:

@@ -64,8 +64,8 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
     """What the answers are, by dataset."""
-    said = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
-    return {name: said[output] for name, output in _answers(lookup, logits).items()}
+    description = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
+    return {name: description[output] for name, output in _answers(lookup, logits).items()}
 
 
 def _label(variation: str) -> str | None:

@@ -36,11 +36,11 @@ def by_backbone(lookup: Lookup) -> Built:
         raise Absent("backbones of fewer than two kinds of models are on record")
     shown = pd.concat(parts).dropna()
     shown = shown.assign(series=shown["measure"].map(NOUNS))
-    said = "; ".join(
+    description = "; ".join(
         f"{row.group} {row.series} {formatting.percent(row.value)}" for row in shown.itertuples()
     )
     chart = charts.bars(shown, format=".0%")
-    return figure("accuracy by backbone", f"Bars of mean accuracy: {said}.", chart)
+    return figure("accuracy by backbone", f"Bars of mean accuracy: {description}.", chart)
 
 
 def training(lookup: Lookup) -> Built:
@@ -52,21 +52,23 @@ def training(lookup: Lookup) -> Built:
             parts.append(build(lookup))
         except Absent as error:
             missing.append(f"{part}: {error}")
-    said = "; ".join([*missing, "(c): numbers of instruction-tuning datasets are not on record"])
+    description = "; ".join([*missing, "(c): numbers of instruction-tuning datasets are not on record"])
     if not parts:
-        raise Absent(f"none of its parts: {said}")
-    return replace(joined(parts), sentences=(f"Not built: {said}.",))
+        raise Absent(f"none of its parts: {description}")
+    return replace(joined(parts), sentences=(f"Not built: {description}.",))
 
 
 def _with_coco(lookup: Lookup) -> Built:
     frame = tables.coco_ranks(lookup)
     domain = frame["dataset"].isin(tables.OUT_OF_DOMAIN).map({True: "out of domain", False: "in domain"})
     mean = frame.assign(group=domain).groupby(["model", "group"], as_index=False)["value"].mean()
-    said = "; ".join(
+    description = "; ".join(
         f"{row.model}, {row.group} {formatting.number(row.value, 2)}" for row in mean.itertuples()
     )
     chart = charts.bars(mean.rename(columns={"model": "series"}).assign(panel=""), format=".1f")
-    return figure("mean rank with and without COCO", f"Bars of mean ranks, 1 is best: {said}.", chart, "(a)")
+    return figure(
+        "mean rank with and without COCO", f"Bars of mean ranks, 1 is best: {description}.", chart, "(a)"
+    )
 
 
 def by_parameters(lookup: Lookup) -> Built:
@@ -84,10 +86,16 @@ def by_parameters(lookup: Lookup) -> Built:
             shown = known[known["measure"] == place]
             if shown["group"].nunique() > 1:
                 middle = shown.groupby("group", sort=False)["value"].median()
-                said = "; ".join(f"{group} {formatting.number(value, 1)}" for group, value in middle.items())
+                description = "; ".join(
+                    f"{group} {formatting.number(value, 1)}" for group, value in middle.items()
+                )
                 title = f"accuracy by {noun}, {output}"
                 chart = charts.boxes(shown, "Accuracy (%)")
-                parts.append(figure(title, f"Boxes of a dataset and model each; medians: {said}.", chart))
+                parts.append(
+                    figure(
+                        title, f"Boxes over pairs of a dataset and a model; medians: {description}.", chart
+                    )
+                )
     return joined(parts, "parameters of fewer than two models are known")
 
 
@@ -106,9 +114,9 @@ def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Bui
     if len(set(known.values())) < 2:
         raise Absent(f"{label.lower()} of fewer than two models are known")
     kinds = {name: series(name, facts) for name in known}
-    said = f"Mean accuracy over the datasets of {formatting.plural(len(known), 'model')}."
+    description = f"Mean accuracy over the datasets of {formatting.plural(len(known), 'model')}."
     chart = charts.by_number(100 * wide, known, kinds, label, "Accuracy (%)", line=False)
-    return figure(title, said, chart, part)
+    return figure(title, description, chart, part)
 
 
 def gap(lookup: Lookup) -> Built:
@@ -128,8 +136,8 @@ def gap(lookup: Lookup) -> Built:
     wide = pairs.pivot(index=["dataset", "model"], columns="measure", values="value")
     gap = 100 * (wide[1] - wide[0])
     low, high = formatting.number(gap.min(), 1), formatting.number(gap.max(), 1)
-    said = f"Likelihood minus generation: {low} to {high} points."
-    return figure("generation and likelihood", said, charts.dots(dots, "Accuracy"))
+    description = f"Likelihood minus generation: {low} to {high} points."
+    return figure("generation and likelihood", description, charts.dots(dots, "Accuracy"))
 
 
 def preference(lookup: Lookup) -> Built:
@@ -155,13 +163,13 @@ def preference(lookup: Lookup) -> Built:
     frame = lookup.in_order(frame, ["row", "column"], "row")
     models = frame[frame["row"] != CORRECT]
     most = models.loc[models["value"].idxmax()]
-    said = (
+    description = (
         f"Shares of the positions chosen on {dataset}. The strongest preference: {most['row']} chooses "
         f"{most['column']} {formatting.percent(most['value'])} of the time."
     )
     return figure(
         f"which option is preferred, {dataset}",
-        said,
+        description,
         charts.heat(frame[["row", "column", "value"]].assign(panel="")),
     )
 

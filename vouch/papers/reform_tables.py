@@ -94,11 +94,11 @@ def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict
 def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None) -> pd.DataFrame:
     """The measures by dataset of the benchmark: of the main evaluation, of the original prompts without."""
     parts = [pd.DataFrame(columns=["model", "dataset", "measure"])]
-    for place, measure in enumerate(measures):
+    for index, measure in enumerate(measures):
         for dataset, name in _datasets(lookup, wanted, measure.output).items():
             tested = TESTS in lookup.evidence.variations(dataset)
             frame = lookup.of(replace(measure, variation=TESTS if tested else ORIGINAL))
-            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=place))
+            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=index))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
@@ -153,9 +153,9 @@ def printed(
 ) -> dict[Key, str]:
     """Published cells. columns: of the file, one for each measure. dataset: of a file that names none."""
     return {
-        (place, BY_LABEL[row["model"]], dataset or row["dataset"]): row[column]
+        (index, BY_LABEL[row["model"]], dataset or row["dataset"]): row[column]
         for row in lookup.printed(file, **chosen)
-        for place, column in enumerate(columns)
+        for index, column in enumerate(columns)
     }
 
 
@@ -165,12 +165,12 @@ def beside(prints: Mapping[Key, str], frame: pd.DataFrame, measures: Sequence[Me
     prints: by the place among the measures of greedy texts. frame: rows that are shown; where it has no
     figure of samples, the cell stays. measures: as `with_sampled` gives them.
     """
-    places = {measure: place for place, measure in enumerate(measures)}
+    places = {measure: index for index, measure in enumerate(measures)}
     held = set(zip(frame["measure"], frame["model"], frame["dataset"], strict=True))
     found = {}
-    for (place, model, dataset), cell in prints.items():
-        there = (places.get(_twin(measures[place]), place), model, dataset)
-        found[there if there in held and model not in SEARCHED else (place, model, dataset)] = cell
+    for (index, model, dataset), cell in prints.items():
+        there = (places.get(_twin(measures[index]), index), model, dataset)
+        found[there if there in held and model not in SEARCHED else (index, model, dataset)] = cell
     return found
 
 

@@ -254,25 +254,14 @@ def coverage_chart(evidence: Evidence, dataset: str, width: int = 420, ticks: in
     if data.empty:
         return None
     least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
-    across = alt.X(
-        "value:Q",
-        title="Coverage",
-        scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
-        axis=alt.Axis(format=".0%", tickCount=ticks, tickMinStep=0.01),
-    )
-    order = list(dict.fromkeys(data["model"]))
-    rows = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, labelColor=alt.INK))
-    colour = alt.Color(
-        "score:N", scale=alt.Scale(domain=list(SET_SCORES.values()), range=[alt.BLUE, alt.ORANGE])
-    )
-    shape = alt.Shape(
-        "score:N", scale=alt.Scale(domain=list(SET_SCORES.values()), range=["circle", "diamond"])
-    )
-    base = alt.Chart(data).encode(x=across, y=rows, color=colour)
+    across = alt.shares("Coverage", least, ticks)
+    kinds = alt.two_kinds("score", list(SET_SCORES.values()))
+    rows = alt.rows("model", list(dict.fromkeys(data["model"])), 230)
+    base = alt.Chart(data).encode(x=across, y=rows, color=kinds["color"])
     return alt.layer(
         alt.target(evidence.target).encode(x=across),
         alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
-        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=COVERAGE_TIPS),
+        base.mark_point(filled=True, size=45, opacity=1).encode(**kinds, tooltip=COVERAGE_TIPS),
     ).properties(width=width, height=alt.Step(COVERAGE_STEP))
 
 

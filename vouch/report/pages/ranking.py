@@ -40,7 +40,7 @@ def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     models = evidence.models(dataset)
     rows = []
     for model in models:
-        for place, other in enumerate(models, start=1):
+        for index, other in enumerate(models, start=1):
             pair = evidence.comparisons.pair(dataset, model, other)
             if pair is None:
                 continue
@@ -48,7 +48,7 @@ def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
                 ("better" if pair.difference > 0 else "worse") if pair.significant else "not significant"
             )
             rows.append(
-                {"row": model, "column": place, "other": other}
+                {"row": model, "column": index, "other": other}
                 | {"points": abs(100 * pair.difference), "verdict": verdict}
             )
     return pd.DataFrame(rows, columns=["row", "column", "other", "points", "verdict"])
@@ -61,39 +61,24 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     if data.empty or evidence.is_small(dataset):
         return None
     models = evidence.models(dataset)
-    places = {model: f"{model}  {place}" for place, model in enumerate(models, start=1)}
-    data["row"] = data["row"].map(places)
+    names = {model: f"{model}  {index}" for index, model in enumerate(models, start=1)}
+    data["row"] = data["row"].map(names)
     verdicts = alt.Scale(
         domain=["better", "worse", "not significant"], range=[alt.BLUE, alt.ORANGE, alt.RULE]
     )
     depth = alt.Scale(domain=[0, max(float(data["points"].max()), 1.0)], range=[0.35, 1.0])
-    return (
-        alt.Chart(data)
-        .mark_rect(cornerRadius=2, width=DIFFERENCES_STEP - 2, height=DIFFERENCES_STEP - 2)
-        .encode(
-            x=alt.X(
-                "column:O",
-                title=None,
-                axis=alt.Axis(
-                    orient="top", labelAngle=0, grid=False, domain=False, ticks=False, labelOverlap=False
-                ),
-            ),
-            y=alt.Y(
-                "row:N",
-                sort=list(places.values()),
-                title=None,
-                axis=alt.Axis(labelLimit=240, labelColor=alt.INK, grid=False, domain=False, ticks=False),
-            ),
-            color=alt.Color("verdict:N", scale=verdicts),
-            tooltip=DIFFERENCES_TIPS,
-            opacity=alt.condition(
-                "datum.verdict == 'not significant'",
-                alt.value(0.6),
-                alt.Opacity("points:Q", scale=depth, legend=None),
-            ),
-        )
-        .properties(width=alt.Step(DIFFERENCES_STEP), height=alt.Step(DIFFERENCES_STEP))
-    )
+    bare = {"grid": False, "domain": False, "ticks": False}
+    numbers = alt.Axis(orient="top", labelAngle=0, labelOverlap=False, **bare)
+    depth_of = alt.Opacity("points:Q", scale=depth, legend=None)
+    side = DIFFERENCES_STEP - 2
+    squares = alt.Chart(data).mark_rect(cornerRadius=2, width=side, height=side)
+    return squares.encode(
+        x=alt.X("column:O", title=None, axis=numbers),
+        y=alt.rows("row", list(names.values()), 240, **bare),
+        color=alt.Color("verdict:N", scale=verdicts),
+        tooltip=DIFFERENCES_TIPS,
+        opacity=alt.condition("datum.verdict == 'not significant'", alt.value(0.6), depth_of),
+    ).properties(width=alt.Step(DIFFERENCES_STEP), height=alt.Step(DIFFERENCES_STEP))
 
 
 def differences_in_words(evidence: Evidence, dataset: str) -> str:

@@ -74,26 +74,11 @@ def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 def _shift_panel(
     data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool
 ) -> Any:
-    rows = alt.Y(
-        "asked:N",
-        sort=order,
-        title=None,
-        scale=alt.Scale(domain=order),
-        axis=alt.Axis(
-            labelLimit=LABELS,
-            # Room for letters that are wider than those of the measured font.
-            minExtent=min(LABELS, LETTER * max(map(len, order))) if first else 0,
-            labelColor=alt.INK,
-            labels=first,
-            ticks=first,
-        ),
-    )
-    across = alt.X(
-        "value:Q",
-        title="Coverage",
-        scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
-        axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
-    )
+    # Room for letters that are wider than those of the measured font.
+    extent = min(LABELS, LETTER * max(map(len, order))) if first else 0
+    rows = alt.rows("asked", order, LABELS, minExtent=extent, labels=first, ticks=first)
+    rows["scale"] = alt.Scale(domain=order)
+    across = alt.shares("Coverage", least, 5)
     scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
     colour = alt.Color("guarantee:N", scale=scale)
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)

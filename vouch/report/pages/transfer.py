@@ -54,8 +54,8 @@ def build_transfer(evidence: Evidence) -> Section | None:
     home = plain[plain["dataset"] == plain["from_dataset"]]
     away = sentence_list([*_broken(evidence, between), *_weighted(evidence, frame)])
     parts = [
-        Part(title, [*told, *_beside(grids)], folds=True, opens=opens)
-        for title, told, grids, opens in (
+        Part(title, [*sentences, *_beside(grids)], folds=True, opens=opens)
+        for title, sentences, grids, opens in (
             ("To another dataset", away, _heats(evidence, between, "model", evidence.all_models), True),
             ("To another model", [], _heats(evidence, home, "dataset", evidence.large), False),
         )
@@ -215,10 +215,10 @@ def sweep_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     """One row per model and share: value and its interval; `at` keeps the models beside each other."""
     models, found = chosen(evidence, dataset), points(evidence, dataset)
     rows = []
-    for place, model in enumerate(models):
+    for index, model in enumerate(models):
         for point in found.get(model, ()):
             number = getattr(point, panel)
-            at = point.share + 0.8 * (place - (len(models) - 1) / 2)
+            at = point.share + 0.8 * (index - (len(models) - 1) / 2)
             row = {"model": model, "share": point.share, "at": at, "value": number.value}
             rows.append(row | {"low": number.low, "high": number.high})
     return pd.DataFrame(rows, columns=["model", "share", "at", "value", "low", "high"])
