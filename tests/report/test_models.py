@@ -10,25 +10,39 @@ import pandas as pd
 import pytest
 
 from tests.report.html_page import Page
-from tests.report.project import SCORING, Made, Make, mentions, parts, with_rows, write_tables
+from tests.report.project import SCORING, Made, Make, mentions, part_of, parts, texts, with_rows, write_tables
 from tests.report.test_worlds import false_sentences
 from tests.report.worlds import MODELS, World, evidence
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import variation_rows
-from vouch.report.cards import ALONE
+from vouch.report.cards import ALONE, BREAKS
 from vouch.report.claims import answers_alone, transfer_coverages
 from vouch.report.config import Config
 from vouch.report.formatting import NARROW
 from vouch.report.loading import load
 from vouch.report.page import Text
-from vouch.report.pages.calibration import ANSWERING_FIGURE, ANSWERING_SECTION, CALIBRATION_SECTION
+from vouch.report.pages.calibration import (
+    ANSWERING_FIGURE,
+    ANSWERING_SECTION,
+    CALIBRATION_SECTION,
+    UNCERTAINTY_SECTION,
+)
 from vouch.report.pages.datasets import REWRITES_SECTION
+from vouch.report.pages.image_use import LOOKS_SECTION, SEVERITY_FIGURE, SEVERITY_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import GENERATED_SECTION, OUTPUTS_SECTION, SCORES_SECTION
 from vouch.report.pages.provenance import PROVENANCE_SECTION
 from vouch.report.pages.ranking import RANKING_SECTION
-from vouch.report.pages.robustness import LETTERS_SECTION, SHIFT_FIGURE, SHIFT_SECTION, shift_frame
+from vouch.report.pages.robustness import (
+    INSTABILITY_SECTION,
+    LETTERS_SECTION,
+    ROBUSTNESS_SECTION,
+    SHIFT_FIGURE,
+    SHIFT_SECTION,
+    shift_frame,
+)
 from vouch.report.pages.transfer import TRANSFER_SECTION
+from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import site
 from vouch.tables.answered import LETTERS, letters_path
@@ -38,7 +52,7 @@ NAMES = ("original", "option_order", "ls_n", "blank")
 
 
 def test_results_keep_to_a_few_columns(make: Make) -> None:
-    (part,) = parts(RESULTS_SECTION.build(make(Made())))
+    part = part_of(RESULTS_SECTION, make(Made()))
     assert [column.label for column in part.grids[0].columns] == [
         *("Model", "Rank", "Items", "Accuracy %", "Coverage LAC %", "Coverage APS %"),
         *("Set size LAC", "Set size APS", "UAcc", "ECE %"),
@@ -46,20 +60,16 @@ def test_results_keep_to_a_few_columns(make: Make) -> None:
 
 
 def test_scores_stand_side_by_side(make: Make) -> None:
-    (part,) = parts(SCORES_SECTION.build(make(Made())))
-    assert [(row[0].text, row[1].text) for row in part.grids[0].rows][:3] == [
-        ("alpha", "LAC"),
-        ("alpha", "APS"),
-        ("alpha", "SAPS"),
+    part = part_of(SCORES_SECTION, make(Made()))
+    lac, aps, saps = part.rows[:3]
+    assert [texts(row[:2]) for row in (lac, aps, saps)] == [
+        ["alpha", name] for name in ("LAC", "APS", "SAPS")
     ]
-    lac, _, saps = part.grids[0].rows[:3]
-    assert (lac[3].text, lac[4].text, lac[4].tone, lac[5].text) == ("1.40", "90.0", "", "70.0")
-    assert (saps[3].text, saps[4].text, saps[4].tone) == ("1.25", "80.0", "bad")
+    assert (texts(lac[3:6]), lac[4].tone) == (["1.40", "90.0", "70.0"], "")
+    assert (texts(saps[3:5]), saps[4].tone) == (["1.25", "80.0"], "bad")
     smallest, _, largest = part.sentences[0].partition(";")
-    assert mentions(smallest, "alpha", "smallest", "SAPS", "1.25") and mentions(
-        largest, "largest", "APS", "2.40"
-    )
-    assert len(part.grids) == 1
+    assert mentions(smallest, "alpha", "smallest", "SAPS", "1.25")
+    assert mentions(largest, "largest", "APS", "2.40") and len(part.grids) == 1
 
 
 def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
@@ -69,45 +79,38 @@ def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
     frames = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
     frames.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
     changed = replace(evidence, leaderboard=pd.concat(frames, ignore_index=True))
-    (part,) = parts(SCORES_SECTION.build(changed))
+    part = part_of(SCORES_SECTION, changed)
     assert [row[1].text for row in part.grids[1].rows] == ["all questions", "each letter"]
     assert {row[2].text for row in part.grids[1].rows} == {"1.40"}
 
 
 def test_calibration_before_and_after_temperature(make: Make) -> None:
     """By the NLL, and by the ECE of the same test half: one of all rows is smaller, whatever the temperature."""
-    (part,) = parts(CALIBRATION_SECTION.build(make(Made(accuracy={"alpha": 0.8}))))
-    shown = dict(zip((c.label for c in part.grids[0].columns), part.grids[0].rows[0], strict=True))
-    shown |= dict(zip((c.label for c in part.grids[1].columns), part.grids[1].rows[0], strict=True))
-    assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
-    assert (shown["ECE, test half %"].text, shown["ECE after T %"].text) == ("6.0", "3.0")
-    assert "MCE %" in shown
-    assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
-    assert "Brier" not in shown
+    part = part_of(CALIBRATION_SECTION, make(Made(accuracy={"alpha": 0.8})))
+    shown = part.cells()
+    labels = ("NLL", "NLL after T", "T", "ECE, test half %", "ECE after T %", "AUROC %")
+    assert texts(shown[label] for label in labels) == ["0.750", "0.700", "1.50", "6.0", "3.0", "75.0"]
+    assert shown["AUROC %"].note == "70.0–80.0" and "MCE %" in shown and "Brier" not in shown
     (sentence,) = part.sentences
-    assert mentions(
-        sentence, "alpha is overconfident", "temperature of 1.50", "NLL 0.750 before, 0.700 after"
-    )
+    assert mentions(sentence, "alpha is overconfident", "temperature of 1.50", "0.750 before, 0.700 after")
     assert f"ECE on the test half 6.0{NARROW}% before, 3.0{NARROW}% after" in sentence
 
 
 def test_letters_that_are_chosen_too_often(make: Make) -> None:
-    (part,) = parts(LETTERS_SECTION.build(make(Made(accuracy={"alpha": 0.8}))))
-    name, _, bias, accuracy, debiased, first, second = part.grids[0].rows[0]
-    assert (name.text, bias.text, accuracy.text, debiased.text) == ("alpha", "12.5", "80.0", "85.0")
-    assert (first.text, first.note, second.text, second.note) == ("60.0", "50.0", "40.0", "50.0")
-    (sentence,) = part.sentences
-    assert mentions(sentence, "alpha chooses A for 60.0\u202f%", "correct for 50.0\u202f%")
-    assert LETTERS_SECTION.build(make(Made(outputs=("likelihood",)))) is None
+    part = part_of(LETTERS_SECTION, make(Made(accuracy={"alpha": 0.8})))
+    name, _, *numbers = part.rows[0]
+    assert texts((name, *numbers)) == ["alpha", "12.5", "80.0", "85.0", "60.0", "40.0"]
+    assert [cell.note for cell in numbers[-2:]] == ["50.0", "50.0"]
+    assert mentions(part.sentences[0], "alpha chooses A for 60.0\u202f%", "correct for 50.0\u202f%")
 
 
 def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
-    (part,) = parts(SHIFT_SECTION.build(evidence))
+    part = part_of(SHIFT_SECTION, evidence)
     (sentence,) = part.sentences
     assert mentions(sentence, "alpha", "breaks the coverage of 90\u202f% in 1 of 2 variations")
     assert mentions(sentence, "60.0\u202f% (55.0–65.0), for negated question (ls_n)")
-    found = {row[0].text: (row[2].text, row[3].text, row[3].tone) for row in part.grids[0].rows}
+    found = {row[0].text: (row[2].text, row[3].text, row[3].tone) for row in part.rows}
     assert found == {
         "negated question": ("60.0", "broken", "bad"),
         "options in reversed order": ("90.0", "unclear", "quiet"),
@@ -119,19 +122,33 @@ def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
 def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
     frame = shift_frame(evidence, "shapes")
-    assert dict(zip(frame["asked"], frame["guarantee"], strict=True)) == {
-        "negated question": "broken",
-        "options in reversed order": "unclear",
-    }
+    held = {"negated question": "broken", "options in reversed order": "unclear"}
+    assert dict(zip(frame["asked"], frame["guarantee"], strict=True)) == held
     described = SHIFT_FIGURE.describe(evidence, "shapes")
     assert mentions(described, "alpha is shown to break the target in 1 of 2", "60.0\u202f%")
     assert SHIFT_FIGURE.draw(evidence, "shapes") is not None
 
 
-def test_nothing_asked_otherwise_nothing_said(make: Make) -> None:
+SILENT = (
+    *(VARIATIONS_SECTION, SHIFT_SECTION, ROBUSTNESS_SECTION, INSTABILITY_SECTION, LOOKS_SECTION),
+    *(TYPOGRAPHIC_SECTION, SEVERITY_SECTION, OUTPUTS_SECTION, GENERATED_SECTION, RANKING_SECTION),
+    *(UNCERTAINTY_SECTION, TRANSFER_SECTION),
+)
+"""Sections that say nothing of original prompts asked for letters alone."""
+
+
+def test_what_was_not_asked_has_no_section_and_no_figure(make: Make) -> None:
     evidence = make(Made())
-    assert SHIFT_SECTION.build(evidence) is None
-    assert SHIFT_FIGURE.draw(evidence, "shapes") is None
+    assert [section.name for section in SILENT if section.build(evidence) is not None] == []
+    for figure in (VARIATIONS_FIGURE, SHIFT_FIGURE, SEVERITY_FIGURE):
+        assert figure.draw(evidence, "shapes") is None
+    assert BREAKS not in [card.question for card in VERDICT_SECTION.build(evidence).cards]
+    varied = make(Made(variations=("original", "vr_b")))
+    assert ROBUSTNESS_SECTION.build(varied) is None and INSTABILITY_SECTION.build(varied) is None
+    pages = site(Config(title="t"), evidence, {})
+    assert all(f'id="{section.anchor}"' not in page for section in SILENT for page in pages.values())
+    assert LETTERS_SECTION.build(make(Made(outputs=("likelihood",)))) is None
+    assert OUTPUTS_SECTION.build(make(Made(outputs=("text",)))) is None
 
 
 ALL = ("letters", "likelihood", "text")
@@ -144,63 +161,41 @@ def test_headlines_rest_on_the_first_output(make: Make) -> None:
     beside = evidence.number("shapes", "alpha", "accuracy", output="likelihood")
     assert number is not None and number.value == 0.8
     assert beside is not None and round(beside.value, 9) == 0.5
-    (part,) = parts(RESULTS_SECTION.build(evidence))
-    (alone,) = parts(RESULTS_SECTION.build(make(Made())))
-    assert part == alone
+    assert part_of(RESULTS_SECTION, evidence) == part_of(RESULTS_SECTION, make(Made()))
 
 
 def test_outputs_stand_side_by_side(make: Make) -> None:
-    (part,) = parts(OUTPUTS_SECTION.build(make(Made(outputs=ALL))))
-    rows = {(row[0].text, row[1].text): row for row in part.grids[0].rows}
-    assert len(rows) == 9
-    labels = [column.label for column in part.grids[0].columns]
-    letters, text = rows["alpha", "letters"], rows["alpha", "generated text"]
-    assert [letters[labels.index(name)].text for name in ("Accuracy %", "Unparsed %")] == ["80.0", "–"]
-    shown = [text[labels.index(name)].text for name in ("Accuracy %", "Set size LAC", "Unparsed %")]
-    assert shown == ["50.0", "–", "5.0"]
+    part = part_of(OUTPUTS_SECTION, make(Made(outputs=ALL)))
+    names = texts(row[1] for row in part.rows)
+    letters, text = (part.cells(names.index(name)) for name in ("letters", "generated text"))
+    labels = ("Model", "Accuracy %", "Set size LAC", "Unparsed %")
+    assert len(names) == 9 and texts(text[label] for label in labels) == ["alpha", "50.0", "–", "5.0"]
+    assert (letters["Accuracy %"].text, letters["Unparsed %"].text) == ("80.0", "–")
     best, worst = part.sentences[0].split(", and ")
     assert mentions(best, "alpha", "80.0\u202f% by letters") and "50.0\u202f% by " in worst
-
-
-def test_outputs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
-    (part,) = parts(OUTPUTS_SECTION.build(make(Made(outputs=ALL, half_width=0.4))))
-    assert len([one for one in part.sentences if "likelihood" in one]) == 0
-
-
-def test_one_output_has_nothing_beside_it(make: Make) -> None:
-    assert OUTPUTS_SECTION.build(make(Made())) is None
-    assert GENERATED_SECTION.build(make(Made())) is None
-    assert OUTPUTS_SECTION.build(make(Made(outputs=("text",)))) is None
+    unclear = part_of(OUTPUTS_SECTION, make(Made(outputs=ALL, half_width=0.4)))
+    assert not any("likelihood" in sentence for sentence in unclear.sentences)
 
 
 def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
-    (part,) = parts(GENERATED_SECTION.build(make(Made(outputs=("text",)))))
-    labels = [column.label for column in part.grids[0].columns]
-    row = part.grids[0].rows[0]
-    found = {label: cell.text for label, cell in zip(labels, row, strict=True)}
-    assert (found["Accuracy %"], found["Unparsed %"], found["NLL"]) == ("80.0", "5.0", "0.500")
-    assert found["Agreement %"] == "87.5" and "temperature 0.7" in part.grids[0].columns[-1].help
+    part = part_of(GENERATED_SECTION, make(Made(outputs=("text",))))
+    labels = ("Accuracy %", "Unparsed %", "NLL", "Agreement %")
+    assert texts(part.cells()[label] for label in labels) == ["80.0", "5.0", "0.500", "87.5"]
+    assert "temperature 0.7" in part.grids[0].columns[-1].help
     assert mentions(part.sentences[0], "alpha: 8.0\u202f%", "between 80.0\u202f%", "and 88.0\u202f%")
 
 
 def test_every_confidence_of_a_text_has_columns(make: Make) -> None:
     evidence = make(Made(outputs=("text",)))
     rows = evidence.leaderboard
-    sure = rows[rows["metric"] == "nll_avg"]
     more = [
-        sure.assign(score=score, metric=metric, value=value)
+        rows[rows["metric"] == "nll_avg"].assign(score=score, metric=metric, value=value)
         for score, value in (("verbalised", 0.25), ("t0.7", 0.125))
         for metric in ("ece", "auroc", "brier_answer")
     ]
-    (part,) = parts(GENERATED_SECTION.build(replace(evidence, leaderboard=pd.concat([rows, *more]))))
-    labels = [column.label for column in part.grids[0].columns]
-    found = dict(zip(labels, (cell.text for cell in part.grids[0].rows[0]), strict=True))
-    assert (found["ECE %, stated"], found["AUROC %, stated"], found["Brier, stated"]) == (
-        "25.0",
-        "25.0",
-        "0.250",
-    )
-    assert (found["ECE %, agreement"], found["AUROC %, agreement"]) == ("12.5", "12.5")
+    shown = part_of(GENERATED_SECTION, replace(evidence, leaderboard=pd.concat([rows, *more]))).cells()
+    labels = ("ECE %, stated", "AUROC %, stated", "Brier, stated", "ECE %, agreement", "AUROC %, agreement")
+    assert texts(shown[label] for label in labels) == ["25.0", "25.0", "0.250", "12.5", "12.5"]
 
 
 def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
@@ -217,8 +212,7 @@ def test_sets_of_another_calibration_or_alpha_are_no_headlines(make: Make) -> No
     main = rows.assign(calibration=rows["calibration"].mask(sets, "marginal"), alpha=(0.1 * sets).mask(~sets))
     others = [main[sets].assign(calibration="class"), main[sets].assign(alpha=0.2)]
     more = replace(evidence, leaderboard=pd.concat([main, *(each.assign(value=99.0) for each in others)]))
-    (part,), (same,) = parts(RESULTS_SECTION.build(more)), parts(RESULTS_SECTION.build(evidence))
-    assert part == same
+    assert part_of(RESULTS_SECTION, more) == part_of(RESULTS_SECTION, evidence)
 
 
 def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:
@@ -238,16 +232,16 @@ def test_few_models_are_an_illustration(make: Make) -> None:
     rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
     rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
     rows.append(row("confidence", -0.4, dataset="words"))
-    (part,) = parts(RANKING_SECTION.build(make(Made(datasets=("shapes", "words"), rankings=rows))))
+    part = part_of(RANKING_SECTION, make(Made(datasets=("shapes", "words"), rankings=rows)))
     ranked, illustration = part.sentences
     assert mentions(ranked, "4 models", "0.083") and "would not be significant" in illustration
-    cells = {cells[0].text: [cell.text for cell in cells[1:]] for cells in part.grids[0].rows}
+    cells = {cells[0].text: texts(cells[1:]) for cells in part.rows}
     assert cells == {
         "Confidence": ["1.00", "−0.40", "0.30"],
         "Thresholded confidence": ["0.50", "–", "–"],
         "A few labels": ["0.70", "–", "–"],
     }
-    notes = [cells[1].note for cells in part.grids[0].rows]
+    notes = [cells[1].note for cells in part.rows]
     assert notes == ["−0.20 to 1.00", "−0.20 to 1.00", "± 0.25"]
 
 
@@ -257,27 +251,20 @@ def test_many_models_can_be_told_from_chance(make: Make) -> None:
         for name, p in (("nll_min", 1e-5), ("nll_avg", 0.4))
     ]
     rows.append(row("agreement", None, output="text", models=30, score="t0.7", p=None, p_least=None))
-    (part,) = parts(RANKING_SECTION.build(make(Made(rankings=rows))))
+    part = part_of(RANKING_SECTION, make(Made(rankings=rows)))
     assert mentions(part.sentences[1], "1 of 2 correlations", "p < 0.01")
-    assert [cells[0].text for cells in part.grids[0].rows] == [
+    assert [cells[0].text for cells in part.rows] == [
         "NLL, worst token",
         "NLL, mean",
         "Samples, agreement at 0.7",
     ]
-    assert [cells[1].tone for cells in part.grids[0].rows] == ["strong", "", "quiet"]
+    assert [cells[1].tone for cells in part.rows] == ["strong", "", "quiet"]
 
 
-def test_two_models_and_none_have_no_section(make: Make) -> None:
+def test_two_models_are_not_ranked_without_labels(make: Make) -> None:
     assert RANKING_SECTION.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) is None
-    evidence = make(Made())
-    assert RANKING_SECTION.build(evidence) is None
-    place = "pages/ranking.html"
-    assert (
-        "Which model is best, without labels?"
-        not in Page(site(Config(title="Vouch"), evidence, {})[place]).text
-    )
-    shown = site(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})[place]
-    assert "Which model is best, without labels?" in shown and 'href="#ranking"' in shown
+    shown = site(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})
+    assert mentions(shown["pages/ranking.html"], "Which model is best, without labels?", 'href="#ranking"')
 
 
 def test_the_model_that_would_be_picked_is_named_first(make: Make) -> None:
@@ -293,7 +280,7 @@ def test_the_model_that_would_be_picked_is_named_first(make: Make) -> None:
         ranked = [row("confidence", 1.0, dataset=name) for name in ("shapes", "words")]
         evidence = make(Made(datasets=("shapes", "words"), rankings=ranked))
         frame = pd.DataFrame(rows, columns=evidence.ranked.columns)
-        (part,) = parts(RANKING_SECTION.build(replace(evidence, ranked=frame)))
+        part = part_of(RANKING_SECTION, replace(evidence, ranked=frame))
         return part.sentences[0]
 
     shapes = values("shapes", alpha=(1.0, 0.9), beta=(0.5, 0.8))
@@ -327,10 +314,7 @@ def test_who_answered(make: Make) -> None:
     assert found is not None
     shown = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
     assert shown["hub"] == [
-        "owner/name c0ffee",
-        f"model.safetensors {DIGEST}",
-        "transformers/3.1",
-        "data/models/hub.json",
+        *("owner/name c0ffee", f"model.safetensors {DIGEST}", "transformers/3.1", "data/models/hub.json"),
         "pin@hub, extract@hub-DATASET, score@DATASET",
     ]
     assert shown["loose"][:2] == ["owner/other no commit", "no digest recorded"]
@@ -359,11 +343,9 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_page_says_that_rules_are_english() -> None:
-    questions = {
-        "Determine a area do triangulo": True,
-        "Describe la imagen": True,
-        "Where is the bike?": True,
-    }
+    questions = dict.fromkeys(
+        ("Determine a area do triangulo", "Describe la imagen", "Where is the bike?"), True
+    )
     engine = rules.Rules()
     rows = variation_rows(questions, ["lr_i", "lr_c"], {}, lambda tasks: dict(engine.ask(tasks)), "rules/3")
     assert {row["reason"] for row in rows[:4]} == {rules.NOT_ENGLISH} and rows[4]["status"] == "accepted"
@@ -415,9 +397,9 @@ def test_the_table_says_where_nothing_is_shown() -> None:
         for which, values in shares.items()
         for percent, value in zip((1, 5, 10, 20), values, strict=True)
     ]
-    (part,) = parts(ANSWERING_SECTION.build(with_rows(evidence(world(400)), *rows)))
-    ((name, _, *cells, _, _, _, _),) = part.grids[0].rows
-    assert [cell.text for cell in (name, *cells)] == ["ant", "none shown", "50.0", "75.0", "100.0"]
+    part = part_of(ANSWERING_SECTION, with_rows(evidence(world(400)), *rows))
+    ((name, _, *cells, _, _, _, _),) = part.rows
+    assert texts((name, *cells)) == ["ant", "none shown", "50.0", "75.0", "100.0"]
 
 
 def moved(**changes: object) -> dict[str, object]:

@@ -235,7 +235,8 @@ class Outcomes:
 
 def _whole(values: Floats) -> list[int]:
     """Rounded; -1 for NaN."""
-    return np.where(np.isnan(values), NOTHING, np.rint(values)).astype(np.int64).tolist()
+    rounded: list[int] = np.where(np.isnan(values), NOTHING, np.rint(values)).astype(np.int64).tolist()
+    return rounded
 
 
 def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Outcomes]:
