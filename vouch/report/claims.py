@@ -31,8 +31,8 @@ from vouch.report.gates import (
     share_claim,
     significant,
 )
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
 from vouch.tables.asked import TEXT
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""

@@ -11,7 +11,7 @@ from vouch.prompts.variations import at_level
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
-from vouch.tables.names import WITHOUT_IMAGE
+from vouch.tables import WITHOUT_IMAGE
 
 CONTROL = WITHOUT_IMAGE[0]
 """Replaces every image by a grey one, so its accuracy is what the text alone gives."""

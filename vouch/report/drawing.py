@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape
 import vl_convert
 from PIL import Image
 
-from vouch.pipeline.result_cache import ResultCache
+from vouch.pipeline.files import ResultCache
 from vouch.report import vegalite
 from vouch.report.vegalite import Chart, Part
 
@@ -190,8 +190,8 @@ def _small(pixels: bytes) -> bytes:
 
 
 def pdf(drawn: str) -> bytes:
-    """The same figure as PDF. vl-convert lists resources in random order; they are sorted. Its circles take more
-    bytes than arcs."""
+    """The same figure as PDF. vl-convert lists resources in random order; they are sorted. Its circles take
+    more bytes than arcs."""
     arcs = r'transform="translate(\1,\2)" d="M\3,0A\3,\3,0,1,1,-\3,0A\3,\3,0,1,1,\3,0"'
     drawn = re.sub(r'cx="([^"]+)" cy="([^"]+)" r="([^"]+)"', arcs, drawn.replace("<circle", "<path"))
 

@@ -60,6 +60,7 @@ from vouch.metrics.robustness.repeated_prompts import (
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import (
     KEPT,
     LETTERS,
@@ -70,7 +71,6 @@ from vouch.tables.asked import (
     TYPOGRAPHIC,
     TYPOGRAPHIC_CONTROL,
 )
-from vouch.tables.names import WITHOUT_IMAGE
 
 declare(
     "painted_chosen",
