@@ -192,8 +192,8 @@ def _small(pixels: bytes) -> bytes:
 def pdf(drawn: str) -> bytes:
     """The same figure as PDF. vl-convert lists resources in random order; they are sorted. Its circles take
     more bytes than arcs."""
-    arcs = r'transform="translate(\1,\2)" d="M\3,0A\3,\3,0,1,1,-\3,0A\3,\3,0,1,1,\3,0"'
-    drawn = re.sub(r'cx="([^"]+)" cy="([^"]+)" r="([^"]+)"', arcs, drawn.replace("<circle", "<path"))
+    arcs = r'<path \1transform="translate(\2,\3)" d="M\4,0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"'
+    drawn = re.sub(r'<circle ([^>]*?)cx="([^"]+)" cy="([^"]+)" r="([^"]+)"', arcs, drawn)
 
     def ordered(match: re.Match[bytes]) -> bytes:
         return match[1] + b"\n".join(sorted(match[2].split(b"\n"))) + match[3]
