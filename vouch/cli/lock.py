@@ -3,16 +3,17 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from vouch.cli.command import argument, command
-from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
+from vouch.cli.use import copies_of, edited, editor, flow
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of, fetch
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
-from vouch.models.lock_entry import FolderSource, HubSource
+from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource
 from vouch.models.pins import check_model_folder, check_model_type, count_parameters, dtype_of, resolve
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
@@ -242,3 +243,59 @@ def _pin_folder(entry: CommentedMap, folder: Path) -> str:
 
 def _validated(text: str) -> Models:
     return validated(Models, loads(text, str(MODELS)), str(MODELS))
+
+
+def as_block(models: CommentedMap, name: str) -> CommentedMap:
+    """The entry of a model, over several lines if it was on one; a comment behind it stays behind it."""
+    entry: CommentedMap = models[name]
+    if entry.fa.flow_style():
+        entry.fa.set_block_style()
+        if name in models.ca.items:
+            entry.ca.items[next(reversed(entry))] = models.ca.items.pop(name)
+            entry.ca.comment = None  # ruamel.yaml keeps the same comment here
+    return entry
+
+
+def fill(
+    entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
+) -> None:
+    """Replaces the digests of an entry, and adds the keys that are missing."""
+    _put(entry, "engine", LOCAL_ENGINE)
+    _put(entry, "dtype", dtype)
+    _put(entry, "parameters", parameters)
+    if facts:
+        _put(entry, "facts", flow())
+        for key, value in facts.items():
+            if entry["facts"].get(key) is None:
+                entry["facts"].pop(key, None)
+                _put(entry["facts"], key, value)
+    if "files" not in entry:
+        _put(entry, "files", CommentedMap())
+    entry["files"] = _digests(entry["files"], files)
+
+
+def _put(entry: CommentedMap, key: str, value: Any) -> None:
+    """Adds a missing key, before the last one if a comment follows that one: it belongs to the next entry."""
+    if key not in entry:
+        entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
+
+
+def _has_tail(entry: CommentedMap) -> bool:
+    """Whether a comment or an empty line follows the last line of a mapping."""
+    last = next(reversed(entry), None)
+    value = entry.get(last)
+    if isinstance(value, CommentedMap) and not value.fa.flow_style():
+        return _has_tail(value)
+    return last in entry.ca.items
+
+
+def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
+    """Sorted digests, with the comments beside the old ones and behind the last of them."""
+    new = CommentedMap((name, files[name]) for name in sorted(files))
+    last = next(reversed(old), None)
+    for name, comment in old.ca.items.items():
+        if name in new and name != last:
+            new.ca.items[name] = comment
+    if last in old.ca.items:
+        new.ca.items[next(reversed(new))] = old.ca.items[last]
+    return new

@@ -23,9 +23,8 @@ from vouch.cli.counts import (
     sizes,
     variations_of,
 )
-from vouch.cli.entries import PROFILES
 from vouch.cli.printing import and_more, as_json, plain, table
-from vouch.cli.use import profile_text
+from vouch.cli.use import PROFILES, profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params

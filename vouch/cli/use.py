@@ -1,4 +1,4 @@
-"""`vouch use`: another profile becomes params.yaml."""
+"""`vouch use`: another profile becomes params.yaml. Profiles keep their comments, order and quotes."""
 
 import argparse
 import hashlib
@@ -6,27 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.cli.command import argument, command
-from vouch.cli.entries import PROFILES, as_params, copies_of
-from vouch.cli.printing import check_name, plain
-from vouch.cli.store.dvc import record
-from vouch.cli.store.unused import Pruning, prune
+from vouch.cli.printing import plain
+from vouch.cli.prune import Pruning, prune
+from vouch.cli.store import record
 from vouch.models.released.files import released_models
 from vouch.params.check import check_params
-from vouch.params.project import Released
+from vouch.params.project import Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError, check_name, did_you_mean
 from vouch.pipeline.files import UNUSED, replacing, write_text
-from vouch.pipeline.renamed import renamed_keys
+from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import dumped, load, loads
 from vouch.tables.results import model_slug
 
+PROFILES = Path("profiles")
+MODELINE = "# yaml-language-server: $schema="  # tells editors where the schema is, from the file's own folder
 BEFORE = Path(".vouch/params")
+_DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 RESTORE = "`vouch store restore` brings them back"
 
 
@@ -173,3 +176,77 @@ def _expand_released(document: dict[str, Any], where: str) -> None:
             "settings": {"dataset": dataset},
         }
         document["models"].update(dict.fromkeys(sorted(models), str(folder)))
+
+
+def as_params(text: str, where: str) -> str:
+    """The text of params.yaml that a profile gives: renamed keys have their new names, missing ones their
+    defaults. Raises UserError for no YAML."""
+    text = text.replace(f"{MODELINE}../", MODELINE, 1)
+    values = loads(text, where)
+    renamed = list(renamed_keys(values))
+    for old, new in renamed:
+        rename_key(values, old, new)
+    missing = dict(left_out(values))
+    if not missing and not renamed:
+        return text
+    document = editor().load(text)
+    for old, new in renamed:
+        rename_key(document, old, new)
+    for key, value in missing.items():
+        *parents, last = key.split(".")
+        level = document
+        for parent in parents:
+            level = level[parent]
+        level[last] = _flowing(value)
+    first = next((key for key in missing if "." not in key), None)
+    if first:
+        document.yaml_set_comment_before_after_key(first, before=_DEFAULTS)
+    return edited(document)
+
+
+def copies_of(params: bytes) -> list[Path]:
+    """The profiles that params.yaml is a copy of: as they are, or as `vouch use` writes them."""
+
+    def forms(profile: Path) -> tuple[bytes, ...]:
+        content = profile.read_bytes()
+        try:
+            return content, as_params(content.decode(), str(profile)).encode()
+        except (UserError, UnicodeDecodeError):
+            return (content,)
+
+    return [profile for profile in sorted(PROFILES.glob("*.yaml")) if params in forms(profile)]
+
+
+def _flowing(value: Any) -> Any:
+    """A mapping or list on one line."""
+    if isinstance(value, dict):
+        return flow(**{key: _flowing(inner) for key, inner in value.items()})
+    if isinstance(value, list):
+        sequence = CommentedSeq(value)
+        sequence.fa.set_flow_style()
+        return sequence
+    return value
+
+
+def editor() -> YAML:
+    """A reader and writer of YAML that keeps comments, order, quotes and null."""
+    yaml = YAML()
+    yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
+    yaml.Representer.add_representer(
+        type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    yaml.preserve_quotes = True
+    yaml.width = 100_000  # digests stay on their lines
+    return yaml
+
+
+def edited(document: Any) -> str:
+    """The text of a document that `editor` read."""
+    return dumped(document, editor())
+
+
+def flow(**values: Any) -> CommentedMap:
+    """These keys as a mapping that is written in one line, in braces."""
+    mapping = CommentedMap(values)
+    mapping.fa.set_flow_style()
+    return mapping

@@ -3,7 +3,7 @@
 import errno
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from vouch.pipeline.renamed import NAMES as RENAMED
 
@@ -64,6 +64,12 @@ def did_you_mean(name: str, known: list[str]) -> str:
     listed = sorted(known)
     more = f" and {len(listed) - NAMES} more" if len(listed) > NAMES else ""
     return f"{meant(name, known)}valid: {', '.join(listed[:NAMES]) or 'none'}{more}"
+
+
+def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:
+    """Raises UserError for an unknown name, with the name that may be meant."""
+    if name not in known:
+        raise UserError(f"{where}: no {kind} {name[:80]}; {did_you_mean(name, list(known))}")
 
 
 def meant(name: str, known: Iterable[str]) -> str:

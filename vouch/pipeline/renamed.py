@@ -4,7 +4,7 @@ Whoever renames a key of params.yaml, a command, or another name that people wri
 decisions, the code of a variation) adds a line here. Then
 
 - a params.yaml with the old key is refused in one line that gives the new one (vouch/params/check.py),
-- `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/entries.py),
+- `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/use.py),
 - an old command is answered with the new one (vouch/cli/main.py),
 - every message about an unknown name says what it is called now (`did_you_mean`).
 """

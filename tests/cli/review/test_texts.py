@@ -16,7 +16,7 @@ from tests.models.loopback_server import Loopback, error, serving
 from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
 from vouch.cli.main import main
-from vouch.cli.review.texts import read_options
+from vouch.cli.review import read_options
 from vouch.datasets.options import read_written
 from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage

@@ -1,7 +1,4 @@
-"""Results as DVC stores them.
-
-`vouch store pull` fetches them from a remote, `verify` reads every byte, and `sync` records what runs made.
-"""
+"""Keep results complete, intact and known to both runners."""
 
 import argparse
 import logging
@@ -17,11 +14,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from vouch.cli.command import argument, command, json_argument
-from vouch.cli.printing import and_more, as_json, check_name, plain
+from vouch.cli.printing import and_more, as_json, plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.dvc_store import Store, addresses, cache, held, remote, repository
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import Recorded, damaged
 from vouch.pipeline.runners import mend, none_at_work
@@ -46,16 +43,16 @@ def run_pull(options: argparse.Namespace) -> int:
       vouch store pull
       vouch store pull llava_v1_5_7b --remote results
     """
-    dag = read_dag()
+    dag, urls = read_dag(), addresses()
     names = list(dag.stages) if options.model is None else stages_of(dag, options.model)
-    remote = ["--remote", options.remote] if options.remote else []
     targets = [] if options.model is None else names
-    urls = addresses()
+    if options.remote:
+        targets = ["--remote", options.remote, *targets]
     if not urls:
         raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
     _refuse_unwritable(out for name in names for out in dag.stages[name].outs)
     try:
-        status = subprocess.run(["dvc", "pull", *remote, *targets], check=False).returncode
+        status = subprocess.run(["dvc", "pull", *targets], check=False).returncode
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if status:
@@ -121,9 +118,6 @@ def stages_of(dag: Dag, model: str) -> list[str]:
     return names[model]
 
 
-DEFAULT_REMOTE = ""
-
-
 @command(
     "store verify",
     "read every byte and name what is damaged",
@@ -132,7 +126,7 @@ DEFAULT_REMOTE = ""
         "-r",
         "--remote",
         nargs="?",
-        const=DEFAULT_REMOTE,
+        const="",
         metavar="NAME",
         help="read the objects of a remote instead",
     ),
@@ -179,7 +173,11 @@ def run_verify(options: argparse.Namespace) -> int:
         status = 0 if options.mend else 1
     else:
         report.say(f"{read} read; nothing is damaged")
-        status = _recompute(options, report) if options.recompute else 0
+        status = 0
+        if options.recompute:
+            from vouch.cli.warm import recomputed
+
+            status = recomputed(options.recompute, options.seed, report.say)
     if options.json:
         removed = bool(report.damaged) and options.mend
         print(as_json({"damaged": report.damaged, "removed": removed, "lines": report.lines}), end="")
@@ -234,12 +232,6 @@ def _read_objects(store: Store, mend: bool, report: Report) -> str:
     return f"{len(names):,} objects of {store.place}"
 
 
-def _recompute(options: argparse.Namespace, report: Report) -> int:
-    from vouch.cli.store.answers import recomputed
-
-    return recomputed(options.recompute, options.seed, report.say)
-
-
 @command(
     "store sync",
     "make results known to DVC and Snakemake alike",
@@ -267,20 +259,13 @@ def run_sync(options: argparse.Namespace) -> int:
     if unknown:
         settle(read_dag())
     stale = [state for state in states if not state.fresh]
+    status = 1 if stale and not options.partial else 0
+    if options.json:
+        reasons = {state.stage.name: state.why for state in stale}
+        print(as_json({"stages": len(states), "recorded": unknown, "not_recorded": reasons}), end="")
+        return status
     fit = len(states) - len(stale)
     rest = ", the rest will run" if stale else ""
-    if options.json:
-        print(
-            as_json(
-                {
-                    "stages": len(states),
-                    "recorded": unknown,
-                    "not_recorded": {state.stage.name: state.why for state in stale},
-                }
-            ),
-            end="",
-        )
-        return 1 if stale and not options.partial else 0
     print(f"sync: {fit} of {len(states)} stages are up to date ({len(unknown)} newly recorded){rest}")
     if options.partial:  # stages that were not asked for need no mention
         stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
@@ -288,7 +273,7 @@ def run_sync(options: argparse.Namespace) -> int:
         print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
     if stale:
         print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
-    return 1 if stale and not options.partial else 0
+    return status
 
 
 def record(states: list[State]) -> list[str]:
@@ -330,9 +315,7 @@ def _commit(names: frozenset[str]) -> None:
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # as `dvc --quiet` does; no progress bars
     try:
         with Repo() as repo, lock_repo(repo), _cached_lookups(repo):
-            for leftover in Path().glob(
-                f".{LOCK}.*.part"
-            ):  # of a killed command; while the lock is held no other runs
+            for leftover in Path().glob(f".{LOCK}.*.part"):  # of a killed command: no other holds the lock
                 leftover.unlink()
             # Without links to make, DVC would remove each output for a moment only, and a kill would lose it.
             relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")

@@ -10,12 +10,11 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 from vouch.cli.command import argument, command
-from vouch.cli.printing import check_name
 from vouch.models.requests import DatasetRequests, Session, answer
 from vouch.models.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.run import Live, live
 from vouch.pipeline.state import Digests, Record, present, read_lock, read_receipt, states
