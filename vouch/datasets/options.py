@@ -26,12 +26,9 @@ from vouch.datasets.read.files import lines
 from vouch.datasets.read.wordnet import Nouns
 from vouch.pipeline.errors import UserError
 from vouch.tables.decisions import as_it_was
+from vouch.tables.names import number_words
 
-_TO_NINETEEN = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
-_NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
-_NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
+_NUMBERS = {word: str(value) for word, value in number_words(90).items()} | {"hundred": "100"}
 _WORD = re.compile(r"\w+")
 _LETTERS = "abcdefgh"
 _FORMULA = re.compile(r"[^\w\s,.()&/]")
@@ -150,7 +147,7 @@ def _resized(row: Choice, size: int, pool: Pool, seed: int) -> Choice:
 
 
 SIZE = 4
-DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five")
+DIGITS = [word.capitalize() for word in number_words(5)]
 
 
 def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
