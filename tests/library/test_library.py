@@ -17,8 +17,8 @@ import torch
 from scipy import stats
 
 import vouch
-from vouch.library.arrays import groups_of
-from vouch.library.sets import _noise, _responses
+from vouch.library.check import groups as numbered
+from vouch.library.sets import noise, responses
 from vouch.metrics.config import Config
 from vouch.metrics.protocols import clean
 
@@ -55,7 +55,7 @@ print(vouch.prediction_sets({LOGITS.tolist()}, {ANSWERS.tolist()}))
 
 def test_sets_and_calibration_are_those_of_the_clean_protocol() -> None:
     config = Config(alpha=0.1, calibration=0.5, seed=0, splits=100, bins=15)
-    rows = _responses(LOGITS, ANSWERS[:, None] == np.arange(4), GROUPS, 0)
+    rows = responses(LOGITS, ANSWERS[:, None] == np.arange(4), GROUPS, 0)
     figures = {(f.score, f.metric): (f.value, f.low, f.high) for f in clean(rows, config).figures}
     for score in ("lac", "aps"):
         found = vouch.prediction_sets(LOGITS, ANSWERS, score=score, groups=GROUPS)
@@ -316,7 +316,7 @@ def test_groups_are_what_was_given(groups: Any, as_good_as: list[int] | None) ->
         with pytest.raises(ValueError, match=r"^groups: row \d "):
             vouch.compare([1, 0, 1], [0, 0, 1], groups=groups)
     else:
-        numbers = groups_of(groups, 3)
+        numbers = numbered(groups, 3)
         assert (numbers[:, None] == numbers).tolist() == np.equal.outer(as_good_as, as_good_as).tolist()
 
 
@@ -390,11 +390,11 @@ def test_a_question_has_the_same_set_alone_and_among_others(score: str) -> None:
 
 def test_random_terms_are_uniform_and_hang_on_the_seed() -> None:
     logits = np.random.default_rng(9).normal(size=(4000, 3))
-    draws = [_noise(logits, 0, None), _noise(logits, 1, None), _noise(logits, 0, list(map(str, range(4000))))]
+    draws = [noise(logits, 0, None), noise(logits, 1, None), noise(logits, 0, list(map(str, range(4000))))]
     for draw in draws:
         assert stats.kstest(draw, "uniform").pvalue > 0.01
     assert abs(np.corrcoef(draws)[np.triu_indices(3, 1)]).max() < 0.06
-    assert _noise(np.array([[0.0, 1.0]]), 0, None) == _noise(np.array([[-0.0, 1.0, -np.inf]]), 0, None)
+    assert noise(np.array([[0.0, 1.0]]), 0, None) == noise(np.array([[-0.0, 1.0, -np.inf]]), 0, None)
 
 
 @pytest.mark.parametrize(
@@ -465,11 +465,7 @@ def test_a_difference_has_an_interval_and_a_p_value() -> None:
     ("first", "second", "said"),
     [
         ([1] * 300, [1] * 300, "difference=0 (-0.01222 to 0.01222), p=1, minimum_detectable_effect=0.01747"),
-        (
-            [1, 0, 1, 1],
-            [1, 0, 1, 1],
-            "difference=0 (-0.6024 to 0.6024), p=1, minimum_detectable_effect=0.86",
-        ),
+        ([1, 0, 1, 1], [1, 0, 1, 1], "difference=0 (-0.6024 to 0.6024), p=1, minimum_detectable_effect=0.86"),
         ([1, 1], [1, 1], "difference=0 (-0.8419 to 0.8419), p=1, minimum_detectable_effect=None"),
         ([1], [1], "difference=0, p=None, minimum_detectable_effect=None"),
         ([1] * 30, [0] * 30, "difference=1 (0.7686 to 1), p=1.863e-09"),
@@ -529,7 +525,7 @@ def test_results_print_what_matters(found: Any, words: str) -> None:
 def test_a_missing_package_is_named(
     module: str, call: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vouch.library.results.find_spec", lambda name: None if name == module else name)
+    monkeypatch.setattr("vouch.library.estimates.find_spec", lambda name: None if name == module else name)
     with pytest.raises(ModuleNotFoundError, match=words):
         call()
 

@@ -151,10 +151,7 @@ def _prune_lock(gone: list[str]) -> None:
     write_text(LOCK, dumped(lock))
 
 
-@command(
-    "store restore",
-    "bring back what was moved to .vouch/unused",
-)
+@command("store restore", "bring back what was moved to .vouch/unused")
 def run_restore(_options: argparse.Namespace) -> int:
     """Bring back the files that were moved to .vouch/unused because no stage made them any more.
 

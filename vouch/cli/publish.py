@@ -16,7 +16,7 @@ from scipy.special import log_softmax
 from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.leaderboard import warn_if_outdated
 from vouch.cli.printing import plain
-from vouch.library.results import PUBLISHED, results
+from vouch.library.estimates import PUBLISHED, results
 from vouch.models.released.samples import HARNESSES, Record
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing, write_text

@@ -123,12 +123,7 @@ def stages_of(dag: Dag, model: str) -> list[str]:
     "read every byte and name what is damaged",
     argument("--mend", action="store_true", help="remove what is damaged"),
     argument(
-        "-r",
-        "--remote",
-        nargs="?",
-        const="",
-        metavar="NAME",
-        help="read the objects of a remote instead",
+        "-r", "--remote", nargs="?", const="", metavar="NAME", help="read the objects of a remote instead"
     ),
     argument(
         "--recompute",

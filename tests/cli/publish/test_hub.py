@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Vouch
 from tests.datasets.test_fetch import listening
 from vouch.cli.card import sensitivity, with_guesses
-from vouch.library.results import results
+from vouch.library.estimates import results
 
 PLACE = {"dataset": "kites", "output": "letters", "model": "alpha", "score": ""}
 
