@@ -10,8 +10,7 @@ import pytest
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.cli.conftest import Vouch, set_params
-from tests.cli.csv_rows import load, save
-from tests.cli.review.conftest import stage
+from tests.cli.reviewed import load, save, stage
 from tests.models.loopback_server import Loopback, error, serving
 from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
