@@ -141,7 +141,7 @@ def test_out_decided_and_back_into_prompts(greys: Path, vouch: Vouch) -> None:
         "the darkest image beats none, and only rows that can be exchanged are asked"
     )
     for row in prompts:
-        shades = [shade_of(digest) for recipe in row["pictures"] for digest in recipe["images"]]
+        shades = [shade_of(digest) for recipe in row["images"] for digest in recipe["images"]]
         assert row["answers"] == [shades.index(max(shades))], "the lighter image is the answer"
     text = vouch("review", "exchange", "greys")
     assert "3 decided\nexchange: 2 items get an image by decisions, 0 have" in text
@@ -172,13 +172,13 @@ def test_mirrored_pairs_are_images_that_won_and_leave_the_others_alone(greys: Pa
     found = exchanged()
     assert [row["item"] for row in found] == ["b", "c"], "no image beats the lightest one"
     for row in found:
-        shades = [shade_of(digest) for recipe in row["pictures"] for digest in recipe["images"]]
+        shades = [shade_of(digest) for recipe in row["images"] for digest in recipe["images"]]
         assert min(shades) > 200 and row["answers"] == [shades.index(max(shades))]
 
 
 def test_pages_to_judge_by(greys: Path, vouch: Vouch) -> None:
     pages = greys / "pages"
-    rows = exported("--pictures", "pages")
+    rows = exported("--images", "pages")
     index = (pages / "index.html").read_text("utf-8")
     assert "question-1.html" in index and "(3 pairs)" in index and "<b>lighter" not in index
     page = (pages / "question-1.html").read_text("utf-8")
@@ -189,10 +189,10 @@ def test_pages_to_judge_by(greys: Path, vouch: Vouch) -> None:
         with Image.open(pages / f"{digest}.jpg") as thumbnail:
             assert thumbnail.size == (320, 32)
             assert abs(thumbnail.convert("L").getpixel((5, 5)) - shade_of(digest)) < 3
-    exported("--pictures", "pages")
+    exported("--images", "pages")
     (pages / "exchange.txt").unlink()
     before = FILE.read_bytes()
-    text = vouch("review", "exchange", "greys", "--export", FILE, "--pictures", pages, status=1)
+    text = vouch("review", "exchange", "greys", "--export", FILE, "--images", pages, status=1)
     assert "`vouch review exchange` did not make it" in text and FILE.read_bytes() == before
 
 
@@ -211,7 +211,7 @@ def test_bad_files_and_options_are_one_line_and_change_nothing(greys: Path, vouc
     for words, claim in (
         ("grays", "did you mean greys?"),
         ("greys --import nowhere.csv", "no such file; write it with --export"),
-        ("greys --pictures pages", "give --export FILE as well"),
+        ("greys --images pages", "give --export FILE as well"),
         ("greys --export review.csv", "nothing to compare"),
     ):
         assert claim in vouch("review", "exchange", *words.split(), status=1)
@@ -250,7 +250,7 @@ def test_depths_turn_comparisons_of_compbench(bare: Path) -> None:
     found = exchanged()
     assert [row["item"] for row in found] == ["0", "1"], "6 m is closer than no other chair that lost"
     for row in found:
-        shown = [known[digest] for digest in row["pictures"][0]["images"]]
+        shown = [known[digest] for digest in row["images"][0]["images"]]
         assert row["answers"] == [shown.index(min(shown))], "the closer chair is the answer"
         before = depths[int(row["item"])]
         assert row["answers"] != [before.index(min(before))], "turned"

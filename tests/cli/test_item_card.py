@@ -37,7 +37,7 @@ def test_an_item_with_its_answers_and_sets(vouch: Vouch) -> None:
     assert found["item"]["answers"] == [1] and len(found["answers"]) == 6
     for entry in found["answers"]:
         row = outcomes(entry["model"], "left", entry["variation"])["kite-004"]
-        assert entry["right"] == row["correct"] and entry["confidence"] == row["confidence"]
+        assert entry["correct"] == row["correct"] and entry["confidence"] == row["confidence"]
         members = entry["lac"]
         assert (row["size_lac"] is None) == (members is None) == (row["half"] != "test")
         if members is not None:
@@ -64,14 +64,14 @@ def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:
 
 def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -> None:
     folder = tmp_path / "images"
-    out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--pictures", folder)
+    out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--images", folder)
     assert "\nquestion: Which  [31mred" in out and "\n  kite?\n" in out and "(correct)" in out
     assert f"image 1: {'0' * 64} in data/images/right.parquet" in out
     assert out.count("tiny_a") >= 4 and max(map(len, out.splitlines())) < 250, "long texts are cut"
     names = ("01-original-1.png", "02-ls_n-1.png", "03-vr_b-1.png")
     assert sorted(path.name for path in folder.iterdir()) == list(names)
     assert Image.open(folder / names[0]).size == (8, 6)
-    assert "not empty" in vouch("item", "kite-000", "--dataset", "left", "--pictures", folder, status=1)
+    assert "not empty" in vouch("item", "kite-000", "--dataset", "left", "--images", folder, status=1)
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ REFUSED_CALLS: list[tuple[Any, str]] = [
     (lambda: vouch.rank_without_labels({"a": [[0.5, 0.5]], 1: [[0.5, 0.5]]}), "probabilities: the name 1"),
     (lambda: vouch.read_answer("A", []), "at least 1"),
     (lambda: vouch.read_answer("A", "red"), "options: the one text 'red'; give a list"),
-    (lambda: vouch.read_answer("A", ["x", "y"], marks=["A", "A"]), "marks: 'A' is a duplicate"),
+    (lambda: vouch.read_answer("A", ["x", "y"], labels=["A", "A"]), "labels: 'A' is a duplicate"),
     (lambda: vouch.corrupt(GREY, "blur", 2.5), "severity is 2.5; give a whole number"),
     (lambda: vouch.best, "it has answering"),
 ]  # fmt: skip
@@ -214,7 +214,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("answering", {"confidence": P[FEW, 0], "correct": CORRECT[FEW], "max_risk": 0.2, "confidence_level": 0.9} | WHO),
     ("calibration_error", {"probabilities": P[FEW], "correct": CORRECT[FEW], "bins": 5, "equal_mass": True} | WHO),
     ("compare", {"correct_a": CORRECT[FEW], "correct_b": CORRECT[FEW], "resamples": 9} | WHO),
-    ("corrupt", {"picture": np.zeros((8, 8, 3), np.uint8), "kind": "blur", "severity": 1}),
+    ("corrupt", {"image": np.zeros((8, 8, 3), np.uint8), "kind": "blur", "severity": 1}),
     ("coverage", {"sets": P[FEW] > 0.3, "answers": ANSWERS[FEW], "groups": GROUPS[FEW]}),
     ("image_information", {"logits": LOGITS[FEW], "without": LOGITS[FEW], "answers": ANSWERS[FEW], "alpha": 1} | WHO),
     ("power", {"questions": 9, "wanted": 0.05, "discordant": 0.2, "design": 1, "significance": 0.05, "claims": 1}),
@@ -226,7 +226,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
         | HALVES,
     ),
     ("rank_without_labels", {"probabilities": SIDES, "proxy": SIDES, "proxy_answers": ANSWERS[FEW], "alpha": 0.1} | WHO),
-    ("read_answer", {"text": "B", "options": ["x", "y"], "marks": ["A", "B"], "question": ""}),
+    ("read_answer", {"text": "B", "options": ["x", "y"], "labels": ["A", "B"], "question": ""}),
     ("regressions", {"before": {"a": CORRECT[FEW]}, "after": {"a": CORRECT[FEW]}, "groups": GROUPS[FEW]}
         | {"false_alarms": 0.1, "look": 1, "allowed": 0}),
     ("results", {"folder": "nowhere"}),
@@ -353,10 +353,10 @@ def test_a_temperature_that_nothing_tells_is_undefined(logits: np.ndarray) -> No
     ("text", "options", "expected"),
     [("", ["x", "y"], None), ("So B is closer.", ["A is closer", "B is closer"], 1), ("y", ["x", "y"], 1)],
 )
-def test_options_without_marks_are_read_by_their_texts(
+def test_options_without_labels_are_read_by_their_texts(
     text: str, options: list[str], expected: int | None
 ) -> None:
-    assert vouch.read_answer(text, options, marks=[""] * len(options)).option == expected
+    assert vouch.read_answer(text, options, labels=[""] * len(options)).option == expected
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ INFORMATION = ("of_first", "of_second")  # columns of an export beside those of 
     "which of two images wins, so that one can be exchanged to change the answer",
     argument("dataset", names="datasets", help="a dataset of params.yaml"),
     argument("--mirrored", action="store_true", help="compare images that won, to replace one that lost"),
-    path_argument("--pictures", metavar="FOLDER", help="with --export: pages with the images, to judge by"),
+    path_argument("--images", metavar="FOLDER", help="with --export: pages with the images, to judge by"),
     one_of(
         path_argument("--export", metavar="FILE", help="write the pairs as CSV, to decide in"),
         path_argument("--import", dest="decided", metavar="FILE", help="take over its decisions"),
@@ -69,14 +69,14 @@ def run(options: argparse.Namespace) -> int:
     is known (depths, counts, sizes), --order decides by a file of numbers.
 
     Examples:
-      vouch review exchange greys --export review.csv --pictures pages
+      vouch review exchange greys --export review.csv --images pages
       vouch review exchange greys --import review.csv
       vouch review exchange greys --order depths.csv
     """
     name = options.dataset
     project_with(name)
-    if options.pictures and not options.export:
-        raise UserError("--pictures shows the lines of an --export; give --export FILE as well")
+    if options.images and not options.export:
+        raise UserError("--images shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(intact(items_path(name))))
     path = decisions_path(name)
     decisions = read_decisions(path) if are_there(path) else []
@@ -126,9 +126,9 @@ def _export(options: argparse.Namespace, pairs: Sequence[Candidate], decisions: 
             f"{items_path(options.dataset)}: nothing to compare; vs_e needs a question that several items "
             "ask about two images each, with options that name them (left, right)"
         )
-    if options.pictures:
-        write_pages(options.pictures, pairs, ImageStore(intact(images_path(options.dataset))))
-        print(f"exchange: their images are in {options.pictures / 'index.html'}")
+    if options.images:
+        write_pages(options.images, pairs, ImageStore(intact(images_path(options.dataset))))
+        print(f"exchange: their images are in {options.images / 'index.html'}")
     write_text(options.export, exported_pairs(pairs, decisions))
     print(f"exchange: {len(pairs)} pairs in {options.export}; fill in `winner`, then --import it")
 

@@ -128,7 +128,7 @@ def write_images(rows: Sequence[Row], number: int, images: ImageStore, folder: P
     """Writes the images of an item's prompts; returns file names by recipe (`repr`). number: of the item."""
     files: dict[str, str] = {}
     for row in rows:
-        for position, recipe in enumerate(row["pictures"], start=1):
+        for position, recipe in enumerate(row["images"], start=1):
             if repr(recipe) not in files:
                 prompt = row["id"].removeprefix(f"{row['item']}/").replace("/", ".")
                 files[repr(recipe)] = f"{number:03}.{prompt}.{position}.png"
@@ -138,7 +138,7 @@ def write_images(rows: Sequence[Row], number: int, images: ImageStore, folder: P
 
 def _prompt_cell(row: Row, files: Mapping[str, str]) -> str:
     images = ""
-    for recipe in row["pictures"]:
+    for recipe in row["images"]:
         steps = (f"{step['operation']} {step['severity'] or ''}".strip() for step in recipe["steps"])
         operations = escape(", ".join(steps) or "as it is")
         images += f'<p><img src="{escape(files[repr(recipe)])}" alt="{operations}"><br>{operations}'
