@@ -15,7 +15,7 @@ from stages.vary import main as vary
 from tests.cli.conftest import Vouch, lay_out, set_params
 from tests.cli.reviewed import QUESTION, load, prepare_greys, save, stage
 from vouch.cli.main import main
-from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
+from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 
 DECISIONS = Path("decisions/exchange/greys.csv")
 SHADES = {"a": (250, 10), "b": (20, 240), "c": (230, 30)}  # left and right; the lighter one wins
@@ -239,6 +239,7 @@ def test_depths_turn_comparisons_of_compbench(bare: Path) -> None:
     settings = {"set": "depth", "expect": None}
     set_params(datasets={"greys": {**entry, "rows": "exchangeable", "settings": settings}})
     stage(prepare, "prepare", "greys")
+    REWRITES.write(rewrites_path("greys"), [])
     lines = "".join(f"{number},{left},{right}\n" for number, (left, right) in enumerate(depths))
     ordered(f"id,first,second\n{lines}", name="depths.csv")
     items = ITEMS.read(items_path("greys")).to_pylist()

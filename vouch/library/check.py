@@ -177,7 +177,8 @@ def answers(values: Any, logits: Floats, name: str = "answers", of: str = "logit
     """[n, k] which options are correct, from indices [n] or a mask [n, k]. of: the argument of the logits."""
     given = plain(values, name, 1, 2)
     if given.ndim == 1:
-        correct = choices(values, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
+        indices = choices(values, name, logits.shape[1])
+        correct: Bools = indices[:, None] == np.arange(logits.shape[1])
     else:
         correct = mask(given, name)
     if correct.shape != logits.shape:

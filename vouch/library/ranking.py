@@ -128,11 +128,13 @@ def _task(probabilities: Any, name: str, answers: Any) -> Task:
     every = np.stack(arrays)
     sums, missing = np.nansum(every, axis=2), np.isnan(every)
     outside, other = (every < 0) | (every > 1), missing != missing[:1]
-    for model, total, out, differs in zip(models, sums, outside.any(2), other.any(2), strict=True):
-        check.refuse(out, f"{name} of {model}", "has a number outside 0 to 1")
-        far = ~np.isclose(total, 1, atol=1e-3)
-        check.refuse(far, f"{name} of {model}", lambda row, of=total: f"sums to {of[row]:.4g}, not to 1")
-        check.refuse(differs, f"{name} of {model}", f"has other options than that of {models[0]}")
+    for index, model in enumerate(models):
+        where, total = f"{name} of {model}", sums[index]
+        check.refuse(outside[index].any(axis=1), where, "has a number outside 0 to 1")
+        far = np.flatnonzero(~np.isclose(total, 1, atol=1e-3))
+        if far.size:
+            raise ValueError(f"{where}: row {far[0]} sums to {total[far[0]]:.4g}, not to 1")
+        check.refuse(other[index].any(axis=1), where, f"has other options than that of {models[0]}")
     right = np.zeros(every.shape[1:], dtype=bool)
     performance = np.zeros(every.shape[:2])
     if answers is not None:

@@ -308,7 +308,7 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     """
     members = check.mask(sets, "sets")
     right = check.answers(answers, np.zeros(members.shape), of="sets")
-    held = (members & right).any(axis=1)
+    held = np.asarray((members & right).any(axis=1))
     return mean_of(held, check.groups(groups, len(held)))
 
 
