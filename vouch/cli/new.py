@@ -102,10 +102,9 @@ def run(options: argparse.Namespace) -> int:
         raise
     write_text(path, text)
     data = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
+    next_steps = "switches to it, `dvc repro` runs it and builds reports/index.html"
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
-    print(
-        f"new: `vouch use {options.name}` switches to it, `dvc repro` runs it and builds reports/index.html"
-    )
+    print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
 
 

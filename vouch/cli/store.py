@@ -16,7 +16,7 @@ from typing import Any
 from vouch.cli.command import argument, command, json_argument
 from vouch.cli.printing import and_more, as_json, plain
 from vouch.params.check import check_project
-from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.dvc_store import Store, addresses, cache, held, remote, repository
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing
@@ -89,19 +89,14 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
         mend = f"`vouch store verify --remote{name} --mend` removes what is damaged there"
         if Path(urls.get(remote or "", "")).resolve() == STORAGE.resolve():
             mend = f"`git checkout -- {STORAGE}` brings back what came with this repository"
+        where = path
+        if str(digest).endswith(".dir"):  # of a folder whose listing arrived, the first file that did not
+            with cache() as store:
+                where = "/".join([path, *store.lacking(str(digest))[:1]])
         raise UserError(
-            f"{_inside(path, str(digest))}{and_more(missing)}: its object {digest} is missing or damaged in "
+            f"{where}{and_more(missing)}: its object {digest} is missing or damaged in "
             f"the remote; {mend}, `dvc repro` computes it anew, `dvc push` then completes the remote"
         )
-
-
-def _inside(path: str, digest: str) -> str:
-    """The path; for a folder whose listing arrived, the first of its files that did not."""
-    if not digest.endswith(".dir"):
-        return path
-    with cache() as store:
-        lacking = store.lacking(digest)
-    return f"{path}/{lacking[0]}" if lacking else path
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:
@@ -281,7 +276,12 @@ def record(states: list[State]) -> list[str]:
     lock = read_lock()
     doubtful = {out for state in states if not state.fresh for out in state.stage.outs}
     doubtful |= {str(folder) for out in doubtful for folder in PurePath(out).parents}
-    fresh = [state for state in states if state.fresh and not _in_doubt(state.stage, doubtful)]
+    fresh = [
+        state
+        for state in states
+        if state.fresh
+        and not ((state.stage.reads or state.stage.without) and doubtful.intersection(state.stage.deps))
+    ]
     cached = held({digest for state in fresh for digest in state.now.outs.values() if digest})
     unknown = [
         state.stage.name
@@ -291,10 +291,6 @@ def record(states: list[State]) -> list[str]:
     if unknown:
         _commit(frozenset(unknown))
     return unknown
-
-
-def _in_doubt(stage: Stage, doubtful: set[str]) -> bool:
-    return bool(stage.reads or stage.without) and not doubtful.isdisjoint(stage.deps)
 
 
 def _commit(names: frozenset[str]) -> None:

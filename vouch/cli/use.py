@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,11 @@ def run(options: argparse.Namespace) -> int:
     for old, new in renamed_keys(load(PROFILES / f"{options.name}.yaml")):
         print(f"use: key {old} of the profile is now {new}; params.yaml has the new name")
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
-    if Path(PARAMS).exists():
-        _record_results()
+    dag = None
+    with suppress(UserError):  # no stage ran with a params.yaml that cannot be read
+        dag = read_dag()
+    if dag:
+        record(states(dag))  # so that switching loses no results
     with none_at_work():
         pruning = _switch(options.name, text)
     print(
@@ -83,7 +87,11 @@ def _switch(name: str, text: str) -> Pruning:
     before = text.encode()
     if Path(PARAMS).exists():
         before = Path(PARAMS).read_bytes()  # bytes, as it may be damaged
-        _keep(before)
+        if not copies_of(before):
+            kept = BEFORE / f"{hashlib.sha256(before).hexdigest()[:12]}.yaml"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(before)
+            print(f"use: the previous params.yaml is kept as {kept}")
     write_text(Path(PARAMS), text)
     try:
         return prune(read_dag())
@@ -96,25 +104,6 @@ def _switch(name: str, text: str) -> Pruning:
             f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
             "make the folder writable, then `vouch store prune`"
         ) from None
-
-
-def _keep(content: bytes) -> None:
-    """Keeps a params.yaml that no profile equals, under a name of its own, and prints where."""
-    if copies_of(content):
-        return
-    path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    print(f"use: the previous params.yaml is kept as {path}")
-
-
-def _record_results() -> None:
-    """Puts results that DVC does not know yet into its cache, so that switching loses none."""
-    try:
-        dag = read_dag()
-    except UserError:
-        return  # no stage ran with a params.yaml that cannot be read
-    record(states(dag))
 
 
 def profile_text(name: str, settings: list[str]) -> str:
