@@ -18,7 +18,7 @@ from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.report.caveats import NOTE, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends, headline_columns

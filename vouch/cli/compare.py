@@ -20,7 +20,7 @@ from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.report.gates import SIGNIFICANCE, headline_columns, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL, OUTPUTS
 from vouch.tables.results import (

@@ -15,7 +15,7 @@ from vouch.datasets.read.json_rows import json_object
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.build import read_rows
 from vouch.prompts.exchange import (
     COLUMNS,

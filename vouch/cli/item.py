@@ -15,7 +15,7 @@ from vouch.cli.leaderboard import Row, long_name, warn_if_outdated
 from vouch.cli.printing import as_json, cut, number, plain, plain_lines, table
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,

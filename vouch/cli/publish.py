@@ -21,7 +21,7 @@ from vouch.models.released.samples import HARNESSES, Record
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.tables.answered import RESPONSES, letters_path
 from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, prompts_path
 

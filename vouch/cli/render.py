@@ -14,7 +14,7 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items
 from vouch.prompts.combination import load_variation
 from vouch.prompts.exchange import Exchanges, decisions_path, read_decisions

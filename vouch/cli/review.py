@@ -20,7 +20,7 @@ from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.asking import CachedModel, Engine, Text
 from vouch.prompts.rewrites.table import (
     ACCEPT,

@@ -21,7 +21,7 @@ from vouch.cli.leaderboard import (
     warn_if_outdated,
 )
 from vouch.cli.printing import as_json, interval, number, plain, plain_lines, table
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.report.gates import headline_columns
 from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH

@@ -20,7 +20,7 @@ from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.dvc_store import Store, addresses, cache, held, remote, repository
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing
-from vouch.pipeline.intact import Recorded, damaged
+from vouch.pipeline.records import Recorded, damaged
 from vouch.pipeline.runners import mend, none_at_work
 from vouch.pipeline.state import LOCK, Digests, State, by_reason, read_lock, settle
 

@@ -18,9 +18,8 @@ from vouch.models.released.files import released_models
 from vouch.params.check import check_params
 from vouch.params.project import Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, check_name, did_you_mean
+from vouch.pipeline.errors import UserError, check_name, did_you_mean, rename_key, renamed_keys
 from vouch.pipeline.files import UNUSED, replacing, write_text
-from vouch.pipeline.renamed import rename_key, renamed_keys
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated

@@ -15,8 +15,8 @@ from vouch.models.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.intact import Recorded, refuse_damaged
-from vouch.pipeline.run import Live, live
+from vouch.pipeline.records import Recorded, refuse_damaged
+from vouch.pipeline.run import Live
 from vouch.pipeline.state import Digests, Record, present, read_lock, read_receipt, states
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 
@@ -92,8 +92,7 @@ def _warm(name: str) -> None:
                 problem = str(error)
         if problem:
             copied = f"its responses are left alone ({problem}), "
-        progress = Live(stage)
-        with live(progress):
+        with Live(stage) as progress:
             answers = answer(requests, progress.follow)["answers"]
         counts = f"{answers['asked']} asked, {answers['known']} known before"
         print(f"warm: {name} {dataset}: {copied}{counts}", flush=True)

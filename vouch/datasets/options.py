@@ -25,8 +25,8 @@ from typing import NamedTuple
 from vouch.datasets.read.files import lines
 from vouch.datasets.read.wordnet import Nouns
 from vouch.pipeline.errors import UserError
+from vouch.tables import number_words
 from vouch.tables.decisions import as_it_was
-from vouch.tables.names import number_words
 
 _NUMBERS = {word: str(value) for word, value in number_words(90).items()} | {"hundred": "100"}
 _WORD = re.compile(r"\w+")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read.files import Row, Source, Tree, items
-from vouch.tables.names import number_words
+from vouch.tables import number_words
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "

@@ -29,7 +29,7 @@ from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
 from vouch.metrics.text.reader.options import ANSWER
 from vouch.metrics.text.wording import canonical, plain, tight, trimmed, undressed, wide
-from vouch.tables.names import number_words
+from vouch.tables import number_words
 from vouch.tables.thoughts import apart
 
 References = Sequence[Sequence[str]]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vouch.metrics.text.wording import trimmed
-from vouch.tables.names import number_words
+from vouch.tables import number_words
 
 WORDS = number_words(90)
 _SCALES = {
