@@ -132,15 +132,13 @@ def test_a_draft_in_another_order(project):
     template = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 
     def vary(draft):
-        return draft._replace(
-            order=(2, 0), images=(ShownImage("d1", (Step("blur", 3, 2),)), ShownImage("d2"))
-        )
+        return draft._replace(order=(2, 0), images=(ShownImage("d1", (Step("blur", 3),)), ShownImage("d2")))
 
-    own = [Variation("own", (Part(Declaration("own", vary, ("order", "images")), None),))]
+    own = [Variation("own", (Part(Declaration("own", changes=("order", "images"), vary=vary), None),))]
     (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
-    step = {"operation": "blur", "severity": 3, "revision": 2}
+    step = {"operation": "blur", "severity": 3, "revision": 1}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
     joined = template.model_copy(update={"pictures": "joined"})
     with refused(r"item q: .* disturbs two images differently, .*first`"):
@@ -211,7 +209,7 @@ def made(project, *drafts, outputs="[letters, text]"):
         found = [draft._replace(**changes) for changes in drafts]
         return found[0] if len(found) == 1 and not drafts[0] else found
 
-    dialogue = Variation("dialogue", (Part(Declaration("dialogue", vary, ("turns",)), None),))
+    dialogue = Variation("dialogue", (Part(Declaration("dialogue", changes="turns", vary=vary), None),))
     variations = [load_variation("original"), dialogue]
     return list(item_rows(source, variations, template, name, None, before={}))
 

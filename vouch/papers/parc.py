@@ -16,7 +16,6 @@ from vouch.papers.models import series, size
 from vouch.papers.parc_tables import (
     DATASETS,
     EVERY,
-    FAMILIES,
     UNCHANGED,
     asked_kinds,
     combined,
@@ -28,7 +27,7 @@ from vouch.papers.parc_tables import (
     varied,
 )
 from vouch.report import formatting
-from vouch.tables.asked import ORIGINAL
+from vouch.tables.asked import FAMILIES, ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
 """Parameters of the language models that the paper counts as 7B or 8B."""

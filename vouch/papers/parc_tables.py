@@ -33,21 +33,8 @@ DATASETS = {
 # Which of the paper's columns is State and which Attribute is open: those four are never compared.
 CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
 MODELS = paper_models("parc")
-KINDS = {
-    ORIGINAL: "O",
-    "lr_i": "LR-I",
-    "lr_c": "LR-C",
-    "lr_v": "LR-V",
-    "ls_n": "LS-N",
-    "ls_a": "LS-A",
-    "ls_m": "LS-M",
-    "vr_b": "VR-B",
-    "vr_r": "VR-R",
-    "vr_l": "VR-L",
-    "vs_s": "VS-S",
-    "vs_e": "VS-E",
-}
-FAMILIES = ("LR", "LS", "VR", "VS")
+_ASKED = ["lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m", "vr_b", "vr_r", "vr_l", "vs_s", "vs_e"]
+KINDS = {ORIGINAL: "O"} | {name: name.upper().replace("_", "-") for name in _ASKED}
 EVERY = "every_prompt"
 NAMES = {
     "reliability": "rel",
