@@ -33,7 +33,7 @@ from vouch.prompts.exchange import (
     WINNER,
     Candidate,
     Compared,
-    Decision,
+    ExchangeDecision,
     Exchanges,
     Row,
     candidates,
@@ -46,7 +46,7 @@ from vouch.prompts.exchange import (
 )
 from vouch.prompts.template import read_template
 from vouch.tables.asked import ORIGINAL, REWRITES, ImageStore, images_path, items_path, rewrites_path
-from vouch.tables.decisions import are_there, csv_text, decided_rows
+from vouch.tables.decisions import csv_text, decided_rows
 
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>'
@@ -142,10 +142,9 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
     names = dict.fromkeys((ORIGINAL, variation))
     template = read_template(entry.template, entry.variant)
     all_prompts = Prompts([load_variation(each) for each in names], template, entry.template, None)
-    path = decisions_path(name)
     builder = ItemBuilder(
         Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
-        Exchanges(read_decisions(path) if are_there(path) else []),
+        Exchanges(read_decisions(decisions_path(name))),
         lambda _: True,
     )
     group, before = None, Before()
@@ -237,7 +236,7 @@ def _number(value: Any, where: str) -> float:
 
 def decided_by_order(
     items: Iterable[Compared], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
-) -> list[Decision]:
+) -> list[ExchangeDecision]:
     """Decisions about the pairs whose two images both have a number; equal numbers make no exchange.
 
     by: who decided, as the decisions name it. Raises UserError if the numbers contradict each other or the
@@ -257,7 +256,7 @@ def decided_by_order(
             larger, smaller = (FIRST, SECOND) if first > second else (SECOND, FIRST)
             winner = larger if direction[pair.question][0] else smaller
             decision = NEITHER if first == second else winner
-            decisions.append(Decision(pair, decision, by, f"{first:g} and {second:g}", by))
+            decisions.append(ExchangeDecision(pair, decision, by, f"{first:g} and {second:g}", by))
     return decisions
 
 
@@ -324,7 +323,7 @@ def run_exchange(options: argparse.Namespace) -> int:
         raise UserError("--pictures shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(intact(items_path(name))))
     path = decisions_path(name)
-    decisions = read_decisions(path) if are_there(path) else []
+    decisions = read_decisions(path)
     check_known(decisions, comparable(rows), name)
     if options.decided:
         return _import_winners(options.decided, rows, decisions, name)
@@ -338,7 +337,9 @@ def run_exchange(options: argparse.Namespace) -> int:
     return 0
 
 
-def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
+def pair_counts(
+    rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]
+) -> str:
     """How many pairs there are to decide, how many are decided, and how many items that changes."""
     items = [item for item in map(compared, rows) if item]
     exchanges = Exchanges(decisions)
@@ -354,7 +355,7 @@ def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequ
     )
 
 
-def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
+def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]) -> str:
     """The pairs as CSV, with the decisions so far; the ids of items are separated by semicolons."""
     decided = {one.pair.key: one for one in decisions}
     lines = []
@@ -366,7 +367,7 @@ def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[Decision]) ->
     return csv_text([*COLUMNS[:4], *INFORMATION, *COLUMNS[4:]], lines)
 
 
-def winner_of(decision: Decision, candidate: Candidate) -> str:
+def winner_of(decision: ExchangeDecision, candidate: Candidate) -> str:
     """The decision's winner, also if the candidate has the two images in the other order."""
     if decision.winner == NEITHER or decision.pair == candidate.pair:
         return decision.winner
@@ -374,7 +375,7 @@ def winner_of(decision: Decision, candidate: Candidate) -> str:
 
 
 def _export_pairs(
-    options: argparse.Namespace, pairs: Sequence[Candidate], decisions: Sequence[Decision]
+    options: argparse.Namespace, pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]
 ) -> int:
     if not pairs:
         raise UserError(
@@ -389,13 +390,15 @@ def _export_pairs(
     return 0
 
 
-def _import_winners(source: Path, rows: Sequence[Row], decisions: Sequence[Decision], dataset: str) -> int:
+def _import_winners(
+    source: Path, rows: Sequence[Row], decisions: Sequence[ExchangeDecision], dataset: str
+) -> int:
     """Takes over decisions; those about other pairs stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")
     new = read_decisions(source, INFORMATION)
     check_known(new, comparable(rows), dataset)
-    kept: Mapping[object, Decision] = {one.pair.key: one for one in (*decisions, *new)}
+    kept: Mapping[object, ExchangeDecision] = {one.pair.key: one for one in (*decisions, *new)}
     path = decisions_path(dataset)
     write_text(path, decisions_text(kept.values()))
     print(f"exchange: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
@@ -406,7 +409,7 @@ def _by_order(
     options: argparse.Namespace,
     rows: Sequence[Row],
     pairs: Sequence[Candidate],
-    decisions: Sequence[Decision],
+    decisions: Sequence[ExchangeDecision],
 ) -> int:
     """Decides the pairs that nobody has decided yet."""
     order, ids = read_order(options.order), {row["id"] for row in rows}

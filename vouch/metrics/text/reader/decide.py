@@ -141,7 +141,8 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening", "conclusion", "comparison"
+STATEMENT, CORRECTION, LINE, OPENING = "statement", "correction", "line", "opening"
+CONCLUSION, COMPARISON = "conclusion", "comparison"
 MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
@@ -167,7 +168,7 @@ class Weighed:
         if index not in self._kinds:
             kind = self._weighed(index)
             corrected = kind not in (STATEMENT, AGAINST) and self._corrects(index)
-            self._kinds[index] = STATEMENT if corrected else kind
+            self._kinds[index] = CORRECTION if corrected else kind
         return self._kinds[index]
 
     def _corrects(self, index: int) -> bool:
@@ -342,7 +343,7 @@ def _next_in_line(last: Context, it: Context) -> bool:
     return near and it.group.form == BRACKETED and it.group.places[0] == last.group.places[0] + 1
 
 
-EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
+EXPLICIT = (STATEMENT, CORRECTION, LINE, "boxed mark", "boxed text", "boxed value")
 """Kinds of readings to which the others give way."""
 PASSING = ("only mention", "last conclusion", "first mention", CONDITIONAL)
 """Kinds that may name an option in passing."""
@@ -369,9 +370,9 @@ def _decided(weighed: Weighed) -> Reading:
     no box holds a number that is no option."""
     former = None
     for index in range(len(weighed.found) - 1, -1, -1):
-        if weighed.kind(index) == STATEMENT:
+        if weighed.kind(index) in (STATEMENT, CORRECTION):
             if not weighed.found[index].former:
-                return _named(weighed.found[index], STATEMENT)
+                return _named(weighed.found[index], weighed.kind(index))
             former = former or weighed.found[index]
     for kind, which in ((LINE, -1), (OPENING, 0)):
         if pieces := weighed.of(kind):

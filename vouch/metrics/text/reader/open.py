@@ -22,7 +22,6 @@ from vouch.metrics.text.wording import boxed, trimmed, undressed
 
 _EXPLICIT, _PASSING = ("boxed value", "statement"), ("bold value", "last value")
 _NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400
-_EDGES = " .,;!*\n"
 _ENUMERATED = re.compile(r"(?m)^[ \t]{0,4}\([a-zA-Z]{1,2}\)\s")
 _BOLD = re.compile(r"\*(?=\S)([^*\n]{1,60})(?<=\S)\*")
 _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
