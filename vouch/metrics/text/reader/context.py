@@ -226,81 +226,77 @@ class Context:
     @cached_property
     def ends(self) -> bool:
         """Whether it stands in brackets or ends its sentence."""
-        return self.group.form == BRACKETED or self.text.said[self.group.end : self.group.end + 1] in (
-            "",
-            ".",
-            "\n",
-            "。",
-        )
+        after = self.text.said[self.group.end : self.group.end + 1]
+        return self.group.form == BRACKETED or after in ("", ".", "\n", "。")
+
+    def _before(self, rule: re.Pattern[str], reach: int = _FARTHEST) -> bool:
+        """Whether the sentence holds this before, not further away than so many characters."""
+        start = self.group.start
+        return rule.search(self.text.low, max(self.begin, start - reach), start) is not None
+
+    def _behind(self, rule: re.Pattern[str]) -> re.Match[str] | None:
+        return rule.match(self.text.said, self.group.end)
 
     @cached_property
     def affirmed(self) -> bool:
         """Whether it is said to be the answer."""
-        return AFFIRMED.match(self.text.said, self.group.end) is not None
+        return self._behind(AFFIRMED) is not None
 
     @property
     def untrue(self) -> bool:
         """Whether it is spoken against by what is said of it."""
-        return self.left != NOT and DENIED.match(self.text.said, self.group.end) is not None
+        return self.left != NOT and self._behind(DENIED) is not None
 
     @property
     def true(self) -> bool:
         """Whether it is called a true statement, where the question is which of them is wrong."""
-        return self.text.asks_wrong and TRUE.match(self.text.said, self.group.end) is not None
+        return self.text.asks_wrong and self._behind(TRUE) is not None
 
     @property
     def suits(self) -> bool:
         """Whether it is affirmed by a word that may be said of several options."""
-        found = AFFIRMED.match(self.text.said, self.group.end)
-        return found is not None and _SUITS.search(found.group()) is not None
+        affirmed = self._behind(AFFIRMED)
+        return affirmed is not None and _SUITS.search(affirmed.group()) is not None
 
     @property
     def offered(self) -> bool:
         """Whether options are only named as what there is to choose from: `The options are: (A)`."""
-        return (
-            _OFFERED.search(self.text.low, max(self.begin, self.group.start - 40), self.group.start)
-            is not None
-        )
+        return self._before(_OFFERED, 40)
 
     @property
     def called(self) -> bool:
         """Whether it is called an option or a choice."""
-        return (
-            _CALLED.search(self.text.low, max(self.begin, self.group.start - 16), self.group.start)
-            is not None
-        )
+        return self._before(_CALLED, 16)
 
     @property
     def best(self) -> bool:
         """Whether it is set above the others."""
-        return BEST.match(self.text.said, self.group.end) is not None
+        return self._behind(BEST) is not None
 
     @property
     def denied(self) -> bool:
         """Whether it is spoken against, or only compared."""
-        if self.left == NOT or _DOUBTS.search(
-            self.text.low, max(self.begin, self.group.start - 64), self.group.start
-        ):
+        if self.left == NOT or self._before(_DOUBTS, 64):
             return True
-        if self.left in (WORD, WEAK) and _FAR.search(
-            self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
-        ):
+        near = self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
+        if self.left in (WORD, WEAK) and _FAR.search(near):
             return True
-        return DENIED.match(self.text.said, self.group.end) is not None and not self.affirmed
+        return self._behind(DENIED) is not None and not self.affirmed
 
     def denies(self, other: "Context") -> bool:
         """Whether what denies it after a comma denies the next option instead: `C, is not B`."""
-        said, start = self.text.said, other.group.start
-        found = DENIED.match(said, self.group.end)
-        return found is not None and "," in found.group() and _fillers(self.text.low[found.end() : start])
+        denial = self._behind(DENIED)
+        if denial is None or "," not in denial.group():
+            return False
+        return _fillers(self.text.low[denial.end() : other.group.start])
 
     def turns(self, last: "Context") -> bool:
         """Whether it stands for the option before, which is denied: `not A but B`, `A is not right, B is`."""
-        between = self.text.low[last.group.end : self.group.start]
+        between = self.text.low[last.group.end : self.group.start].lstrip(_STOPS)
         if last.untrue and last.begin == self.begin and ELLIPTIC.match(self.text.low, self.group.end):
             return True
-        found = BUT.match(between.lstrip(_STOPS)) if last.left == NOT else None
-        return found is not None and _fillers(between.lstrip(_STOPS)[found.end() :])
+        contrast = BUT.match(between) if last.left == NOT else None
+        return contrast is not None and _fillers(between[contrast.end() :])
 
     @property
     def corrects(self) -> bool:
@@ -312,22 +308,19 @@ class Context:
     @property
     def former(self) -> bool:
         """Whether it was only answered earlier: `My first answer was A`."""
-        return (
-            _FORMER.search(self.text.low, max(self.begin, self.group.start - 100), self.group.start)
-            is not None
-        )
+        return self._before(_FORMER, 100)
 
     @property
     def conditional(self) -> bool:
         """Whether only a condition is spoken of, and not "if I had to choose"."""
         said, start = self.text.said, self.group.start
-        found = CONDITION.match(said, self.begin) or MID_CONDITION.search(said, self.begin, start)
-        return found is not None and MUST.search(said, self.begin, start) is None
+        condition = CONDITION.match(said, self.begin) or MID_CONDITION.search(said, self.begin, start)
+        return condition is not None and MUST.search(said, self.begin, start) is None
 
     @property
     def concludes(self) -> bool:
         """Whether its sentence draws a conclusion."""
-        return CONCLUDES.search(self.text.low, self.begin, self.group.start) is not None
+        return self._before(CONCLUDES)
 
     @property
     def told(self) -> bool:
@@ -337,7 +330,7 @@ class Context:
     @property
     def explains(self) -> bool:
         """Whether it stands behind a `because`."""
-        return _BECAUSE.search(self.text.low, self.begin, self.group.start) is not None
+        return self._before(_BECAUSE)
 
     @property
     def declined(self) -> bool:
@@ -356,6 +349,6 @@ class Context:
     @cached_property
     def _declining(self) -> tuple[str, int]:
         """What stands before in the sentence, and where it ends to decline; -1 where it does not."""
-        before = self.text.low[max(self.begin, self.group.start - 400) : self.group.start]
-        found = declines(before, words_of(before)) if len(before) >= _SHORTEST else []
-        return before, found[-1][1] if found else -1
+        before = self.text.low[self.begin : self.group.start]
+        spans = declines(before, words_of(before)) if len(before) >= _SHORTEST else []
+        return before, spans[-1][1] if spans else -1
