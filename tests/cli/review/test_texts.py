@@ -13,8 +13,7 @@ from tests.cli.conftest import Vouch, set_params
 from tests.cli.csv_rows import load, save
 from tests.cli.review.conftest import stage
 from tests.models.loopback_server import Loopback, error, serving
-from tests.prompts.rewrites.conftest import item
-from tests.prompts.rewrites.test_openai import completion
+from tests.prompts.rewrites.conftest import completion, item
 from vouch.cli.main import main
 from vouch.cli.review.texts import read_options
 from vouch.datasets.options import read_written
