@@ -96,7 +96,7 @@ def test_a_raised_revision_reaches_the_prompts_and_the_keys_of_their_answers(
     def made() -> tuple[list[Any], list[bytes]]:
         build._steps.cache_clear()
         rows = item_rows(item, list(map(load_variation, names)), template_of("parc"), "parc", None, before={})
-        steps = [[tuple(step.values()) for step in row["pictures"][0]["steps"]] for row in rows]
+        steps = [[tuple(step.values()) for step in row["images"][0]["steps"]] for row in rows]
         keys = Keys({}, Config()).pack(LETTERS, rows)
         return steps, [key for member in keys.members for key in member.keys]
 
@@ -133,4 +133,4 @@ def test_a_declaration_that_is_refused(arguments: dict[str, Any], reason: str) -
 
 def test_a_file_in_the_old_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with refused("variations/old_form.py: CHANGES.*arguments of @variation"):
-        add_file(tmp_path, "old_form", 'CHANGES = ("pictures",)', monkeypatch)
+        add_file(tmp_path, "old_form", 'CHANGES = ("images",)', monkeypatch)

@@ -75,7 +75,7 @@ class Asked:
     earlier: tuple[Texts, ...] = ()
 
 
-Ask = Callable[..., Asked]  # its keywords: words, order, right, look, marks, and fields of Asked
+Ask = Callable[..., Asked]  # its keywords: words, order, right, look, labels, and fields of Asked
 Table = Mapping[str, Sequence[Asked]]
 Layout = Callable[[str, Texts, str], str]
 
@@ -85,7 +85,7 @@ def asker(
     words: str,
     order: Texts,
     right: Texts,
-    marks: str,
+    labels: str,
     seen: Callable[[Look], Look] = lambda look: look,
 ) -> Ask:
     """Makes what a variation must give of what the original gives and what it changes."""
@@ -95,20 +95,20 @@ def asker(
         order: Texts = order,
         right: Texts = right,
         look: Look = same,
-        marks: str = marks,
+        labels: str = labels,
         **more: Any,
     ) -> Asked:
-        return Asked(layout(words, order, marks), right, seen(look), **more)
+        return Asked(layout(words, order, labels), right, seen(look), **more)
 
     return ask
 
 
-def options(texts: Sequence[str], form: str, marks: str) -> list[str]:
-    return [form.format(mark, text) for mark, text in zip(marks, texts, strict=False)]
+def options(texts: Sequence[str], form: str, labels: str) -> list[str]:
+    return [form.format(mark, text) for mark, text in zip(labels, texts, strict=False)]
 
 
-def kostumov(question: str, own: Texts, marks: str) -> str:
-    shown = options([*own, IDK, "None of the above"], "{}. {}", marks)
+def kostumov(question: str, own: Texts, labels: str) -> str:
+    shown = options([*own, IDK, "None of the above"], "{}. {}", labels)
     return "\n".join(filter(None, (question, *shown, DIRECTLY)))
 
 
@@ -130,8 +130,8 @@ def of_the_order(ask: Ask, own: Texts, shuffled: Sequence[Texts]) -> dict[str, l
     return {"option_order": [ask(order=own[::-1])], "circular": circular, "shuffled": orders, "tests": orders}
 
 
-def of_the_marks(ask: Ask, count: int) -> dict[str, list[Asked]]:
-    return {"marks": [ask(marks=marks[:count]) for marks in ("abcdefgh", "12345678", "ABCDEFGH")]}
+def of_the_labels(ask: Ask, count: int) -> dict[str, list[Asked]]:
+    return {"labels": [ask(labels=labels[:count]) for labels in ("abcdefgh", "12345678", "ABCDEFGH")]}
 
 
 def of_the_image(ask: Ask, levels: Sequence[int] = ()) -> dict[str, list[Asked]]:
@@ -165,7 +165,7 @@ def shapes() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, yellow, {**words, "lr_v": LOOKING + "which colour the triangle has?"}),
         **of_the_order(ask, own, orders),
-        **of_the_marks(ask, 6),
+        **of_the_labels(ask, 6),
         **of_the_image(ask, range(1, 6)),
         "image_only": [ask("")],
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN, "lr_i+vs_s", "ls_n+vs_s"),
@@ -192,7 +192,7 @@ def shapes_seen() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, right, words),
         **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
-        **of_the_marks(ask, 6),
+        **of_the_labels(ask, 6),
         **of_the_image(ask),
         "image_only": [ask("")],
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN),
@@ -213,7 +213,7 @@ def pairs() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, left, words),
         **of_the_order(ask, own, [own, back, own, back, own]),
-        **of_the_marks(ask, 4),
+        **of_the_labels(ask, 4),
         **of_the_image(ask),
         "image_only": [ask("")],
         "vs_s": [ask(**swapped)],
@@ -232,12 +232,12 @@ def pairs() -> Table:
 
 def shapes_text() -> Table:
     told, verbose = "Tell me which colour the triangle has.", LOOKING + "which colour the triangle has?"
-    ask = asker(lambda words, _order, _marks: words, "Which colour does the triangle have?", (), (), "")
+    ask = asker(lambda words, _order, _labels: words, "Which colour does the triangle have?", (), (), "")
     return {
         "original": [ask()],
         **of_the_words(ask, (), "", {"lr_i": told, "lr_c": "Colour of the triangle?", "lr_v": verbose}),
         **of_the_image(ask),
-        **never("option_order", "circular", "shuffled", "marks", "image_only", "ls_n+vr_l"),
+        **never("option_order", "circular", "shuffled", "labels", "image_only", "ls_n+vr_l"),
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN),
         "tests": [ask()] * 5,
         "lr_i+vr_l": [ask(told, look=disturbed("brighten", 3))],
@@ -258,7 +258,7 @@ def shapes_dialog() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, own[2], words),
         **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
-        **of_the_marks(ask, 6),
+        **of_the_labels(ask, 6),
         **of_the_image(ask),
         "image_only": [ask("")],
         "dialogue": [ask(turns=own_answer, earlier=(("shapes_dialog-000003/dialogue",),))],
@@ -280,8 +280,8 @@ SAMPLE = "can you see the image? Options: (A) yes; (B) no; (C) not sure; (D) may
 BEGUN = "The answer is"
 
 
-def reform(question: str, own: Texts, marks: str) -> str:
-    return " ".join(filter(None, (question, f"Options: {'; '.join(options(own, '({}) {}', marks))}.")))
+def reform(question: str, own: Texts, labels: str) -> str:
+    return " ".join(filter(None, (question, f"Options: {'; '.join(options(own, '({}) {}', labels))}.")))
 
 
 def shapes_reform() -> Table:
@@ -312,7 +312,7 @@ def shapes_reform() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, yellow, words),
         **of_the_order(ask, own, orders),
-        **of_the_marks(ask, 4),
+        **of_the_labels(ask, 4),
         **of_the_image(ask),
         "image_only": [ask("")],
         "instruction": [ask(told=told) for told in range(5)],
@@ -367,7 +367,7 @@ class Made:
 
     def shown(self, row: Row) -> list[Image.Image]:
         """What a model gets to see."""
-        return [render(recipe, self._images.read) for recipe in row["pictures"]]
+        return [render(recipe, self._images.read) for recipe in row["images"]]
 
 
 @pytest.fixture(scope="module")
