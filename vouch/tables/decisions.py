@@ -43,7 +43,7 @@ def decided_rows(
     """
     if not are_there(path):
         return
-    first: dict[Hashable, str] = {}
+    decided: dict[Hashable, str] = {}
     try:
         text = path.read_bytes().decode("utf-8-sig")  # line ends inside of texts stay as they are
     except UnicodeDecodeError:
@@ -60,9 +60,9 @@ def decided_rows(
                 continue
             row = {name: as_it_was(cell) for name, cell in row.items()}
             key, named = about(row) if about else (where, "")
-            if key in first:
-                raise UserError(f"{where}: a second decision about {named}, first at {first[key]}; keep one")
-            first[key] = where
+            if key in decided:
+                raise UserError(f"{where}: a second decision about {named}, first at {decided[key]}; keep one")
+            decided[key] = where
             yield where, row
     except csv.Error as error:
         first, last = reader.line_num + 1, reader.reader.line_num  # of the row that is none
