@@ -61,7 +61,9 @@ def decided_rows(
             row = {name: as_it_was(cell) for name, cell in row.items()}
             key, named = about(row) if about else (where, "")
             if key in decided:
-                raise UserError(f"{where}: a second decision about {named}, first at {decided[key]}; keep one")
+                raise UserError(
+                    f"{where}: a second decision about {named}, first at {decided[key]}; keep one"
+                )
             decided[key] = where
             yield where, row
     except csv.Error as error:
