@@ -12,14 +12,15 @@ from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
 from vouch.models.config import Config, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, as_read, present, write_receipt
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.records import as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item

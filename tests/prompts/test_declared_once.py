@@ -14,7 +14,7 @@ from tests.report.project import Made, Make
 from vouch.cli.counts import Items, estimate
 from vouch.cli.main import main
 from vouch.cli.schema import VARIATIONS, schemas
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.images.operations import LEVELLED, PLAIN
 from vouch.metrics.robustness import compared
 from vouch.models.config import Config

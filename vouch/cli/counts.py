@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.printing import table
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.cleaning.first_pass import expectation
-from vouch.datasets.fetch.hub import is_here, locate, promised
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import Source
 from vouch.models.config import Config
@@ -25,7 +25,7 @@ from vouch.models.packs import PACK_PROMPTS
 from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.combination import Variation, load_variation
 from vouch.prompts.draft import Item
 from vouch.prompts.template import Template, read_template

@@ -15,13 +15,13 @@ from typing import Any
 from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import long_name, plain
 from vouch.cli.review import project_with
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.json_rows import json_object
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder, write_text
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items, read_rows
 from vouch.prompts.combination import load_variation
 from vouch.prompts.exchange import (

@@ -33,7 +33,7 @@ from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config
@@ -297,7 +297,7 @@ def by_letter(shares: Array) -> dict[str, Array]:
 OF_LETTERS("chosen_share", "Chosen", "share of the answers that fall on the letter", unit=SHARE)(
     lambda letters: by_letter(letters.chosen)
 )
-OF_LETTERS("right_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
+OF_LETTERS("correct_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
     lambda letters: by_letter(letters.right)
 )
 OF_LETTERS(
