@@ -46,7 +46,13 @@ from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import Array, Floats, Ints
-from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
+from vouch.metrics.robustness.perturbation import (
+    AVERAGED,
+    Predictions,
+    PromptIndex,
+    certainty,
+    original_figures,
+)
 from vouch.metrics.robustness.repeated_prompts import (
     FirstSamples,
     debiased,
@@ -60,6 +66,7 @@ from vouch.metrics.robustness.repeated_prompts import (
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import (
     KEPT,
     LETTERS,
@@ -148,8 +155,6 @@ declare(
     better="lower",
     source="after Park et al. 2026 (VAUQ)",
 )
-WITHOUT = ("blank", "text_only")
-"""Variations without an image, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")
 """Blurred and exchanged images, of any level."""
 
@@ -200,7 +205,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
     The last three only where the correct answer stays.
     """
-    if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
+    if not other.variation.startswith((*WITHOUT_IMAGE, *OTHER_PICTURE)) or "+" in other.variation:
         return []
     pairs = paired(plain, other)
     if pairs is None:
@@ -239,11 +244,9 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
 
 def without_image(blocks: Mapping[str, Block]) -> Block | None:
     """The answers without an image, where they were asked."""
-    return next((blocks[name] for name in WITHOUT if name in blocks), None)
+    return next((blocks[name] for name in WITHOUT_IMAGE if name in blocks), None)
 
 
-SAME_QUESTION = ("LR", "VR")
-"""Families whose prompts ask the same; `option_order` does, too."""
 BLURRED = "vr_b"
 Estimates = dict[str, Floats]
 
@@ -329,8 +332,8 @@ def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> F
 
 
 def _asks_the_same(name: str, part: Predictions) -> bool:
-    families = part.family.split("+")
-    return part.effect == KEPT and (name in (ORIGINAL, "option_order") or set(families) <= set(SAME_QUESTION))
+    reworded = set(part.family.split("+")) <= set(AVERAGED["reformulation"])
+    return part.effect == KEPT and (reworded or name in (ORIGINAL, "option_order"))
 
 
 def _known(estimates: Estimates) -> Estimates:
