@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vouch.models.lock_entry import HubSource, LockEntry, ServerSource
-from vouch.models.released.files import answer_files, relative
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import check_plain
@@ -68,6 +67,8 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     if is_model(Path(source)):
         plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
         return _of_folder(name, Path(source), entry or plain)
+    from vouch.models.released.files import answer_files, relative
+
     files = answer_files(Path(source), name)
     return Pin(
         model=name,
