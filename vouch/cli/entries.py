@@ -8,6 +8,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 
+from vouch.models.lock_entry import LOCAL_ENGINE
 from vouch.params.project import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.renamed import rename_key, renamed_keys
@@ -100,7 +101,7 @@ def fill(
     entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
 ) -> None:
     """Replaces the digests of an entry, and adds the keys that are missing."""
-    _put(entry, "engine", "transformers")
+    _put(entry, "engine", LOCAL_ENGINE)
     _put(entry, "dtype", dtype)
     _put(entry, "parameters", parameters)
     if facts:

@@ -15,6 +15,7 @@ from vouch.cli.printing import plain
 from vouch.cli.schema import FOLDER
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
+from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.pipeline.errors import UserError
@@ -192,7 +193,10 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
     entry = document["models"].get(slug)
     if entry is None:
         document["models"].fa.set_block_style()
-        document["models"][slug] = {"engine": "openai", "source": flow(kind="server", url=url, name=name)}
+        document["models"][slug] = {
+            "engine": SERVER_ENGINE,
+            "source": flow(kind="server", url=url, name=name),
+        }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(
             f"{MODELS}: {slug} is another model; rename that entry, or name this one by hand there"

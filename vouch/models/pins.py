@@ -362,7 +362,10 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
         listed = {file.rfilename: file for file in info.siblings or ()}
         names = sorted(name for name in listed if is_loaded(name))
-        _check_names(repo, list(listed), names)
+        pickled = [name for name in listed if name.endswith(PICKLED)]
+        check_weights([*names, *pickled], repo, "take a repository with")
+        if "config.json" not in names:
+            raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
         known = {name: str(listed[name].lfs.sha256) for name in names if listed[name].lfs}
         read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
         local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
@@ -394,13 +397,6 @@ def check_model_type(config: Mapping[str, Any], where: str) -> None:
             f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
             "for images and text, or for text; take a converted version of the model (often named -hf)"
         )
-
-
-def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
-    pickled = [name for name in listed if name.endswith(PICKLED)]
-    check_weights([*names, *pickled], repo, "take a repository with")
-    if "config.json" not in names:
-        raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
 
 
 def _licence(card: Any) -> str | None:

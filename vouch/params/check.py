@@ -14,6 +14,7 @@ from typing import Any
 
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.models.lock_entry import LOCAL_ENGINE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean, refusal
@@ -250,7 +251,7 @@ def _check_writer(name: str, key: str, project: Project, locked: Models) -> Prob
     yield from _known([name], project.sources, key)
     engines = plugins("vouch/prompts/asking")
     entry = locked.models.get(name)
-    engine = entry.engine if entry else "transformers"
+    engine = entry.engine if entry else LOCAL_ENGINE
     yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to write")
 
 
