@@ -136,7 +136,7 @@ def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(quick:
     for first in questions:
         name = first["id"]
         turns = {"turns": [(first["text"], "{answer 1}")], "earlier": [[name]], "outputs": [TEXT]}
-        prompts += [first, prompt(f"{name}/2", "why", **turns) | {"pictures": first["pictures"]}]
+        prompts += [first, prompt(f"{name}/2", "why", **turns) | {"images": first["images"]}]
     quick.ask(prompts, images)
     quick.extract()
     undisturbed, asked = quick.bytes(), stored(quick)

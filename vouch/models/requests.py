@@ -323,7 +323,7 @@ class Questions:
             unknown = {key for key in keys if self._is_unknown(pack.output, key)}
             if unknown:
                 self._asked |= unknown
-                recipes = [recipe for member in pack.members for recipe in member.prompt["pictures"] or ()]
+                recipes = [recipe for member in pack.members for recipe in member.prompt["images"] or ()]
                 digests = {digest for recipe in recipes for digest in recipe["images"]}
                 yield _Work(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
 
@@ -339,7 +339,7 @@ class Questions:
                 if key in work.unknown
             }
             try:
-                shown, pixels = self._render_images(member.prompt["pictures"] or (), work.images)
+                shown, pixels = self._render_images(member.prompt["images"] or (), work.images)
             except (opening.Undecodable, MemoryError) as error:
                 refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
                 slots = [Slot(output, key, "") for key in keys.values()]
@@ -384,7 +384,7 @@ def _question(
         text=prompt["text"],
         turns=tuple((turn["question"], turn["answer"]) for turn in prompt["turns"] or ()),
         response=prompt["response"],
-        labels=tuple(prompt["marks"]) if output == LETTERS else (),
+        labels=tuple(prompt["labels"]) if output == LETTERS else (),
         options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
         images=tuple(shown),
         max_tokens=prompt["max_tokens"],
