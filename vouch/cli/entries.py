@@ -10,8 +10,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.models.lock_entry import LOCAL_ENGINE
 from vouch.params.project import left_out
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.renamed import rename_key, renamed_keys
+from vouch.pipeline.errors import UserError, rename_key, renamed_keys
 from vouch.pipeline.yaml12 import dumped, loads
 
 PROFILES = Path("profiles")
