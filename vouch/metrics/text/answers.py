@@ -29,6 +29,7 @@ from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
 from vouch.metrics.text.reader.options import ANSWER
 from vouch.metrics.text.wording import canonical, plain, tight, trimmed, undressed, wide
+from vouch.tables import number_words
 from vouch.tables.thoughts import apart
 
 References = Sequence[Sequence[str]]
@@ -350,8 +351,7 @@ def _similarity(ours: Vectors, theirs: Vectors) -> float:
 
 ENOUGH = 3
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_DIGITS = {"none": "0"} | {word: str(number) for number, word in enumerate(_NUMBERS)}
+_DIGITS = {"none": "0"} | {word: str(number) for word, number in number_words(10).items()}
 _ARTICLES = {"a", "an", "the"}
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
