@@ -332,10 +332,9 @@ class Questions:
         output, questions = work.pack.output, list[Question]()
         ready = _Rendered(Pack(output, questions), {}, [])
         for member in work.pack.members:
-            decodings = member.decodings or (None,)
             keys = {
                 decoding: key
-                for decoding, key in zip(decodings, member.keys, strict=True)
+                for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
                 if key in work.unknown
             }
             try:
