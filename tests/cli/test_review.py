@@ -12,8 +12,7 @@ from stages.vary import main as vary
 from tests.cli.conftest import Vouch, set_params
 from tests.cli.reviewed import load, save, stage
 from tests.models.loopback_server import Loopback, error, serving
-from tests.prompts.rewrites.conftest import item
-from tests.prompts.rewrites.test_openai import completion
+from tests.prompts.rewrites.conftest import completion, item
 from vouch.cli.main import main
 from vouch.cli.review import read_options
 from vouch.datasets.options import read_written

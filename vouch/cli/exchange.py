@@ -26,7 +26,7 @@ from vouch.prompts.exchange import (
     WINNER,
     Candidate,
     Compared,
-    Decision,
+    ExchangeDecision,
     Exchanges,
     Row,
     candidates,
@@ -38,7 +38,7 @@ from vouch.prompts.exchange import (
     read_decisions,
 )
 from vouch.tables.asked import ImageStore, images_path, items_path
-from vouch.tables.decisions import are_there, csv_text, decided_rows
+from vouch.tables.decisions import csv_text, decided_rows
 
 SIDE = 320  # pixels of a thumbnail's longer side
 INFORMATION = ("of_first", "of_second")  # columns of an export beside those of decisions
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError("--images shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(intact(items_path(name))))
     path = decisions_path(name)
-    decisions = read_decisions(path) if are_there(path) else []
+    decisions = read_decisions(path)
     check_known(decisions, comparable(rows), name)
     replaced = LOSER if options.mirrored else WINNER
     pairs = list(candidates(filter(None, map(compared, rows)), replaced))
@@ -104,7 +104,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
+def pair_counts(
+    rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]
+) -> str:
     """How many pairs there are to decide, how many are decided, and how many items that changes."""
     count = sum(compared(row) is not None for row in rows)
     exchanges = Exchanges(decisions)
@@ -120,7 +122,9 @@ def pair_counts(rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequ
     )
 
 
-def _export(options: argparse.Namespace, pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> None:
+def _export(
+    options: argparse.Namespace, pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]
+) -> None:
     if not pairs:
         raise UserError(
             f"{items_path(options.dataset)}: nothing to compare; vs_e needs a question that several items "
@@ -133,7 +137,7 @@ def _export(options: argparse.Namespace, pairs: Sequence[Candidate], decisions: 
     print(f"exchange: {len(pairs)} pairs in {options.export}; fill in `winner`, then --import it")
 
 
-def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[Decision]) -> str:
+def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]) -> str:
     """The pairs as CSV, with the decisions so far; the ids of items are separated by semicolons."""
     decided = {one.pair.key: one for one in decisions}
     lines = []
@@ -145,7 +149,7 @@ def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[Decision]) ->
     return csv_text([*COLUMNS[:4], *INFORMATION, *COLUMNS[4:]], lines)
 
 
-def _winner(decision: Decision, candidate: Candidate) -> str:
+def _winner(decision: ExchangeDecision, candidate: Candidate) -> str:
     """The decision's winner, also if the candidate has the two images in the other order."""
     if decision.winner == NEITHER or decision.pair == candidate.pair:
         return decision.winner
@@ -178,8 +182,8 @@ def _ordered(
     options: argparse.Namespace,
     rows: Sequence[Row],
     pairs: Sequence[Candidate],
-    decisions: Sequence[Decision],
-) -> list[Decision]:
+    decisions: Sequence[ExchangeDecision],
+) -> list[ExchangeDecision]:
     """Decisions by a file of numbers about the pairs that nobody has decided yet."""
     order, ids = read_order(options.order), {row["id"] for row in rows}
     unknown = next((name for name in order if name not in ids), None)
@@ -248,7 +252,7 @@ def _number(value: Any, where: str) -> float:
 
 def decided_by_order(
     items: Iterable[Compared], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
-) -> list[Decision]:
+) -> list[ExchangeDecision]:
     """Decisions about the pairs whose two images both have a number; equal numbers make no exchange.
 
     by: who decided, as the decisions name it. Raises UserError if the numbers contradict each other or the
@@ -267,7 +271,7 @@ def decided_by_order(
             first, second = values
             winner = FIRST if (first > second) == larger_wins[pair.question][0] else SECOND
             decision = NEITHER if first == second else winner
-            decisions.append(Decision(pair, decision, by, f"{first:g} and {second:g}", by))
+            decisions.append(ExchangeDecision(pair, decision, by, f"{first:g} and {second:g}", by))
     return decisions
 
 

@@ -20,7 +20,6 @@ from vouch.prompts.combination import load_variation
 from vouch.prompts.exchange import Exchanges, decisions_path, read_decisions
 from vouch.prompts.template import read_template
 from vouch.tables.asked import ORIGINAL, REWRITES, ImageStore, images_path, items_path, rewrites_path
-from vouch.tables.decisions import are_there
 
 FOLDER = Path("renders")
 _PAGE = (
@@ -112,7 +111,7 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
     path = decisions_path(name)
     builder = ItemBuilder(
         Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
-        Exchanges(read_decisions(path) if are_there(path) else []),
+        Exchanges(read_decisions(path)),
         lambda _: True,
     )
     group, before = None, Before()

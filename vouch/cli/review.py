@@ -25,7 +25,7 @@ from vouch.prompts.asking import CachedModel, Engine, Text
 from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
-    Decision,
+    RewriteDecision,
     Task,
     decisions_path,
     decisions_text,
@@ -45,7 +45,6 @@ from vouch.tables.asked import (
 )
 from vouch.tables.decisions import (
     Decided,
-    are_there,
     csv_text,
     judgements_path,
     judgements_text,
@@ -98,7 +97,7 @@ def run_rewrites(options: argparse.Namespace) -> int:
     rows = REWRITES.read(intact(rewrites_path(options.dataset))).to_pylist()
     rows = [row for row in rows if options.kind in (None, row["kind"])]
     path = decisions_path(options.dataset)
-    decided = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
+    decided = {one.task: one for one in read_decisions(path)}
     if options.export:
         write_text(options.export, exported_rewrites(rows, decided))
         print(f"rewrites: {len(rows)} in {options.export}; fill in `decision`, then --import it")
@@ -124,7 +123,7 @@ def listing(rows: Sequence[Row], everything: bool) -> str:
     return text
 
 
-def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, Decision]) -> str:
+def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, RewriteDecision]) -> str:
     """The table as CSV, with the decisions so far."""
     lines = []
     for row in rows:
@@ -148,14 +147,14 @@ def _import_rewrites(dataset: str, source: Path) -> int:
                 f"{rewrites_path(dataset)}; export it again"
             )
     path = decisions_path(dataset)
-    kept = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
+    kept = {one.task: one for one in read_decisions(path)}
     kept |= {one.task: _with_words(one, words[one.task]) for one in new}
     write_text(path, decisions_text(kept.values()))
     print(f"rewrites: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
     return 0
 
 
-def _with_words(one: Decision, words: str | None) -> Decision:
+def _with_words(one: RewriteDecision, words: str | None) -> RewriteDecision:
     """An accepted rewrite with its words, so that another rewriter changes nothing."""
     if one.decision != ACCEPT or one.text:
         return one

@@ -126,4 +126,4 @@ def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
     if not isinstance(kind, str) or kind not in LEVELLED:
         raise ValueError(f"kind is {check.shown(kind)}; give one of {', '.join(LEVELLED)}")
     level = check.whole(severity, "severity", LEVELS)
-    return np.asarray(LEVELLED[kind][1](Image.fromarray(values), level - 1))
+    return np.asarray(LEVELLED[kind].change(Image.fromarray(values), level - 1))
