@@ -10,7 +10,7 @@ from vouch.cli.command import argument, command, path_argument
 from vouch.cli.leaderboard import Row, long_name
 from vouch.cli.printing import plain
 from vouch.cli.review import project_with
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
