@@ -14,10 +14,11 @@ from vouch.models.requests import DatasetRequests, Session, answer
 from vouch.models.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.records import Recorded, refuse_damaged
+from vouch.pipeline.records import Record, Recorded, present, read_lock, read_receipt, refuse_damaged
 from vouch.pipeline.run import Live
-from vouch.pipeline.state import Digests, Record, present, read_lock, read_receipt, states
+from vouch.pipeline.state import states
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 
 
