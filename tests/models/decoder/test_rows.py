@@ -11,9 +11,9 @@ from transformers.cache_utils import DynamicLayer
 
 from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder import rows as jobs_file
-from vouch.models.decoder.passes import join, row_of
+from vouch.models.decoder.passes import Unsupported, join, row_of
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job, Mode, Unsupported, build, jobs
+from vouch.models.decoder.rows import Job, Mode, build, jobs
 from vouch.models.engine import Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
