@@ -245,7 +245,7 @@ IS_YES = [True, True, True, False, False, False, True, False]
 
 
 def asked(name: str, text: str, yes: bool, **changes: Any) -> dict[str, Any]:
-    own = {"options": ["Yes", "No"], "order": [0, 1], "marks": ["A", "B"]}
+    own = {"options": ["Yes", "No"], "order": [0, 1], "labels": ["A", "B"]}
     return choice(name, text, 1 - yes, **own) | changes
 
 
@@ -332,7 +332,7 @@ def test_real_answers_to_yes_no_questions() -> None:
     for n, (options, gold, text) in enumerate(
         zip(frame["options"], frame["gold"], frame["text"], strict=True)
     ):
-        own = {"options": json.loads(options), "order": [0, 1], "marks": ["A", "B"]}
+        own = {"options": json.loads(options), "order": [0, 1], "labels": ["A", "B"]}
         (answer,) = json.loads(gold)
         given.append(choice(f"q{n}", text, answer, **own))
     assert len(given) > 100

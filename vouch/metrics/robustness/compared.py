@@ -128,7 +128,7 @@ declare(
     source="Park et al. 2026 (VAUQ), Image-Information Score",
 )
 declare(
-    "right_without_picture",
+    "correct_without_image",
     "Still correct",
     "of the correct answers, the share that is correct without the image or with the changed one, too",
     unit=SHARE,
@@ -196,7 +196,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     """Figures of a variation that takes the image away or shows another one; nothing of all others.
 
     image_gain, image_information  mean of each
-    right_without_picture          of what is correct with the image, the share that stays correct
+    correct_without_image          of what is correct with the image, the share that stays correct
     ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
     The last three only where the correct answer stays.
     """
@@ -214,7 +214,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     right = pairs.right == 1
     if right.any():
         figures.append(
-            mean_figure("right_without_picture", pairs.right_without[right], pairs.groups[right], CLEAN)
+            mean_figure("correct_without_image", pairs.right_without[right], pairs.groups[right], CLEAN)
         )
     value, draws = _bins(pairs.image.corrected, pairs, config)
     unchanged, of_plain = _bins(pairs.confidence, pairs, config)
@@ -237,7 +237,7 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
     return float(ece(tally(slots, config.bins, confidence, found.right))), ece(draws)
 
 
-def without_picture(blocks: Mapping[str, Block]) -> Block | None:
+def without_image(blocks: Mapping[str, Block]) -> Block | None:
     """The answers without an image, where they were asked."""
     return next((blocks[name] for name in WITHOUT if name in blocks), None)
 
@@ -257,7 +257,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
     }
-    blind = without_picture(blocks)
+    blind = without_image(blocks)
     pairs = None if blind is None else paired(plain, blind)
     if pairs is not None:
         for name, values in (("vauq", -pairs.image.uncertainty), ("corrected", pairs.image.corrected)):
