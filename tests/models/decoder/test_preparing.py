@@ -106,6 +106,8 @@ def test_a_prefix_ends_with_the_last_image() -> None:
     assert prepared.prefix == len(tokens) - 1 - tokens[::-1].index("<image>") + 1
     assert tokens.count("<image>") == 2 * places and tokens[prepared.prefix :] == ["?", "ASSISTANT", ":"]
     assert ready.prepare(question(1, 3, [])).prefix == 0
+    at_the_end = preparer(template=CHAT.replace("ASSISTANT:", ""))
+    assert at_the_end.prepare(question(1, 3, labels=(), text="what is <image 1>")).prefix == 0
     assert prepared.shown["pixel_values"].shape == (2, 3, SIZE, SIZE)
 
 

@@ -151,6 +151,13 @@ def test_rows_apart_and_together() -> None:
     assert again.cumulative_length == 5
 
 
+def test_going_on_from_joined_rows_changes_none_of_them() -> None:
+    whole = layer(1)
+    whole.state = torch.zeros(1, 2, 3)
+    join([whole]).state.add_(1)
+    assert not whole.state.any()
+
+
 @pytest.mark.parametrize("more", [torch.zeros(3), torch.zeros(3, 5)])
 def test_what_may_belong_to_rows_is_refused(more: torch.Tensor) -> None:
     whole = layer()
