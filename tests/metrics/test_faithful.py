@@ -17,7 +17,7 @@ from tests.metrics.simulated import CONFIG, SHARED, config, labels_of, simulate,
 from vouch.metrics.calibration.calibration import authors_probabilities
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold, clean, faithful
 from vouch.metrics.responses import Responses, descending
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 
 def network(p: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from vouch.cli.printing import (
 )
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,

@@ -24,7 +24,7 @@ from vouch.cli.printing import (
     warn_if_outdated,
 )
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.pipeline.yaml12 import loads
 from vouch.report.gates import shown, too_small
 from vouch.tables.asked import ITEMS, LETTERS, ORIGINAL, OUTPUTS, items_path

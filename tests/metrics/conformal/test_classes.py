@@ -10,8 +10,8 @@ from tests.metrics.simulated import CONFIG, config, simulate
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.responses import NO_ROLE, Responses
 from vouch.metrics.robustness.perturbation import certainty, classes
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import COMPLEMENT, EFFECTS, KEPT, SWAPPED
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 
 def rows(p: list[list[float]], right: list[list[int]], added: int = 0, dtype: type = np.float64) -> Responses:

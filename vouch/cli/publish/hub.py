@@ -26,7 +26,7 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.report.caveats import NOTE, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends

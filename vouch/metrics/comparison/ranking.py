@@ -26,8 +26,8 @@ from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Tas
 from vouch.metrics.comparison.statistics import bootstrap
 from vouch.metrics.intervals import SHARES, some
 from vouch.metrics.responses import Array
+from vouch.tables import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.asked import OUTPUTS, TEXT
-from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 EXACT = 8
