@@ -12,7 +12,7 @@ from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
 from vouch.models.config import Config, Sampling

@@ -13,7 +13,7 @@ from tests.report.project import Made, Make
 from vouch.cli.counts import Items, estimate
 from vouch.cli.main import main
 from vouch.cli.schema import VARIATIONS, schemas
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.prompts import variations
 from vouch.prompts.draft import IMAGES, Draft
 from vouch.prompts.variations import declared, variation

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.printing import table
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.cleaning.first_pass import expectation
-from vouch.datasets.fetch.hub import is_here, locate, promised
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import Source
 from vouch.models.config import Config

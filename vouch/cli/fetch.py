@@ -7,8 +7,7 @@ from pathlib import Path
 
 from vouch.cli.command import argument, command
 from vouch.cli.printing import check_name, plain
-from vouch.datasets.fetch.download import Fetched
-from vouch.datasets.fetch.hub import fetch
+from vouch.datasets.fetch.download import Fetched, fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.models.lock_entry import HubSource
 from vouch.models.pins import fetch as fetch_weights

@@ -9,8 +9,9 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from vouch.cli.command import argument, command
 from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.fetch.hub import commit_of, fetch
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.download import fetch
+from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.lock_entry import FolderSource, HubSource
 from vouch.models.pins import check_model_folder, check_model_type, count_parameters, dtype_of, resolve

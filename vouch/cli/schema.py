@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.cli.command import command
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.metrics.calibration.uncertainty import ESTIMATES
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS
 from vouch.metrics.conformal.scores import SCORES
@@ -25,6 +25,7 @@ from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
 from vouch.pipeline.files import write_text
 from vouch.prompts.variations import documentation
+from vouch.tables.asked import KNOWN
 
 FOLDER = Path("docs/schema")
 VARIATIONS = Path("docs/variations.md")
@@ -210,8 +211,17 @@ def _estimates() -> str:
     return _table(("estimate", "label", "what it is"), rows)
 
 
+def _flags() -> str:
+    def meaning(text: str) -> str:
+        return re.sub(r"<.*?>|\[\[.*?\]\]", r"`\g<0>`", text)
+
+    rows = ((name, defect.treatment, meaning(defect.meaning)) for name, defect in KNOWN.items())
+    return _table(("flag", "treatment", "found when"), rows)
+
+
 _TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "docs/statistics.md": {"scores": _scores, "parameters": _parameters, "metrics": _metrics},
     "docs/ranking.md": {"rankers": _rankers},
     "docs/beyond.md": {"estimates": _estimates},
+    "docs/cleaning.md": {"flags": _flags},
 }

@@ -12,7 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag

@@ -255,7 +255,7 @@ _SPAN = re.compile(r"(\S+?)(?:\u2013| to )(\S+)")
 
 
 class TableFiles:
-    """Collects the tables of pages while these are made. files: text of each file by its name."""
+    """Collects the tables of pages as these are rendered. files: text of each file, by name."""
 
     def __init__(self, datasets: Sequence[str]) -> None:
         self.files: dict[str, str] = {}
@@ -279,8 +279,8 @@ class TableFiles:
 def columns_of(grid: Grid) -> dict[str, list[object]]:
     """The table column by column, with numbers as numbers and intervals in separate columns."""
     columns: dict[str, list[object]] = {}
-    for place, column in enumerate(grid.columns):
-        cells = [row[place] for row in grid.rows]
+    for index, column in enumerate(grid.columns):
+        cells = [row[index] for row in grid.rows]
         for name, values in _columns(column.label, cells, column.numeric):
             unique = name
             while unique in columns:

@@ -5,6 +5,8 @@ Here are names and codes that several tables and the statistics share; they need
 
 DONT_KNOW, NONE_OF_ABOVE = -1, -2
 """Roles of the options that a prompt template adds."""
+WITHOUT_IMAGE = ("blank", "text_only")
+"""Variations without an image; the first that was asked counts."""
 TOKENS = (
     *("nll_first", "nll_last", "nll_min", "nll_avg"),
     *("ent_first", "ent_last", "ent_max", "ent_avg"),

@@ -15,7 +15,7 @@ from typing import Any
 from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import long_name, plain
 from vouch.cli.review import project_with
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.json_rows import json_object
 from vouch.images.opening import render

@@ -9,7 +9,7 @@ options of a question; here the options are the source's own.
 import re
 from collections.abc import Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, counted
 from vouch.datasets.read.files import Row, Source, Tree, items
 
 PLACE = (
@@ -20,9 +20,7 @@ PLACE = (
 QUESTIONS = "oodcv-vqa.json"
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _LAST = re.compile(r"(\d+)\W*$")
-_SITUATIONS = {
-    "weather": 358, "context": 382, "occlusion": 300, "iid": 463, "texture": 512, "shape": 455, "pose": 374
-}  # fmt: skip
+_SITUATIONS = ("weather", "context", "occlusion", "iid", "texture", "shape", "pose")
 
 
 class Settings(LoaderSettings):
@@ -32,14 +30,12 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The counting questions, by situation."""
     if settings.answer_type != "number":
         return None
-    return {"items": {2844}, **{f"category {name}": {size} for name, size in _SITUATIONS.items()}}
+    return {"items": {2844}, **counted("category", _SITUATIONS, 358, 382, 300, 463, 512, 455, 374)}
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Questions of every type."""
     with Tree(source) as tree:
         return sum(1 for _ in tree.rows(QUESTIONS))
 
@@ -60,7 +56,7 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
         question=row.text("question"),
         options=options,
         answers=[_correct(row, options)],
-        images=[tree.image(tree.closest(row.text("image")))],
+        images=[tree.read(tree.closest(row.text("image")))],
         category=row.maybe("situation") or "",
         source_id=str(row.number),
     )

@@ -297,7 +297,7 @@ def by_letter(shares: Array) -> dict[str, Array]:
 OF_LETTERS("chosen_share", "Chosen", "share of the answers that fall on the letter", unit=SHARE)(
     lambda letters: by_letter(letters.chosen)
 )
-OF_LETTERS("right_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
+OF_LETTERS("correct_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
     lambda letters: by_letter(letters.right)
 )
 OF_LETTERS(

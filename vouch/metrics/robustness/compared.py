@@ -60,6 +60,7 @@ from vouch.metrics.robustness.repeated_prompts import (
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import (
     KEPT,
     LETTERS,
@@ -148,8 +149,6 @@ declare(
     better="lower",
     source="after Park et al. 2026 (VAUQ)",
 )
-WITHOUT = ("blank", "text_only")
-"""Variations without an image, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")
 """Blurred and exchanged images, of any level."""
 
@@ -200,7 +199,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
     The last three only where the correct answer stays.
     """
-    if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
+    if not other.variation.startswith((*WITHOUT_IMAGE, *OTHER_PICTURE)) or "+" in other.variation:
         return []
     pairs = paired(plain, other)
     if pairs is None:
@@ -239,7 +238,7 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
 
 def without_image(blocks: Mapping[str, Block]) -> Block | None:
     """The answers without an image, where they were asked."""
-    return next((blocks[name] for name in WITHOUT if name in blocks), None)
+    return next((blocks[name] for name in WITHOUT_IMAGE if name in blocks), None)
 
 
 SAME_QUESTION = ("LR", "VR")

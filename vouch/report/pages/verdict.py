@@ -69,7 +69,7 @@ def build_verdict(evidence: Evidence) -> Verdict:
     )
 
 
-VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict)
+VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict, page="index", place=10)
 
 
 def _headline(evidence: Evidence, model: str | None) -> str:
@@ -125,10 +125,7 @@ def added(evidence: Evidence) -> str:
         return ""
     shares = []
     for name in with_them:
-        asked = [
-            ("", evidence.variations(name)[0]),
-            (" without the image", without_image(evidence, name)),
-        ]
+        asked = [("", evidence.variations(name)[0]), (" without the image", without_image(evidence, name))]
         found = [(words, added_shares(evidence, name, variation)) for words, variation in asked]
         percents = [([100 * sum(each) for each in of.values()], words) for words, of in found if of]
         text = " and ".join(f"{_extremes(each)}{words}" for each, words in percents)
@@ -241,5 +238,4 @@ PAGE = Page(
     "Verdict",
     "Which model is best and where, where it is unclear, and what to know about the model first.",
     place=10,
-    sections=(VERDICT_SECTION,),
 )

@@ -14,6 +14,7 @@ category NAME      entries of that category
 """
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,10 +23,9 @@ from string import ascii_uppercase
 from types import ModuleType
 from typing import Any
 
-from vouch.datasets.cleaning.config import DatasetEntry, Sample
-from vouch.datasets.cleaning.duplicates import default_group
-from vouch.datasets.cleaning.second_pass import Findings, ItemBuffer
-from vouch.datasets.fetch.hub import locate
+from vouch.datasets.config import DatasetEntry, Sample
+from vouch.datasets.fetch.download import locate
+from vouch.datasets.flags import default_group
 from vouch.datasets.raw import (
     BrokenImage,
     Expected,
@@ -37,6 +37,7 @@ from vouch.datasets.raw import (
 )
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.images import EntryImages, ImageFacts, with_images
+from vouch.datasets.second_pass import Findings, ItemBuffer
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.tables.table import Writer
@@ -44,6 +45,7 @@ from vouch.tables.table import Writer
 MAX_OPTIONS = 26
 MAX_NAME = 1_000  # characters of an id or a category: tables, pages and messages repeat it
 MAX_TEXT = 1_000_000  # characters of an entry; a chat template copies them until memory is full
+_LONGEST = 200  # characters of an id that was refused
 ALL = "all"  # in METRICS the category of all items
 
 
@@ -66,19 +68,13 @@ class Dataset:
         source = locate(name, config.source, config.origin, getattr(loader, "PLACE", ""))
         return cls(name, config, loader, settings, source)
 
-    def entries(self, run: Run) -> Iterator[RawItem | Rejected]:
-        """The entries that the loader reads, with progress."""
-        total = self.loader.count(self.source, self.name, self.settings)
-        read = self.loader.read(self.source, self.name, self.settings)
-        yield from run.progress(read, total=total, label=f"prepare {self.name}")
-
     def published(self) -> Iterable[Mapping[str, Any]]:
         """Rows of the table of published numbers."""
         has = hasattr(self.loader, "published")
         return self.loader.published(self.source, self.name, self.settings) if has else ()
 
 
-_LONGEST = 200  # characters of an id that was refused
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 Problem = Callable[[int, int, Sequence[int]], str]
 
 
@@ -103,10 +99,13 @@ class FirstPass:
 
     def read(self, run: Run) -> None:
         """Reads the whole source. Raises UserError."""
-        name, source = self._dataset.name, self._dataset.source
-        tally = Tally(expectation(self._dataset.loader, source, name, self._dataset.settings))
-        entries = sampled(tally.counting(self._dataset.entries(run)), self._dataset.config.sample)
-        with closing(with_images(entries, self.known)) as all_entries:
+        dataset, name = self._dataset, self._dataset.name
+        source, settings = dataset.source, dataset.settings
+        tally = Tally(expectation(dataset.loader, source, name, settings))
+        total = dataset.loader.count(source, name, settings)
+        read = dataset.loader.read(source, name, settings)
+        entries = tally.counting(run.progress(read, total=total, label=f"prepare {name}"))
+        with closing(with_images(sampled(entries, dataset.config.sample), self.known)) as all_entries:
             for entry_images in all_entries:
                 self._take(entry_images)
         tally.check(f"datasets.{name}")
@@ -130,7 +129,7 @@ class FirstPass:
             self._findings.reject(entry.id[:_LONGEST] or entry.where, isinstance(error, BrokenImage))
 
     def _row(self, raw: RawItem, images: EntryImages) -> Mapping[str, Any]:
-        """The row of one entry; its new images are written once everything is checked. Raises Unusable."""
+        """The row of one entry; its new images are written once everything is checked."""
         check(raw)
         if raw.id in self._first_seen:
             raise Unusable(
@@ -142,32 +141,27 @@ class FirstPass:
         if images.broken is not None:
             raise images.broken
         options = len(known_options(raw.options)) if raw.kind == "choice" else 0
-        heights = [facts.shown_height for facts, _ in images.examined]
-        if problem := self._problem(options, len(raw.images), heights):
+        examined = [facts for facts, _ in images.examined]
+        if problem := self._problem(options, len(raw.images), [facts.shown_height for facts in examined]):
             raise Unusable(problem)
         for facts, data in images.examined:
             if data is not None and facts.digest not in self.known:
                 self.known[facts.digest] = facts
-                columns = {
-                    name: getattr(facts, name) for name in ("digest", "format", "mode", "width", "height")
-                }
-                self._images.row({**columns, "bytes": data})
-        examined = [facts for facts, _ in images.examined]
+                columns = ("digest", "format", "mode", "width", "height")
+                self._images.row({**{name: getattr(facts, name) for name in columns}, "bytes": data})
         shown, to_exchange = examined[: len(raw.images)], iter(examined[len(raw.images) :])
         exchange = [None if image is None else next(to_exchange).digest for image in raw.exchange]
-        row = clean(raw, shown, self._group_of(raw, [facts.digest for facts in shown]))
+        # the group of the entry that this one follows, else of the first entry with one of its images
+        names = (*(f"id {turn}" for turn in raw.turns), *(facts.digest for facts in shown))
+        group = next((self._groups[name] for name in names if name in self._groups), None)
+        row = clean(raw, shown, group)
         for name in (f"id {raw.id}", *row["images"]):
             self._groups.setdefault(name, row["group"])
         return {**row, "exchange": exchange}
 
-    def _group_of(self, raw: RawItem, images: Sequence[str]) -> str | None:
-        """The group of the entry that this one follows, else of the first entry with one of its images."""
-        names = (*(f"id {turn}" for turn in raw.turns), *images)
-        return next((self._groups[name] for name in names if name in self._groups), None)
-
 
 def check(raw: RawItem) -> None:
-    """Everything that can be refused without the images. Raises Unusable."""
+    """Refuses what can be refused without the images. Raises Unusable."""
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or has blanks at an end, line breaks or control characters")
     for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
@@ -175,8 +169,7 @@ def check(raw: RawItem) -> None:
             raise Unusable(f"the {what} has {len(name):,} characters, more than {MAX_NAME:,}; shorten it")
     texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
     given = [text for text in (*texts, *raw.phrasings) if text is not None]
-    if not _encodable("".join(given)):
-        text = next(text for text in given if not _encodable(text))
+    if text := next(filter(_LONE_SURROGATE.search, given), None):
         raise Unusable(f"the text {text[:40]!r} contains half a surrogate pair, which UTF-8 cannot encode")
     if (length := sum(map(len, given))) > MAX_TEXT:
         raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
@@ -192,41 +185,28 @@ def check(raw: RawItem) -> None:
         if not any(reference.strip() for reference in raw.references):
             raise Unusable("every reference answer is blank; write one")
     else:
-        _check_options(known_options(raw.options), raw.answers)
+        _check_choice(len(known_options(raw.options)), raw.answers)
 
 
-def _check_options(options: Sequence[str], answers: Sequence[int]) -> None:
-    if len(options) < 2:
-        raise Unusable(f"a choice needs at least 2 options, has {len(options)} that are not missing")
-    if len(options) > MAX_OPTIONS:
-        raise Unusable(f"has {len(options)} options, more than the {MAX_OPTIONS} letters")
+def _check_choice(options: int, answers: Sequence[int]) -> None:
+    if options < 2:
+        raise Unusable(f"a choice needs at least 2 options, has {options} that are not missing")
+    if options > MAX_OPTIONS:
+        raise Unusable(f"has {options} options, more than the {MAX_OPTIONS} letters")
     if not answers:
         raise Unusable("has no correct option")
     for answer in answers:
-        if not 0 <= answer < len(options):
-            raise Unusable(
-                f"answer index {answer!s:.20} is not an index of its options, 0 to {len(options) - 1}"
-            )
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        if not 0 <= answer < options:
+            raise Unusable(f"answer index {answer!s:.20} is not an index of its options, 0 to {options - 1}")
 
 
 def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -> dict[str, Any]:
-    """The row of an entry that passed `check`, and of its images; the second pass adds the flags.
-
-    group: for an entry that names none, instead of `default_group`.
-    """
+    """The row of an entry that passed `check`. group: for an entry without, in place of `default_group`."""
     images = [image.digest for image in facts]
-    own = group if raw.group is None else raw.group
+    group = group if raw.group is None else raw.group
     return {
         "id": raw.id,
-        "group": default_group(raw.id, images) if own is None else own,
+        "group": default_group(raw.id, images) if group is None else group,
         "question": raw.question,
         "phrasings": list(raw.phrasings),
         "hint": raw.hint,
@@ -260,11 +240,9 @@ def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) ->
             f"datasets.{name}.settings.on_error: skip"
         )
     row = {"dataset": name, "where": entry.where, "id": entry.id[:_LONGEST], "reason": reason}
-    return {key: _one_line(text) for key, text in row.items()}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return {
+        key: " ".join(text.encode("utf-8", "backslashreplace").decode().split()) for key, text in row.items()
+    }
 
 
 def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderSettings) -> Expected:
@@ -296,21 +274,9 @@ class Tally:
         for entry in entries:
             self._counts["items"] += 1
             if isinstance(entry, RawItem):
-                self._count(entry)
+                self._counts.update(_counted_names(entry))
+                self._groups |= set() if entry.group is None else {entry.group}
             yield entry
-
-    def _count(self, item: RawItem) -> None:
-        options = len(known_options(item.options))
-        names = ["open" if item.kind == "text" else "choice", f"images {len(item.images)}"]
-        names += [f"category {item.category}"] if item.category else []
-        names += ["hints"] if item.hint else []
-        if item.kind == "choice":
-            letters = dict(enumerate(ascii_uppercase[:options]))
-            names += [f"options {options}"]
-            names += [f"answer {letters[answer]}" for answer in item.answers[:1] if answer in letters]
-        self._counts.update(names)
-        if item.group is not None:
-            self._groups.add(item.group)
 
     def check(self, where: str) -> None:
         """Raises UserError where a count is not as expected."""
@@ -327,3 +293,16 @@ class Tally:
                 f"{where}: {different[0]}{more}; it is another dataset or only a part of it: correct "
                 "origin, or set settings.expect to the counts that you expect (null: any)"
             )
+
+
+def _counted_names(item: RawItem) -> Iterator[str]:
+    yield "open" if item.kind == "text" else "choice"
+    yield f"images {len(item.images)}"
+    if item.category:
+        yield f"category {item.category}"
+    if item.hint:
+        yield "hints"
+    if item.kind == "choice":
+        letters = ascii_uppercase[: len(known_options(item.options))]
+        yield f"options {len(letters)}"
+        yield from (f"answer {letters[answer]}" for answer in item.answers[:1] if 0 <= answer < len(letters))

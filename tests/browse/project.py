@@ -23,6 +23,8 @@ CHOICE, OPEN = "shapes", "captions"
 MODELS = {"alpha": 2.5, "beta": 1.0, "gamma": 0.3}
 """How much more the right option of a prompt weighs."""
 COUNT, OPEN_COUNT = 1100, 30
+VARIED = 600
+"""Only the first items have variations."""
 COLOURS = ("red", "green", "blue", "black")
 HARM = (
     "<script>window.harmed = 1</script>",
@@ -73,6 +75,8 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
     rows = []
     for variation, places in shown.items():
         if (variation == "ls_n" and number % 2) or (not choice and variation in ("option_order", "ls_n")):
+            continue
+        if variation != "original" and number >= VARIED:
             continue
         right = [at for at, place in enumerate(places) if (place in item["answers"]) != (variation == "ls_n")]
         words = "".join(

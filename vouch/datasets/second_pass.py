@@ -1,30 +1,29 @@
 """The second pass, over all items of a dataset: options drawn from other items, flags, counts of defects."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.datasets.cleaning.config import Options
-from vouch.datasets.cleaning.duplicates import Copies, Use, similar_flags
-from vouch.datasets.cleaning.flags import item_flags, respelling, visible
-from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
+from vouch.datasets.config import Options
+from vouch.datasets.flags import Copies, Use, item_flags, respelling, similar_flags, visible
 from vouch.datasets.read.images import ImageFacts, digest_of
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import EXAMPLES, ITEMS, KNOWN
+
+if TYPE_CHECKING:
+    from vouch.datasets.options import Choice
 
 NATIVE = "native"
 
 
 class ItemBuffer:
-    """Rows of the items table, in arrow's compact form.
-
-    NATIVE holds the options as the source has them, None where one is missing.
-    """
+    """Rows of the items table in arrow's compact form; NATIVE has the options as the source has them."""
 
     def __init__(self) -> None:
         self._schema = ITEMS.schema.append(pa.field(NATIVE, pa.list_(pa.string())))
@@ -33,7 +32,7 @@ class ItemBuffer:
         self.count = 0
 
     def add(self, row: Mapping[str, Any], native: Sequence[str | None]) -> None:
-        """Keeps one row."""
+        """Adds a row."""
         self._rows.append({**row, NATIVE: native})
         self.count += 1
         if len(self._rows) >= ITEMS.rows_per_group:
@@ -46,15 +45,13 @@ class ItemBuffer:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows in order, with their native options."""
-        self._pack()
-        for chunk in self._chunks:
-            yield from chunk.to_pylist()
+        for table in self.tables():
+            yield from table.to_pylist()
 
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> list[pa.Table]:
         """The rows in order, as many at a time as the items table has in a row group."""
         self._pack()
-        for chunk in self._chunks:
-            yield chunk.select(ITEMS.schema.names)
+        return self._chunks
 
 
 def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, folder: Path) -> ItemBuffer:
@@ -62,20 +59,22 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
 
     Raises UserError where rejected entries would shift the draws of a faithful protocol.
     """
+    from vouch.datasets.options import DRAWN_SCHEMES  # loaded only where a dataset names a scheme
+
     drawn = chosen.scheme in DRAWN_SCHEMES  # for choices; the other schemes make choices of open questions
+    where = f"datasets.{name}.options"
     if chosen.protocol == "faithful" and rejected:
         raise UserError(
-            f"datasets.{name}.options: {rejected} entries of the source were rejected, so the draws "
-            "would differ from the authors'; correct these entries, or set protocol: clean"
+            f"{where}: {rejected} entries of the source were rejected, so the draws would differ from the "
+            "authors'; correct these entries, or set protocol: clean"
         )
     if chosen.protocol == "faithful" and not drawn:
         raise UserError(
-            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, because its authors drew "
-            "without a seed; set protocol: clean"
+            f"{where}: {chosen.scheme} has no faithful protocol, because its authors drew without a seed; "
+            "set protocol: clean"
         )
     kind = "choice" if drawn else "text"
-    rows = (row for row in kept.rows() if row["kind"] == kind)
-    choices = _drawn(rows, chosen) if drawn else _built(rows, chosen, folder)
+    choices = _choices([row for row in kept.rows() if row["kind"] == kind], chosen, folder)
     changed = ItemBuffer()
     for row in kept.rows():
         options = row.pop(NATIVE)
@@ -87,12 +86,12 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
     return changed
 
 
-def _drawn(rows: Iterable[Mapping[str, Any]], chosen: Options) -> Iterator[Choice]:
-    native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
-    return iter(getattr(DRAWN_SCHEMES[chosen.scheme], chosen.protocol)(native, chosen.seed))
+def _choices(rows: Sequence[Mapping[str, Any]], chosen: Options, folder: Path) -> "Iterator[Choice]":
+    from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
 
-
-def _built(rows: Iterable[Mapping[str, Any]], chosen: Options, folder: Path) -> Iterator[Choice]:
+    if chosen.scheme in DRAWN_SCHEMES:
+        native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
+        return iter(DRAWN_SCHEMES[chosen.scheme][chosen.protocol](native, chosen.seed))
     asked = [
         Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0]) for row in rows
     ]
@@ -116,19 +115,16 @@ def flagged(
         use = _use(number, row)
         for digest in dict.fromkeys(row["images"]):
             uses[digest].append(use)
-    for compared in (copies.flags(), similar_flags(known, uses)):
-        for number, more in compared.items():
-            flags[number] |= more
+    for number, more in (*copies.flags().items(), *similar_flags(known, uses).items()):
+        flags[number] |= more
     position, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
-    start = 0
+    sorted_flags = map(sorted, flags)
     for table in kept.tables():
-        column = [sorted(of_item) for of_item in flags[start : start + table.num_rows]]
-        start += table.num_rows
-        yield table.set_column(position, field, pa.array(column, field.type))
+        column = pa.array(islice(sorted_flags, table.num_rows), field.type)
+        yield table.set_column(position, field, column).drop_columns([NATIVE])
 
 
 def _use(number: int, row: Mapping[str, Any]) -> Use:
-    """How an item uses its images."""
     asks = answer = ""
     if len(row["images"]) == 1 and row["options"]:
         texts = [respelling(option) for option in row["options"]]
@@ -139,11 +135,8 @@ def _use(number: int, row: Mapping[str, Any]) -> Use:
 
 
 BROKEN, UNUSABLE, SKEW = "broken_image", "unusable_entry", "answer_position_skew"
-LEVEL = 0.001
-"""Skew is reported below this p-value: a small one, because in large datasets any difference is significant.
-"""
-LEAST = 5
-"""Expected number that a cell needs for the statistic to follow its distribution."""
+LEVEL = 0.001  # p-value; a small one, because in large datasets any difference is significant
+LEAST = 5  # expected number that a cell needs for the statistic to follow its distribution
 
 
 class Findings:
@@ -167,7 +160,7 @@ class Findings:
                 self._answers[count][answers[0]] += 1
 
     def reject(self, name: str, broken: bool) -> None:
-        """Counts a rejected entry. name: its id, or its row. broken: whether an image is the reason."""
+        """name: the id of a rejected entry, or its row. broken: whether an image is the reason."""
         self._rejected += 1
         self._count(BROKEN if broken else UNUSABLE, name)
 
@@ -176,22 +169,14 @@ class Findings:
         if len(self._examples[defect]) < EXAMPLES:
             self._examples[defect].append(name)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Any]]:
         """Rows of the defects table, in the order of KNOWN."""
-        return [self._row(name) | (self._skew() if name == SKEW else {}) for name in KNOWN]
-
-    def _row(self, name: str) -> dict[str, Any]:
-        total = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
-        count = self._counts.get(name, 0)
-        return {
-            "defect": name,
-            "items": count,
-            "share": count / total if total else 0.0,
-            "examples": self._examples.get(name, []),
-            "treatment": KNOWN[name].treatment,
-            "p_value": None,
-            "detail": "",
-        }
+        for name, defect in KNOWN.items():
+            total = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
+            count = self._counts.get(name, 0)
+            row = {"defect": name, "items": count, "share": count / total if total else 0.0}
+            row |= {"examples": self._examples.get(name, []), "treatment": defect.treatment}
+            yield {**row, "p_value": None, "detail": "", **(self._skew() if name == SKEW else {})}
 
     def _skew(self) -> dict[str, Any]:
         """Whether one letter is the correct answer more often than by chance: columns of the row.

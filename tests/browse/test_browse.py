@@ -1,29 +1,51 @@
 """Files of the item pages against the tables they come from."""
 
+import base64
+import gzip
 import hashlib
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from stages.browse import REPORTS, write
-from tests.report.items.packed import all_pages, names, packed
-from tests.report.items.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
+from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
+from vouch.browse.answers import Options
+from vouch.browse.config import Config, config_of
 from vouch.images.opening import render
 from vouch.metrics.comparison.leaderboard import variations
 from vouch.pipeline.errors import UserError
-from vouch.report.items.answers import Options
-from vouch.report.items.config import Config, config_of
 from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 from vouch.tables.asked import IMAGES, ITEMS, PROMPTS, ImageStore, images_path, items_path, prompts_path
 from vouch.tables.results import OUTCOMES, outcomes_path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 CONFIG = Config(images=True, thumbnail=64, budget=1_000_000)
+
+
+def packed(dataset: str, name: str) -> Any:
+    """The value in a file, which must be one call that hands over the value under its name."""
+    text = (REPORTS / dataset / f"{name}.js").read_text("ascii")
+    match = re.fullmatch(r'vouch\.put\("([^"]+)","([A-Za-z0-9+/=]+)"\);\n', text)
+    assert match and match[1] == f"{dataset}/{name}"
+    return json.loads(gzip.decompress(base64.b64decode(match[2])))
+
+
+def all_pages(dataset: str) -> list[dict[str, Any]]:
+    """Every page in order."""
+    return [packed(dataset, path.stem) for path in sorted((REPORTS / dataset).glob("page-*.js"))]
+
+
+def names(folder: Path) -> set[str]:
+    """Names of files without their numbers."""
+    return {re.sub(r"-\d+", "", path.name) for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +158,7 @@ def test_columns_are_those_of_the_tables(inputs):
     for number in range(len(index["models"])):
         states = packed(CHOICE, f"model-{number}")["states"][index["variations"].index("original")]
         right += np.array([state == "r" for state in states])
-    assert columns["right"] == right.tolist() and set(columns["answered"]) == {3}
+    assert columns["correct"] == right.tolist() and set(columns["answered"]) == {3}
 
 
 def test_texts_are_kept_whole_or_say_what_is_missing(inputs):
@@ -192,7 +214,7 @@ def test_same_bytes_in_another_process(inputs, tmp_path, monkeypatch):
     Path("data").symlink_to(data)
     again = (
         "from pathlib import Path; from stages.browse import write;"
-        "from vouch.report.items.config import Config;"
+        "from vouch.browse.config import Config;"
         f"write({CHOICE!r}, Config(images=True, thumbnail=64, budget=1_000_000), [Path(p) for p in {[str(p) for p in inputs]!r}])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7", "LC_ALL": "C"}

@@ -6,14 +6,11 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.datasets.fetch.origin import Origin
-from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES
 from vouch.pipeline.errors import did_you_mean
-
-SCHEMES = sorted([*BUILT_SCHEMES, *DRAWN_SCHEMES])
 
 
 class Options(BaseModel):
-    """The scheme that gives items their options. scheme: one of SCHEMES. seed: of its draws.
+    """The scheme that gives items their options, one of vouch/datasets/options.py. seed: of its draws.
 
     protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim without the
     defects.
@@ -28,6 +25,8 @@ class Options(BaseModel):
     @field_validator("scheme")
     @classmethod
     def _known(cls, name: str) -> str:
+        from vouch.datasets.options import SCHEMES  # loaded only where a dataset names one
+
         if name not in SCHEMES:
             raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, SCHEMES)}")
         return name

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.report.items import pages
-from vouch.report.items.pages import Ints, Questions, cut
+from vouch.browse.items import Ints, Questions, cut, script_text, write_script
 from vouch.tables import asked as outputs
 from vouch.tables.answered import LOW_MASS, RESPONSES
 from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
@@ -150,14 +149,14 @@ def _letters(table: pa.Table, rows: Ints, questions: Questions) -> Options:
     return _options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside], mass)
 
 
-def _likelihood(table: pa.Table, rows: Ints, questions: Questions) -> Options:
+def _likelihood(table: pa.Table, rows: Ints, _: Questions) -> Options:
     names, lengths = np.unique(rows, return_counts=True)
     # An option that cannot be at all has an infinite NLL.
     unknown = np.full(len(names), np.nan)
     return _options(names, lengths, -np.asarray(table["nll"].to_numpy()), unknown)
 
 
-def _texts(table: pa.Table, rows: Ints, questions: Questions) -> Texts:
+def _texts(table: pa.Table, rows: Ints, _: Questions) -> Texts:
     return Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"])
 
 
@@ -189,19 +188,8 @@ def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> Options
 
 
 COLUMNS = (
-    *(
-        "prompt",
-        "output",
-        "parser",
-        "reason",
-        "answer",
-        "predicted",
-        "chosen",
-        "correct",
-        "clean_correct",
-        "confidence",
-    ),
-    *("size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
+    *("prompt", "output", "parser", "reason", "answer", "predicted", "chosen", "correct", "clean_correct"),
+    *("confidence", "size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
 )
 NONE, WRONG, CORRECT, UNGRADED = range(4)
 LETTERS = b"-wru-WRU"
@@ -246,23 +234,17 @@ class Outcomes:
 
 
 def _whole(values: Floats) -> list[int]:
-    return [int(value) for value in np.where(np.isnan(values), -1, np.rint(values)).tolist()]
+    """Rounded; -1 for NaN."""
+    rounded: list[int] = np.where(np.isnan(values), NOTHING, np.rint(values)).astype(np.int64).tolist()
+    return rounded
 
 
 def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Outcomes]:
     """The outcomes of one model by request type, in the order of OUTPUTS. Raises UserError."""
-    table = _of_model(path, model)
-    found = {}
-    for output in outputs.OUTPUTS:
-        rows = table.filter(pc.equal(table["output"], output))
-        if rows.num_rows:
-            found[output] = _outcomes(rows, questions)
-    return found
-
-
-def _of_model(path: Path, model: str) -> pa.Table:
     empty = pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()
-    return pa.concat_tables([empty, *OUTCOMES.rows_with(path, "model", [model], COLUMNS)])
+    table = pa.concat_tables([empty, *OUTCOMES.rows_with(path, "model", [model], COLUMNS)])
+    of_outputs = {output: table.filter(pc.equal(table["output"], output)) for output in outputs.OUTPUTS}
+    return {output: _outcomes(rows, questions) for output, rows in of_outputs.items() if rows.num_rows}
 
 
 def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
@@ -333,21 +315,15 @@ def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
 def of_model(name: str, output: str, outcomes: Outcomes, questions: Questions) -> dict[str, Any]:
     """The columns of a model: states by variation; for the original prompts, confidence per mille and size of
     the LAC set in hundredths (mean of the clean protocol, else the faithful one); -1 if missing."""
-    first = questions.originals
     size = outcomes.sizes["clean_size_lac"]
     size = np.where(np.isnan(size), outcomes.sizes["size_lac"], size)
     return {
         "model": name,
         "output": output,
         "states": [states(outcomes, questions, number) for number in range(len(questions.variations))],
-        "confidence": _of_items(1000 * outcomes.confidence, first),
-        "size": _of_items(100 * size, first),
+        "confidence": _whole(1000 * np.append(outcomes.confidence, np.nan)[questions.originals]),
+        "size": _whole(100 * np.append(size, np.nan)[questions.originals]),
     }
-
-
-def _of_items(values: NDArray[np.float64], first: Ints) -> list[int]:
-    found = np.append(values, np.nan)[first]
-    return [int(value) for value in np.where(np.isnan(found), -1, np.rint(found)).tolist()]
 
 
 def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) -> dict[str, Any]:
@@ -397,8 +373,8 @@ def write_models(
             answered += (state == WRONG) | (state == CORRECT)
             correct += state == CORRECT
             columns = of_model(model, lead, outcomes[lead], questions)
-        pages.write_script(folder, dataset, f"model-{number}", pages.script_text(columns))
+        write_script(folder, dataset, f"model-{number}", script_text(columns))
         with (folder / f"{number}.part").open("w", encoding="utf-8", errors="replace") as parts:
             for page in of_pages(answers, outcomes, questions, size):
-                parts.write(pages.script_text(page) + "\n")
-    return {"right": correct.tolist(), "answered": answered.tolist()}, leads
+                parts.write(script_text(page) + "\n")
+    return {"correct": correct.tolist(), "answered": answered.tolist()}, leads

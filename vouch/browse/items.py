@@ -1,15 +1,18 @@
-"""The data of the item pages: questions with their prompts, in files that a page can load from disk.
+"""The data of the item pages: questions, prompts and thumbnails, in files that a page can load from disk.
 
 A page opened from disk cannot read files, but it can run scripts. So each file is one call, `vouch.put(name,
 text)`, where the text is JSON, compressed with gzip, in base64; nothing of a dataset's text is ever
-interpreted as script. pyarrow's own zlib compresses, so the bytes depend only on its release.
+interpreted as script. pyarrow's own zlib compresses, so the bytes depend only on its release. Thumbnails come
+64 to a sheet: fewer files and fewer bytes than separate images.
 """
 
 import base64
+import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from PIL import Image
 
+from vouch.images.opening import Undecodable, render
 from vouch.pipeline.errors import UserError
-from vouch.report.items.sheets import Tile, key
 from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
 
 _CODEC = pa.Codec("gzip", compression_level=6)
@@ -114,6 +118,95 @@ def read_questions(items: Path, prompts: Path) -> Questions:
     )
 
 
+ACROSS, DOWN = 8, 8
+CELL = 16  # cells are multiples of the encoder's blocks, so that neighbours do not bleed into each other
+QUALITY = 60
+METHOD = 6  # of WebP: how long the encoder searches
+
+Tile = list[int]
+"""Sheet, its width and height, and the position on it: left, top, width, height; pixels."""
+
+
+def key(recipe: Mapping[str, Any]) -> str:
+    """A unique name for a recipe."""
+    steps = (f"{s['operation']} {s['severity']} {s['revision']}" for s in recipe["steps"])
+    return "\n".join([*recipe["images"], *steps])
+
+
+class Sheets:
+    """Writes thumbnails of recipes to FOLDER/sheet-NUMBER.webp until the budget is used up.
+
+    read: returns the bytes of an image by digest. tiles: where each recipe's thumbnail is, by `key`.
+    """
+
+    def __init__(self, folder: Path, read: Callable[[str], bytes], thumbnail: int, budget: int) -> None:
+        self._folder, self._read = folder, read
+        self._thumbnail, self._left = thumbnail, budget
+        self.tiles: dict[str, Tile] = {}
+        self.sheets, self.bytes, self.left_out = 0, 0, 0
+        self._same: dict[bytes, str] = {}
+        self._twins: list[tuple[str, str]] = []
+        self._waiting: dict[str, Image.Image] = {}
+        self._full = False
+
+    def add(self, recipes: Iterable[Mapping[str, Any]]) -> None:
+        """Adds images, each distinct one once. Raises UserError for an invalid recipe."""
+        known = {*self.tiles, *self._waiting, *(twin for twin, _ in self._twins)}
+        for recipe in recipes:
+            name = key(recipe)
+            if name in known:
+                continue
+            known.add(name)
+            if self._full:
+                self.left_out += 1
+                continue
+            self._one(name, recipe)
+            if len(self._waiting) == ACROSS * DOWN:
+                self._write()
+        self._write()
+        for twin, name in self._twins:
+            if name in self.tiles:
+                self.tiles[twin] = self.tiles[name]
+
+    def _one(self, name: str, recipe: Mapping[str, Any]) -> None:
+        try:
+            image = render(recipe, self._read)
+        except Undecodable:
+            return
+        image.thumbnail((self._thumbnail, self._thumbnail), Image.Resampling.LANCZOS)
+        seen = hashlib.sha256(f"{image.size}".encode() + image.tobytes()).digest()
+        first = self._same.setdefault(seen, name)
+        if first == name:
+            self._waiting[name] = image
+        else:
+            self._twins.append((name, first))
+
+    def _write(self) -> None:
+        """Writes a sheet of the waiting images; if it would exceed the budget, this and all later ones are
+        left out."""
+        waiting, self._waiting = self._waiting, {}
+        if not waiting:
+            return
+        cell = -(-max(max(image.size) for image in waiting.values()) // CELL) * CELL
+        across, down = min(ACROSS, len(waiting)), -(-len(waiting) // ACROSS)
+        sheet = Image.new("RGB", (across * cell, down * cell), "white")
+        tiles: dict[str, Tile] = {}
+        for number, (name, image) in enumerate(waiting.items()):
+            left, top = number % ACROSS * cell, number // ACROSS * cell
+            sheet.paste(image, (left, top))
+            tiles[name] = [self.sheets, *sheet.size, left, top, *image.size]
+        file = BytesIO()
+        sheet.save(file, "WEBP", quality=QUALITY, method=METHOD)
+        if len(file.getvalue()) > self._left:
+            self._full, self.left_out = True, self.left_out + len(waiting)
+            return
+        self._left -= len(file.getvalue())
+        self.bytes += len(file.getvalue())
+        (self._folder / f"sheet-{self.sheets:04d}.webp").write_bytes(file.getvalue())
+        self.tiles |= tiles
+        self.sheets += 1
+
+
 Row = Mapping[str, Any]
 
 ROWS = 1000  # items of a file of short rows
@@ -174,7 +267,7 @@ def whole(item: Row) -> dict[str, Any]:
 
 def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> dict[str, Any]:
     """A prompt as asked. number: of its item on the page. tiles: null for images that are not shown."""
-    pictures = row["images"] or ()
+    shown = row["images"] or ()
     return _filled(
         {
             "item": number,
@@ -190,16 +283,16 @@ def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> 
             "order": row["order"],
             "labels": row["labels"],
             "answers": row["answers"],
-            "tiles": [tiles.get(key(picture)) for picture in pictures],
-            "steps": [_steps(picture) for picture in pictures],
+            "tiles": [tiles.get(key(recipe)) for recipe in shown],
+            "steps": [_steps(recipe) for recipe in shown],
         }
     )
 
 
-def _steps(picture: Row) -> str:
+def _steps(recipe: Row) -> str:
     return ", ".join(
         f"{step['operation']} {step['severity']}" if step["severity"] else step["operation"]
-        for step in picture["steps"]
+        for step in recipe["steps"]
     )
 
 
@@ -217,15 +310,15 @@ def item_pages(
     items: Path, prompts: Path, questions: Questions, size: int, tiles: Mapping[str, Tile]
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
     """Items and prompts, page after page."""
-    number = {name: place for place, name in enumerate(questions.variations)}
+    number = {name: index for index, name in enumerate(questions.variations)}
     asked = rows(prompts, OF_PROMPTS, PROMPTS)
     for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
         first = start * size
         found = []
-        for place in range(len(part)):
-            count = int(questions.starts[first + place + 1] - questions.starts[first + place])
+        for index in range(len(part)):
+            count = int(questions.starts[first + index + 1] - questions.starts[first + index])
             for row in islice(asked, count):
-                found.append(prompt(row, place, number[row["variation"]], tiles))
+                found.append(prompt(row, index, number[row["variation"]], tiles))
         yield [whole(item) for item in part], found
 
 
