@@ -102,9 +102,7 @@ def test_open_questions_are_asked_for_text_and_for_less(
     monkeypatch.chdir(ROOT)
     entry = {"loader": loader, "source": "there", "template": template, "settings": settings}
     found = estimate(
-        TEN,
-        DatasetEntry.model_validate(entry),
-        ["original", "vr_b", "lr_i", "option_order", "ls_n", "vs_s"],
+        TEN, DatasetEntry.model_validate(entry), ["original", "vr_b", "lr_i", "option_order", "ls_n", "vs_s"]
     )
     assert (list(found.outputs), found.prompts) == (outputs, prompts)
 

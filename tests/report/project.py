@@ -274,7 +274,7 @@ def _defects(items: Sequence[dict[str, Any]], made: Made) -> list[dict[str, Any]
     tally.items(pa.Table.from_pylist(list(items), schema=ITEMS.schema))
     for where, _ in made.rejects:
         tally.reject(where, broken=True)
-    return tally.rows()
+    return list(tally.rows())
 
 
 def write_tables(made: Made) -> list[Path]:

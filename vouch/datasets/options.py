@@ -19,13 +19,10 @@ from pathlib import Path
 
 from vouch.datasets.read.files import lines
 from vouch.pipeline.errors import UserError
+from vouch.tables import number_words
 from vouch.tables.decisions import as_it_was
 
-_TO_NINETEEN = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
-_NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
-_NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
+_NUMBERS = {word: str(value) for word, value in number_words(90).items()} | {"hundred": "100"}
 SIZE = 4  # options that a scheme gives
 _WORD = re.compile(r"\w+")
 _LETTERS = "abcdefgh"
@@ -126,7 +123,7 @@ def _resized(row: Choice, size: int, pool: Pool, seed: int) -> Choice:
     )
 
 
-DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five")
+DIGITS = [word.capitalize() for word in number_words(5)]
 
 
 def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:

@@ -14,7 +14,7 @@ from vouch.papers import charts
 from vouch.papers import parc_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
-from vouch.tables.asked import ORIGINAL
+from vouch.tables.asked import FAMILIES, ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
 """Parameters of the language models that the paper counts as 7B or 8B."""
@@ -103,9 +103,7 @@ def calibration(average: bool, lookup: Lookup) -> Built:
 
 def families(lookup: Lookup) -> Built:
     """Figure 4: consistency by family, with a separate panel for datasets of image pairs."""
-    measures = [
-        Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in tables.FAMILIES
-    ]
+    measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
     frame = tables.long(lookup, measures)
     if frame.empty:
         raise Absent(tables.UNCHANGED)
@@ -113,7 +111,7 @@ def families(lookup: Lookup) -> Built:
     where = frame["dataset"].isin(paired).map({True: "pairs of images", False: "one image"})
     mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
     mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
-    dots = mean.assign(series=mean["measure"].map(dict(enumerate(tables.FAMILIES)))).drop(columns="measure")
+    dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
     means = dots.groupby(["panel", "series"])["value"].mean()
     description = "; ".join(
         f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()

@@ -7,7 +7,6 @@ import pandas as pd
 
 from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
 from vouch.papers.pivot import Layout, pivot
-from vouch.prompts.draft import FAMILIES as DECLARED_FAMILIES
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
@@ -18,7 +17,6 @@ CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "
 MODELS = names_in("parc", "models")
 ORDER = ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m", "vr_b", "vr_r", "vr_l", "vs_s", "vs_e")
 KINDS = {ORIGINAL: "O"} | {name: name.upper().replace("_", "-") for name in ORDER}
-FAMILIES = tuple(filter(None, DECLARED_FAMILIES))
 EVERY = "every_prompt"
 NAMES = {
     "reliability": "rel",

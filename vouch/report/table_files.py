@@ -20,21 +20,20 @@ from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
-from vouch.report.gates import ends
+from vouch.report.gates import ends, headline_columns
 from vouch.report.table import MISSING, SETS, Cell, Grid, Measured
 from vouch.tables.asked import REJECTED
 from vouch.tables.decisions import guarded
 
+_ACCURACY, *_OTHERS = headline_columns(5)
+_HELP = {
+    ("coverage", score): f"share of {score.upper()} sets that contain the correct answer" for score in SETS
+}
 HEADLINES = (
-    Measured("accuracy"),
+    Measured(*_ACCURACY),
     *(Measured(metric, interval=False) for metric in READING),
     *(Measured(metric) for metric in YES_NO),
-    Measured("coverage", "lac", help="share of LAC sets that contain the correct answer"),
-    Measured("coverage", "aps", help="share of APS sets that contain the correct answer"),
-    Measured("set_size", "lac"),
-    Measured("set_size", "aps"),
-    Measured("uacc", "mean"),
-    Measured("ece"),
+    *(Measured(*column, help=_HELP.get(column, "")) for column in _OTHERS),
     Measured(LOW_MASS_RATE),
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)

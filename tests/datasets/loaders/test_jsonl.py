@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from tests.fuzz.mutate import mutated
 from tests.fuzz.pictures import PNG
 from tests.fuzz.targets.jsonl import CORPUS, WORDS
+from tests.prompts.rows import laid_out
 from vouch.datasets.loaders.jsonl import Keys, Settings, count, read
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
@@ -156,7 +157,7 @@ def test_real_sets_whose_600_empty_hints_of_791_items_are_none(project, shared, 
     for item, line in zip(items, lines, strict=True):
         assert all(item[key] == line[key] for key in ("id", "question", "options", "category"))
         assert item["hint"] == (line["hint"] or None)
-        assert not template.render(item["hint"], item["question"], [("A", "x")]).startswith("\n")
+        assert not laid_out(template, item["hint"], item["question"], ("A", "x")).startswith("\n")
         assert item["answers"] == [line["answer"]]
         assert item["images"] == [info["sha256"] for info in line["image_info"]]
         for info in line["image_info"]:

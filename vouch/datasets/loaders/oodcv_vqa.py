@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, counted
 from vouch.datasets.read.files import Row, Source, Tree, items
+from vouch.tables import number_words
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "
@@ -18,7 +19,7 @@ PLACE = (
     "and images/phase-2) into one folder, and name that as `source`"
 )
 QUESTIONS = "oodcv-vqa.json"
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDS = number_words(10)
 _LAST = re.compile(r"(\d+)\W*$")
 _SITUATIONS = ("weather", "context", "occlusion", "iid", "texture", "shape", "pose")
 
@@ -65,7 +66,7 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
 def _correct(row: Row, options: list[str]) -> int:
     """The option that ends with the answer's digit, or is the answer."""
     answer = row.text("answer").strip().lower()
-    digits = str(_WORDS.index(answer)) if answer in _WORDS else answer
+    digits = str(_WORDS.get(answer, answer))
     fitting = [
         index
         for index, option in enumerate(options)

@@ -46,7 +46,13 @@ from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import Array, Floats, Ints
-from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
+from vouch.metrics.robustness.perturbation import (
+    AVERAGED,
+    Predictions,
+    PromptIndex,
+    certainty,
+    original_figures,
+)
 from vouch.metrics.robustness.repeated_prompts import (
     FirstSamples,
     debiased,
@@ -241,8 +247,6 @@ def without_image(blocks: Mapping[str, Block]) -> Block | None:
     return next((blocks[name] for name in WITHOUT_IMAGE if name in blocks), None)
 
 
-SAME_QUESTION = ("LR", "VR")
-"""Families whose prompts ask the same; `option_order` does, too."""
 BLURRED = "vr_b"
 Estimates = dict[str, Floats]
 
@@ -328,8 +332,8 @@ def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> F
 
 
 def _asks_the_same(name: str, part: Predictions) -> bool:
-    families = part.family.split("+")
-    return part.effect == KEPT and (name in (ORIGINAL, "option_order") or set(families) <= set(SAME_QUESTION))
+    reworded = set(part.family.split("+")) <= set(AVERAGED["reformulation"])
+    return part.effect == KEPT and (reworded or name in (ORIGINAL, "option_order"))
 
 
 def _known(estimates: Estimates) -> Estimates:

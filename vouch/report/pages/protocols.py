@@ -10,6 +10,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.gates import headline_columns
 from vouch.report.page import (
     Beside,
     Block,
@@ -102,13 +103,7 @@ PROTOCOLS_TEXT = Markup("""\
 exactly. <em>Clean</em> repairs what can be repaired without asking a model again. A difference between the
 two is an artefact of the procedure, not a property of a model.""")
 PROTOCOLS = ("faithful", "clean")
-PROTOCOLS_COLUMNS = (
-    Measured("accuracy"),
-    Measured("coverage", "lac"),
-    Measured("set_size", "lac"),
-    Measured("set_size", "aps"),
-    Measured("ece"),
-)
+PROTOCOLS_COLUMNS = tuple(Measured(*column) for column in headline_columns(3))
 PROTOCOLS_TABLE = TableSpec(
     "protocols",
     "both protocols side by side",

@@ -18,16 +18,17 @@ from vouch.report.claims import (
     without_image,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM
+from vouch.report.gates import MINIMUM, headline_columns
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent
 from vouch.tables.asked import LETTERS
 
-MEASURES = (
-    Measured("accuracy", help="of the first of these models"),
-    Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the correct answer"),
-    Measured("set_size", "lac", "Set size", "mean number of options in its LAC sets"),
-)
+_WORDS = {
+    "accuracy": ("", "of the first of these models"),
+    "coverage": ("Coverage %", "share of its LAC sets that contain the correct answer"),
+    "set_size": ("Set size", "mean number of options in its LAC sets"),
+}
+MEASURES = tuple(Measured(metric, score, *_WORDS[metric]) for metric, score in headline_columns(1))
 
 
 @dataclass(frozen=True)

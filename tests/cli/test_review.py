@@ -1,4 +1,4 @@
-"""`vouch review rewrites` and `vouch review distract`."""
+"""`vouch review rewrites` and `vouch review distract`; `review judge` is tested beside the judge."""
 
 import json
 from collections.abc import Iterator
@@ -10,24 +10,22 @@ import pytest
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.cli.conftest import Vouch, set_params
-from tests.cli.csv_rows import load, save
-from tests.cli.review.conftest import stage
+from tests.cli.reviewed import load, save, stage
 from tests.models.loopback_server import Loopback, error, serving
-from tests.prompts.rewrites.conftest import item
-from tests.prompts.rewrites.test_openai import completion
+from tests.prompts.rewrites.conftest import completion, item
 from vouch.cli.main import main
-from vouch.cli.review.texts import read_options
+from vouch.cli.review import read_options
 from vouch.datasets.options import read_written
 from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import Run
-from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.prompts.rewrites.table import read_decisions
 from vouch.tables.answered import Pin, Source, write_pin
 from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 
 COLOUR, ODD = "What colour is the circle?", 'Red, or "green"?'
 DECISIONS = Path("decisions/rewrites/quiz.csv")
+FILE = Path("review.csv")
 
 
 @pytest.fixture
@@ -41,64 +39,59 @@ def project(bare: Path) -> None:
 
 def run_stage() -> dict[tuple[str, str], dict[str, Any]]:
     values = {"datasets.quiz": {}, "rewrite": {}, "variations": ["lr_i", "ls_n"]}
-    stage = Stage("rewrite@quiz", "python -m stages.rewrite quiz", (), (), {"params.yaml": values})
-    rewrite(Run(Dag([stage]), stage, ["quiz"]))
-    rows = REWRITES.read(rewrites_path("quiz")).to_pylist()
-    return {(row["original"], row["kind"]): row for row in rows}
+    only = Stage("rewrite@quiz", "python -m stages.rewrite quiz", (), (), {"params.yaml": values})
+    rewrite(Run(Dag([only]), only, ["quiz"]))
+    return {(row["original"], row["kind"]): row for row in REWRITES.read(rewrites_path("quiz")).to_pylist()}
 
 
 def rewrites(*words: object) -> None:
     assert main(["review", "rewrites", "quiz", *map(str, words)]) == 0
 
 
-def exported(path: Path) -> list[dict[str, str]]:
-    rewrites("--export", path)
-    return load(path)
+def exported(*words: str) -> list[dict[str, str]]:
+    rewrites(*words, "--export", FILE)
+    return load(FILE)
 
 
 def test_counts_and_what_was_rejected(project: None, vouch: Vouch) -> None:
     lines = vouch("review", "rewrites", "quiz").splitlines()
-    assert [line.split() for line in lines[2:6]] == [
-        ["lr_i", "accepted", "1"],
-        ["lr_i", "rejected", "1"],
-        ["ls_n", "accepted", "1"],
-        ["ls_n", "rejected", "1"],
-    ]
+    kinds = [[kind, status, "1"] for kind in ("lr_i", "ls_n") for status in ("accepted", "rejected")]
+    assert [line.split() for line in lines[2:6]] == kinds
     assert len(lines) == 11 and all(ODD in line and "the rules refuse" in line for line in lines[-2:])
     assert "What colour is the circle not?" in vouch("review", "rewrites", "quiz", "--all", "--kind", "ls_n")
     REWRITES.write(rewrites_path("quiz"), [])
     assert "no variation of this profile needs them" in vouch("review", "rewrites", "quiz")
 
 
-def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "review.csv"
-    rows = exported(file)
-    assert [row["decision"] for row in rows] == [""] * 4 and rows[0][
-        "rewrite"
-    ] == "Tell me what colour the circle is."
+def test_out_decided_and_back(project: None, vouch: Vouch) -> None:
+    """Decisions about other kinds stay."""
+    DECISIONS.parent.mkdir(parents=True)
+    DECISIONS.write_text(f"question,kind,decision,text\n{COLOUR},ls_a,reject,\n", "utf-8")
+    rows = exported()
+    assert [row["decision"] for row in rows] == [""] * 4
+    assert rows[0]["rewrite"] == "Tell me what colour the circle is."
     rows[0] |= {"decision": "accept", "by": "me"}
     rows[1] |= {"decision": "reject", "why": "odd, to me"}
     rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
-    save(file, rows)
-    rewrites("--import", file)
-    assert "3 decisions taken over, 3 in decisions/rewrites/quiz.csv" in capsys.readouterr().out
+    save(FILE, rows)
+    text = vouch("review", "rewrites", "quiz", "--import", FILE)
+    assert "3 decisions taken over, 4 in decisions/rewrites/quiz.csv" in text
     written = DECISIONS.read_text("utf-8").splitlines()
-    assert written[0] == "question,kind,decision,text,by,why" and len(written) == 4
+    assert written[0] == "question,kind,decision,text,by,why" and len(written) == 5
     assert f"{COLOUR},lr_i,accept,Tell me what colour the circle is.,me," in written
+    assert f"{COLOUR},ls_a,reject,,," in written
 
     made = run_stage()
     assert made[COLOUR, "lr_i"]["status"] == "by_hand"
     assert made[COLOUR, "ls_n"]["reason"] == "odd, to me"
     assert made[ODD, "lr_i"]["rewrite"] == 'Say "red" or "green".'
-
     first = DECISIONS.read_bytes()
-    again = exported(file)
-    assert sorted(row["decision"] for row in again) == ["", "accept", "reject", "use"]
-    rewrites("--import", file)
+    assert sorted(row["decision"] for row in exported()) == ["", "accept", "reject", "use"]
+    rewrites("--import", FILE)
     assert DECISIONS.read_bytes() == first
 
 
-def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None, tmp_path: Path) -> None:
+def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None) -> None:
     hostile = [
         "=HYPERLINK(1)",
         "+1 or -1?",
@@ -112,54 +105,33 @@ def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None,
     ]
     row = {"kind": "lr_i", "status": "rejected", "reason": "=why", "rewrite": None}
     REWRITES.write(rewrites_path("quiz"), [{"original": text, **row} for text in hostile])
-    file = tmp_path / "review.csv"
-    rows = exported(file)
+    rows = exported()
     assert not any(cell.startswith(tuple("=+-@\t\r\n")) for row in rows for cell in row.values())
     assert rows[0]["question"] == "'=HYPERLINK(1)" and rows[7]["question"] == "'plain'"
     for each in rows:
         each |= {"decision": "use", "text": "-5 degrees", "by": each["question"]}
-    save(file, rows)
-    rewrites("--import", file)
+    save(FILE, rows)
+    rewrites("--import", FILE)
     decisions = read_decisions(DECISIONS)
-    assert [one.task.question for one in decisions] == sorted(hostile)
-    assert [one.by for one in decisions] == sorted(hostile) and decisions[0].text == "-5 degrees"
+    assert [one.task.question for one in decisions] == [one.by for one in decisions] == sorted(hostile)
+    assert decisions[0].text == "-5 degrees"
     assert DECISIONS.read_text("utf-8").count(",use,'-5 degrees,") == len(hostile)
 
 
-def test_decisions_about_other_kinds_stay(project: None, tmp_path: Path) -> None:
-    DECISIONS.parent.mkdir(parents=True)
-    DECISIONS.write_text(f"question,kind,decision,text\n{COLOUR},ls_a,reject,\n", "utf-8")
-    file = tmp_path / "review.csv"
-    rows = exported(file)
-    rows[0]["decision"] = "reject"
-    save(file, rows)
-    rewrites("--import", file)
-    assert [line.split(",")[1] for line in DECISIONS.read_text("utf-8").splitlines()[1:]] == ["lr_i", "ls_a"]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
+def test_bad_files_and_names_are_one_line_and_change_nothing(project: None, vouch: Vouch) -> None:
+    rows = exported()
+    for change, claim in (
         ({"decision": "acept"}, "unknown decision acept"),
         ({"decision": "accept"}, "there is no rewrite to accept"),
         ({"decision": "reject", "question": "Else?"}, "no lr_i of 'Else?' in data/rewrites/quiz.parquet"),
-    ],
-)
-def test_bad_files_are_one_line_and_change_nothing(
-    project: None, tmp_path: Path, vouch: Vouch, change: dict[str, str], said: str
-) -> None:
-    file = tmp_path / "review.csv"
-    rows = exported(file)
-    next(row for row in rows if row["question"] == ODD).update(change)
-    save(file, rows)
-    assert said in vouch("review", "rewrites", "quiz", "--import", file, status=1)
-    assert not DECISIONS.exists()
-
-
-def test_unknown_names(project: None, vouch: Vouch) -> None:
+    ):
+        save(
+            FILE, [row | (change if row["question"] == ODD and row["kind"] == "lr_i" else {}) for row in rows]
+        )
+        assert claim in vouch("review", "rewrites", "quiz", "--import", FILE, status=1)
     assert "did you mean quiz?" in vouch("review", "rewrites", "quizz", status=1)
-    said = vouch("review", "rewrites", "quiz", "--import", "nowhere.csv", status=1)
-    assert "nowhere.csv: no such file; write it with --export" in said
+    text = vouch("review", "rewrites", "quiz", "--import", "nowhere.csv", status=1)
+    assert "nowhere.csv: no such file; write it with --export" in text and not DECISIONS.exists()
 
 
 def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) -> None:
@@ -167,9 +139,8 @@ def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) 
     source = {"kind": "server", "url": "http://127.0.0.1:9/v1", "name": "llama"}
     models = {"models": {"writer": {"source": source, "engine": "openai"}}}
     Path("models.lock").write_text(json.dumps(models), "utf-8")
-    set_params(
-        helpers={"writer": "models.lock"}, rewrite={"rewriter": "data/models/writer.json", "clean": ["quiz"]}
-    )
+    written = {"rewriter": "data/models/writer.json", "clean": ["quiz"]}
+    set_params(helpers={"writer": "models.lock"}, rewrite=written)
     assert "at most 72 rewrites to ask of writer" in vouch("plan"), "24 items, 3 kinds"
 
 
@@ -185,19 +156,6 @@ STEPS = {
 }
 
 
-@pytest.fixture
-def with_typos(bare: Path) -> None:
-    """A checkout whose dataset `quiz` asks a question for each step, one of them twice."""
-    params = yaml12.load(Path("params.yaml"))
-    set_params(
-        datasets={"quiz": params["datasets"]["left"]},
-        variations=["original", "lr_i", "ls_n"],
-        rewrite={**params["rewrite"], "clean": ["quiz"]},
-    )
-    rows = [item(step, question) for step, (question, _, _) in STEPS.items()]
-    ITEMS.write(items_path("quiz"), [*rows, item("again", STEPS["capitals"][0])])
-
-
 def prompts() -> dict[str, str]:
     """Runs both stages; id of each prompt -> its first line."""
     stage(rewrite, "rewrite", "quiz")
@@ -206,31 +164,26 @@ def prompts() -> dict[str, str]:
     return {row["id"]: row["text"].splitlines()[0] for row in found}
 
 
-def exported_steps(path: Path) -> list[dict[str, str]]:
-    assert main(["review", "rewrites", "quiz", "--kind", "clean", "--export", str(path)]) == 0
-    return load(path)
-
-
-def decided(path: Path, rows: list[dict[str, str]]) -> None:
-    by_question = {question: (decision, text) for question, decision, text in STEPS.values()}
-    for row in rows:
-        row["decision"], words = by_question[row["question"]]
-        row |= {"text": words if row["decision"] == "use" else "", "by": "me", "why": "A7.4"}
-    save(path, rows)
-
-
-def test_the_six_steps_from_a_table_to_prompts(with_typos: None, tmp_path: Path) -> None:
+def test_the_six_steps_from_a_table_to_prompts_and_back(bare: Path) -> None:
+    """A dataset that asks a question for each step, one of them twice."""
+    params = yaml12.load(Path("params.yaml"))
+    datasets, cleaned = {"quiz": params["datasets"]["left"]}, {**params["rewrite"], "clean": ["quiz"]}
+    set_params(datasets=datasets, variations=["original", "lr_i", "ls_n"], rewrite=cleaned)
+    rows = [item(step, question) for step, (question, _, _) in STEPS.items()]
+    ITEMS.write(items_path("quiz"), [*rows, item("again", STEPS["capitals"][0])])
     before = prompts()
-    assert {before[f"{step}/original"] for step in STEPS} == {question for question, _, _ in STEPS.values()}
-    file = tmp_path / "edits.csv"
-    rows = exported_steps(file)
-    assert [row["question"] for row in rows] == [question for question, _, _ in STEPS.values()]
+    questions = [question for question, _, _ in STEPS.values()]
+    assert {before[f"{step}/original"] for step in STEPS} == set(questions)
+    rows = exported("--kind", "clean")
+    assert [row["question"] for row in rows] == questions
     proposals = {row["question"]: (row["rewrite"], row["status"], row["reason"]) for row in rows}
     assert proposals["where is the bike"] == ("Where is the bike?", "accepted", "")
     assert "several sentences" in proposals[STEPS["irrelevant"][0]][2], "the rules refuse and say why"
 
-    decided(file, rows)
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
+    for row, (_, decision, words) in zip(rows, STEPS.values(), strict=True):
+        row |= {"decision": decision, "text": words if decision == "use" else "", "by": "me", "why": "A7.4"}
+    save(FILE, rows)
+    rewrites("--import", FILE)
     after = prompts()
     for step, (_, decision, words) in STEPS.items():
         assert after.get(f"{step}/original") == (None if decision == "drop" else words), step
@@ -238,23 +191,12 @@ def test_the_six_steps_from_a_table_to_prompts(with_typos: None, tmp_path: Path)
     assert not any(name.startswith("no antonym/") for name in after), "dropped: no prompt of any variation"
     assert after["irrelevant/ls_n"] == "Which magnet is not longer?", "made of the cleaned words"
     assert after["capitals/lr_i"] == "Tell me where the bike is."
-
     made = {row["original"]: row for row in REWRITES.read(rewrites_path("quiz")).to_pylist()}
     assert made[STEPS["leak"][0]]["status"] == "by_hand" and made[STEPS["leak"][0]]["reason"] == "A7.4"
-    assert [row["decision"] for row in exported_steps(file)] == [
-        decision for _, decision, _ in STEPS.values()
-    ]
+    assert [row["decision"] for row in exported("--kind", "clean")] == [one for _, one, _ in STEPS.values()]
     assert prompts() == after
-
-
-def test_a_step_taken_back_brings_the_question_back(with_typos: None, tmp_path: Path) -> None:
-    first = prompts()
-    file = tmp_path / "edits.csv"
-    decided(file, exported_steps(file))
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
-    assert prompts() != first
-    Path("decisions/rewrites/quiz.csv").unlink()
-    assert prompts() == first
+    DECISIONS.unlink()
+    assert prompts() == before, "a step taken back brings the question back"
 
 
 LITERAL = (
@@ -264,43 +206,41 @@ LITERAL = (
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
+    ("reply", "wrong"),
     [
         ("1. an apple\n2. a plum\n3. a fig", ["an apple", "a plum", "a fig"]),
         ("Sure! Here they are:\n\n- an apple\n- a plum\n- a fig\n\nTell me if you want more.", ["an apple", "a plum", "a fig"]),
         ("A) an apple\nB) Pear\nC) a plum\nD) a fig", ["an apple", "a plum", "a fig"]),
         ("Incorrect option 1: an apple\nIncorrect option 2: a plum\nIncorrect option 3: 'a fig'", ["an apple", "a plum", "a fig"]),
         ("an apple\na plum\na fig", ["an apple", "a plum", "a fig"]),
+        ("an apple\na plum\na fig\na date", []),
         ("Correct answer: a pear\nOption 1: 3.5\nOption 2: 4.5\nOption 3: 5", ["3.5", "4.5", "5"]),
         ("1. an apple\n2. An apple.\n3. a plum", []),
         ("an apple, a plum, a fig", []),
         ("", []),
     ],
 )  # fmt: skip
-def test_what_a_model_writes(said: str, wrong: list[str]) -> None:
-    assert read_options(said, "a pear") == wrong
+def test_what_a_model_writes(reply: str, wrong: list[str]) -> None:
+    assert read_options(reply, "a pear") == wrong
 
 
 @pytest.fixture
-def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+def server(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     """A dataset of open questions that was prepared, and a server that is pinned."""
     Path("fruit").mkdir()
     set_params(
         datasets={"fruit": {"loader": "jsonl", "source": "fruit", "template": "plain"}},
         models={"tiny_a": "data/trained/tiny_a"},
         helpers={"writer": "models.lock"},
-        train={"tiny_a": load_yaml(Path("params.yaml"))["train"]["tiny_a"]},
+        train={"tiny_a": yaml12.load(Path("params.yaml"))["train"]["tiny_a"]},
         rewrite={"rewriter": "data/models/writer.json"},
     )
     monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
-    rows: list[dict[str, Any]] = [
-        {**item(name, question), "kind": "text", "options": [], "answers": [], "references": [answer]}
-        for name, question, answer in [
-            ("a", "What fruit?", "a pear"),
-            ("b", "Is it ripe?", "yes"),
-            ("c", "What tree?", "an oak"),
-        ]
+    questions = {"What fruit?": "a pear", "Is it ripe?": "yes", "What tree?": "an oak"}
+    rows = [
+        {**item(name, question), "kind": "text", "options": [], "answers": [], "references": [reference]}
+        for name, (question, reference) in zip("abc", questions.items(), strict=True)
     ]
     ITEMS.write(items_path("fruit"), rows)
     with serving(None) as loopback:  # type: ignore[arg-type]  # no model behind it: each test says what it answers
@@ -312,18 +252,17 @@ def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         yield loopback
 
 
-def test_a_model_writes_and_a_person_corrects(checkout: Loopback, vouch: Vouch) -> None:
+def test_a_model_writes_and_a_person_corrects(server: Loopback, vouch: Vouch) -> None:
     asked: list[str] = []
 
     def answer(request: dict[str, Any], _number: int) -> Any:
         asked.append(request["messages"][0]["content"])
-        tree = "What tree?" in asked[-1]
-        return completion("I cannot." if tree else "1. =1+1\n2. a plum\n3. a fig")
+        return completion("I cannot." if "What tree?" in asked[-1] else "1. =1+1\n2. a plum\n3. a fig")
 
-    checkout.instead = answer
-    said = vouch("review", "distract", "fruit")
+    server.instead = answer
+    text = vouch("review", "distract", "fruit")
     assert LITERAL in asked and len(asked) == 2, "the literal prompt; yes and no are not asked"
-    assert "1 questions have wrong options; read them" in said and "list of three: ['c']" in said
+    assert "1 questions have wrong options; read them" in text and "list of three: ['c']" in text
     path = Path("fruit/wrong-options.csv")
     assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,'=1+1,a plum,a fig\n", "no formula"
     assert read_written(path) == {"a": ["=1+1", "a plum", "a fig"]}
@@ -333,11 +272,11 @@ def test_a_model_writes_and_a_person_corrects(checkout: Loopback, vouch: Vouch) 
     assert read_written(path)["a"][0] == "mine", "what a person wrote stays"
 
 
-def test_refusals_are_one_line(checkout: Loopback, vouch: Vouch, capsys: pytest.CaptureFixture[str]) -> None:
-    checkout.instead = lambda _request, _number: error(401, "no")
+def test_refusals_are_one_line(server: Loopback, vouch: Vouch, capsys: pytest.CaptureFixture[str]) -> None:
+    server.instead = lambda _request, _number: error(401, "no")
     assert main(["review", "distract", "fruit"]) == 1
-    told = capsys.readouterr().err.splitlines()[-1]  # after the bar of progress
-    assert told.startswith("vouch: ") and "401, the server does not accept the key" in told
+    last = capsys.readouterr().err.splitlines()[-1]  # after the bar of progress
+    assert last.startswith("vouch: ") and "401, the server does not accept the key" in last
     assert "did you mean fruit?" in vouch("review", "distract", "fruits", status=1)
     set_params(rewrite={"rewriter": "vouch/prompts/rewrites/engines/rules.py"}, helpers={})
     assert "rewriter is rules; name the pin" in vouch("review", "distract", "fruit", status=1)

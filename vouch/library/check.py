@@ -3,7 +3,7 @@
 What does not fit raises ValueError: one line that names the argument and, where there is one, the row.
 """
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from numbers import Real
 from typing import Any
 
@@ -20,6 +20,7 @@ EXACT = 2**53
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 def shown(value: Any) -> str:
@@ -29,6 +30,13 @@ def shown(value: Any) -> str:
     except ValueError:
         text = f"{type(value).__name__} of too many digits"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def refuse(wrong: Any, name: str, what: str | Callable[[int], str]) -> None:
+    """Refuses the first row [n] that is wrong. what: the rest of the line, or what gives it for the row."""
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"{name}: row {row} {what(row) if callable(what) else what}")
 
 
 def _missing(value: Any) -> bool:
@@ -70,9 +78,8 @@ def unmasked(values: Any, name: str) -> None:
     """Refuses masked numbers of numpy.ma, which an array without a mask would show."""
     rows = values if isinstance(values, list | tuple) or np.ma.is_masked(values) else ()
     for row, each in enumerate(rows):
-        if np.ma.is_masked(each) or (
-            isinstance(each, list | tuple) and any(one is np.ma.masked for one in each)
-        ):
+        cells = each if isinstance(each, list | tuple) else ()
+        if np.ma.is_masked(each) or any(cell is np.ma.masked for cell in cells):
             raise ValueError(f"{name}: row {row} is masked; leave the row out or fill it")
 
 
@@ -90,7 +97,12 @@ def numeric(
     """
     array = plain(values, name, *dimensions)
     if exact and array.dtype.kind in "iuO":
-        _exact(array, name)
+        whole_numbers = array.astype(object)
+        beyond = np.frompyfunc(lambda one: isinstance(one, int) and abs(one) > EXACT, 1, 1)(whole_numbers)
+        if beyond.any():
+            cell = tuple(np.argwhere(beyond)[0].tolist())
+            value = shown(whole_numbers[cell])
+            raise ValueError(f"{name}: row {cell[0]} has {value}, which would be rounded; scale them")
     if array.dtype.kind in "biuf":
         return array
     if missing:
@@ -102,19 +114,6 @@ def numeric(
     return array.astype(np.float64)
 
 
-def _exact(found: NDArray[Any], name: str) -> None:
-    if found.dtype == object:
-        beyond = np.frompyfunc(lambda one: isinstance(one, int) and abs(one) > EXACT, 1, 1)(found).astype(
-            bool
-        )
-    else:
-        beyond = (found > EXACT) | (found < -EXACT)
-    if beyond.any():
-        cell = tuple(np.argwhere(beyond)[0].tolist())
-        value = shown(int(found[cell]))
-        raise ValueError(f"{name}: row {cell[0]} has {value}, which would be rounded; scale them")
-
-
 def _is_number(value: Any) -> bool:
     try:
         return isinstance(value, Real | np.bool_) and bool(float(value) or True)
@@ -122,106 +121,90 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def finite(values: Any, name: str) -> Floats:
+def features(values: Any, name: str) -> Floats:
     """[n, d] float64 without NaN or infinity, or what overflows when it is squared."""
     array = numeric(values, name, 2).astype(np.float64)
     if not array.shape[1]:
         raise ValueError(f"{name}: shape {array.shape}; give at least one column")
-    bad = ~np.isfinite(array).all(axis=1)
-    if bad.any():
-        raise ValueError(f"{name}: row {int(bad.argmax())} has NaN or infinity; leave the row out or fill it")
+    refuse(~np.isfinite(array).all(axis=1), name, "has NaN or infinity; leave the row out or fill it")
     large = (np.abs(array) > MOST_FEATURE).any(axis=1)
-    if large.any():
-        raise ValueError(f"{name}: row {int(large.argmax())} has a number above {MOST_FEATURE:g}; scale them")
+    refuse(large, name, f"has a number above {MOST_FEATURE:g}; scale them")
     return array
 
 
-def mask_of(values: Any, name: str) -> NDArray[np.bool_]:
+def mask(values: Any, name: str) -> Bools:
     """[n, k] bool, from truth values or 0 and 1."""
-    mask = numeric(values, name, 2, remedy="give True or False")
-    if not mask.shape[1]:
-        raise ValueError(f"{name}: shape {mask.shape}; give True or False for each option")
-    wrong = ~((mask == 0) | (mask == 1)).all(axis=1)
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise ValueError(
-            f"{name}: row {row} is {shown(mask[row].tolist())}; give True or False for each option"
-        )
-    return mask.astype(bool)
+    given = numeric(values, name, 2, remedy="give True or False")
+    if not given.shape[1]:
+        raise ValueError(f"{name}: shape {given.shape}; give True or False for each option")
+    wrong = ~((given == 0) | (given == 1)).all(axis=1)
+    refuse(wrong, name, lambda row: f"is {shown(given[row].tolist())}; give True or False for each option")
+    return given.astype(bool)
 
 
-def choices_of(values: Any, name: str, options: Any, of: str = "") -> Ints:
+def choices(values: Any, name: str, options: Any, of: str = "") -> Ints:
     """[n] indices below the number of options, one for all or [n], as many as the argument `of` has."""
     sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
-    choices = numeric(values, name, 1, remedy=remedy)
+    given = numeric(values, name, 1, remedy=remedy)
     mixed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
-    for row, one in enumerate(values if mixed else choices[:1]):
-        if not isinstance(one, bool | np.bool_):
-            continue
-        raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether correct: {remedy}")
+    for row, one in enumerate(values if mixed else given[:1]):
+        if isinstance(one, bool | np.bool_):
+            raise ValueError(f"{name}: row {row} is {one}; {name} are indices, not whether correct: {remedy}")
     if sizes.ndim:
-        rows_fit(choices, name, len(sizes), of)
-    wrong = ~((choices >= 0) & (choices < sizes) & (choices == np.floor(choices)))
-    if wrong.any():
-        row = int(wrong.argmax())
-        most = int(np.broadcast_to(sizes, choices.shape)[row]) - 1
-        raise ValueError(f"{name}: row {row} is {choices[row]}; give indices 0 to {most}")
-    return choices.astype(np.int64)
+        same_rows(given, name, len(sizes), of)
+    wrong = ~((given >= 0) & (given < sizes) & (given == np.floor(given)))
+    most = np.broadcast_to(sizes, given.shape)
+    refuse(wrong, name, lambda row: f"is {given[row]}; give indices 0 to {int(most[row]) - 1}")
+    return given.astype(np.int64)
 
 
-def logits_of(values: Any, name: str = "logits") -> Floats:
+def logits(values: Any, name: str = "logits") -> Floats:
     """[n, k] float64, one row a question; -inf where the question has no such option, never NaN."""
-    logits = numeric(values, name, 2, exact=True).astype(np.float64)
-    if not 1 <= logits.shape[1] <= MOST:
-        raise ValueError(f"{name}: {logits.shape[1]} options, but 1 to {MOST} are allowed")
-    bad = np.isnan(logits).any(axis=1) | np.isposinf(logits).any(axis=1) | np.isneginf(logits).all(axis=1)
-    if bad.any():
-        raise ValueError(f"{name}: row {int(bad.argmax())} has NaN, +inf or no finite number")
-    far = (np.abs(np.where(np.isfinite(logits), logits, 0)) > MOST_FEATURE).any(axis=1)
-    if far.any():
-        raise ValueError(f"{name}: row {int(far.argmax())} has a number beyond {MOST_FEATURE:g}; scale them")
-    gaps = np.diff(np.isfinite(logits).astype(np.int8), axis=1) > 0
-    if gaps.any():
-        raise ValueError(
-            f"{name}: row {int(gaps.any(axis=1).argmax())} has -inf before a number; put it last"
-        )
-    return logits
+    given = numeric(values, name, 2, exact=True).astype(np.float64)
+    if not 1 <= given.shape[1] <= MOST:
+        raise ValueError(f"{name}: {given.shape[1]} options, but 1 to {MOST} are allowed")
+    present = np.isfinite(given)
+    bad = np.isnan(given).any(axis=1) | np.isposinf(given).any(axis=1) | ~present.any(axis=1)
+    refuse(bad, name, "has NaN, +inf or no finite number")
+    far = (np.abs(np.where(present, given, 0)) > MOST_FEATURE).any(axis=1)
+    refuse(far, name, f"has a number beyond {MOST_FEATURE:g}; scale them")
+    gaps = present[:, 1:] & ~present[:, :-1]
+    refuse(gaps.any(axis=1), name, "has -inf before a number; put it last")
+    return given
 
 
-def answers_of(values: Any, logits: Floats, name: str = "answers", of: str = "logits") -> NDArray[np.bool_]:
+def answers(values: Any, logits: Floats, name: str = "answers", of: str = "logits") -> Bools:
     """[n, k] which options are correct, from indices [n] or a mask [n, k]. of: the argument of the logits."""
-    answers = plain(values, name, 1, 2)
-    if answers.ndim == 1:
-        answers = choices_of(values, name, logits.shape[1])[:, None] == np.arange(logits.shape[1])
+    given = plain(values, name, 1, 2)
+    if given.ndim == 1:
+        indices = choices(values, name, logits.shape[1])
+        correct: Bools = indices[:, None] == np.arange(logits.shape[1])
     else:
-        answers = mask_of(answers, name)
-    if answers.shape != logits.shape:
-        raise ValueError(f"{name}: shape {answers.shape}, {of} {logits.shape}; they must fit")
-    lost = ~(answers & np.isfinite(logits)).any(axis=1)
-    if lost.any():
-        raise ValueError(f"{name}: row {int(lost.argmax())} has no correct option among those with a logit")
-    return answers
+        correct = mask(given, name)
+    if correct.shape != logits.shape:
+        raise ValueError(f"{name}: shape {correct.shape}, {of} {logits.shape}; they must fit")
+    lost = ~(correct & np.isfinite(logits)).any(axis=1)
+    refuse(lost, name, "has no correct option among those with a logit")
+    return correct
 
 
-def shares_of(values: Any, name: str, rows: int | None = None, of: str = "") -> Floats:
+def shares(values: Any, name: str, rows: int | None = None, of: str = "") -> Floats:
     """[n] numbers in 0 ... 1, such as whether an answer is correct. rows: how many the argument `of` has."""
-    shares = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
-    wrong = ~((shares >= 0) & (shares <= 1))
-    if wrong.any():
-        raise ValueError(f"{name}: row {int(wrong.argmax())} is {shares[wrong.argmax()]}, not in 0 to 1")
+    given = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
+    refuse(~((given >= 0) & (given <= 1)), name, lambda row: f"is {given[row]}, not in 0 to 1")
     if rows is not None:
-        rows_fit(shares, name, rows, of)
-    return shares
+        same_rows(given, name, rows, of)
+    return given
 
 
-def rows_fit(found: Sized, name: str, rows: int, of: str = "") -> None:
+def same_rows(given: Sized, name: str, rows: int, of: str = "") -> None:
     """Refuses another number of rows than the argument `of` has."""
-    if len(found) != rows:
+    if len(given) != rows:
         there = f"{of} has {rows}" if of else f"there are {rows} elsewhere"
-        raise ValueError(f"{name}: {len(found)} rows, but {there}")
+        raise ValueError(f"{name}: {len(given)} rows, but {there}")
 
 
-def labels_of(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
+def _labels(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
     """[n] texts, numbers or dates as kind and value: 1 and "1" differ, and no number is rounded."""
     if isinstance(values, list | tuple):  # numpy would make one kind of several
         unmasked(values, name)
@@ -237,20 +220,20 @@ def labels_of(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
             raise ValueError(f"{name}: row {row} has no {name[:-1]} (NaN or None); give it one of its own")
         kind = "number" if isinstance(value, Real) and not isinstance(value, bool) else type(value).__name__
         labels.append((kind, value))
-    rows_fit(labels, name, rows)
+    same_rows(labels, name, rows)
     return labels
 
 
-def groups_of(values: ArrayLike | None, rows: int) -> Ints:
+def groups(values: ArrayLike | None, rows: int) -> Ints:
     """[n] numbers of the groups; each row by itself where None is given."""
     if values is None:
         return np.arange(rows)
     if not isinstance(values, list | tuple):
         given = plain(values, "groups", 1)
         if given.dtype.kind in "biuU" or (given.dtype.kind == "f" and not np.isnan(given).any()):
-            rows_fit(given, "groups", rows)
+            same_rows(given, "groups", rows)
             return np.asarray(np.unique(given, return_inverse=True)[1], dtype=np.int64)
-    labels = labels_of(values, "groups", rows)
+    labels = _labels(values, "groups", rows)
     try:
         number = {label: index for index, label in enumerate(sorted(set(labels)))}
     except TypeError:
@@ -258,17 +241,19 @@ def groups_of(values: ArrayLike | None, rows: int) -> Ints:
     return np.array([number[label] for label in labels], dtype=np.int64)
 
 
-def names_of(values: Any, name: str, rows: int) -> list[str]:
-    """[n] names, each once."""
-    names, first = [str(value) for _, value in labels_of(values, name, rows)], dict[str, int]()
-    for row, each in enumerate(names):
+def names(values: ArrayLike | None, name: str, rows: int) -> list[str] | None:
+    """[n] names, each once; None where none are given."""
+    if values is None:
+        return None
+    given, first = [str(value) for _, value in _labels(values, name, rows)], dict[str, int]()
+    for row, each in enumerate(given):
         if first.setdefault(each, row) != row:
             raise ValueError(f"{name}: row {row} has the name of row {first[each]}; give each its own")
-    return names
+    return given
 
 
-def mapping_of(values: Any, name: str, example: str) -> dict[str, Any]:
-    """By name."""
+def mapping(values: Any, name: str, example: str) -> dict[str, Any]:
+    """Values by name of a model."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{name} is {shown(values)}; give what is by name of the model, as {example}")
     wrong = [each for each in values if not isinstance(each, str)]
@@ -277,7 +262,7 @@ def mapping_of(values: Any, name: str, example: str) -> dict[str, Any]:
     return dict(values)
 
 
-def text_of(value: Any, name: str) -> str:
+def text(value: Any, name: str) -> str:
     """A text."""
     if not isinstance(value, str):
         raise ValueError(f"{name} is {shown(value)}; give a text")
@@ -293,64 +278,59 @@ def _listed(values: Any, name: str, needed: str) -> list[Any]:
     return list(listed)
 
 
-def texts_of(values: Any, name: str, least: int = 0) -> list[str]:
+def texts(values: Any, name: str, least: int = 0) -> list[str]:
     """A list of texts."""
-    texts = _listed(values, name, "a list of texts")
-    for row, each in enumerate(texts):
+    listed = _listed(values, name, "a list of texts")
+    for row, each in enumerate(listed):
         if not isinstance(each, str):
             raise ValueError(f"{name}: row {row} is {shown(each)}; give a text")
-    if len(texts) < least:
-        raise ValueError(f"{name}: {len(texts)} texts; give at least {least}")
-    return texts
+    if len(listed) < least:
+        raise ValueError(f"{name}: {len(listed)} texts; give at least {least}")
+    return listed
 
 
-def rows_of_texts(values: Any, name: str, rows: int | None = None, of: str = "") -> list[list[str]]:
+def text_rows(values: Any, name: str, rows: int | None = None, of: str = "") -> list[list[str]]:
     """[n] lists of texts, of other lengths. rows: how many the argument `of` has."""
     listed = _listed(values, name, "a list of texts for each question")
-    for row, texts in enumerate(listed):
-        if isinstance(texts, str):
+    for row, each in enumerate(listed):
+        if isinstance(each, str):
             raise ValueError(
-                f"{name}: row {row} is the text {shown(texts)}; give a list of texts per question"
+                f"{name}: row {row} is the text {shown(each)}; give a list of texts per question"
             )
     if not listed:
         raise ValueError(f"{name} is empty")
     if rows is not None:
-        rows_fit(listed, name, rows, of)
-    return [texts_of(texts, f"{name}: row {row}") for row, texts in enumerate(listed)]
+        same_rows(listed, name, rows, of)
+    return [texts(each, f"{name}: row {row}") for row, each in enumerate(listed)]
 
 
-def number(value: float, name: str) -> float:
-    """A number, not a text or a truth value."""
+def within(value: float, name: str, low: float, high: float) -> float:
+    """A number, not a text or a truth value, between these, both included."""
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is {shown(value)}; give a number")
-    return value
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {shown(value)}; it must lie between {low:g} and {high:g}")
+    return float(value)
 
 
 def share(value: float, name: str) -> float:
     """A number between 0 and 1, both left out."""
-    if not 0 < number(value, name) < 1:
+    if within(value, name, 0, 1) in (0, 1):
         raise ValueError(f"{name} is {shown(value)}; it must lie between 0 and 1")
-    return float(value)
-
-
-def within(value: float, name: str, low: float, high: float) -> float:
-    """A number between these, both included."""
-    if not low <= number(value, name) <= high:
-        raise ValueError(f"{name} is {shown(value)}; it must lie between {low:g} and {high:g}")
     return float(value)
 
 
 def whole(value: float, name: str, high: float, low: int = 1) -> int:
     """A whole number, to twelve digits: 0.1 * 30 is 3."""
-    number_given = within(value, name, low, high)
-    if abs(number_given - round(number_given)) > 1e-12 * abs(number_given):
+    given = within(value, name, low, high)
+    if abs(given - round(given)) > 1e-12 * abs(given):
         raise ValueError(f"{name} is {shown(value)}; give a whole number")
-    return round(number_given)
+    return round(given)
 
 
-def seed_of(value: int, name: str = "seed") -> int:
+def seed(value: int) -> int:
     """A whole number that every generator takes."""
-    return whole(value, name, 2**32 - 1, low=0)
+    return whole(value, "seed", 2**32 - 1, low=0)
 
 
 def flag(value: bool, name: str) -> bool:
@@ -360,10 +340,10 @@ def flag(value: bool, name: str) -> bool:
     return bool(value)
 
 
-def halves(groups: Ints, calibration: float, splits: int, seed: int) -> Splits:
+def halves(groups: Ints, calibration: float, splits: int, start: int) -> Splits:
     """Random splits of whole groups [n], with rows on both sides."""
     count = whole(splits, "splits", MOST_DRAWS)
-    drawn = group_splits(groups, share(calibration, "calibration"), seed_of(seed), count)
+    drawn = group_splits(groups, share(calibration, "calibration"), seed(start), count)
     if drawn.sizes.max() == len(groups) or not drawn.sizes.min():
         raise ValueError(
             f"groups: {len(np.unique(groups))}, which cannot be split into two parts; give more (without "

@@ -1,4 +1,4 @@
-"""Texts that a person decides about: rewritten questions, judged answers, and wrong options."""
+"""Inspect what the pipeline made, and decide by hand where a person must."""
 
 import argparse
 import re
@@ -10,22 +10,22 @@ from typing import Any
 
 from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import plain, table
-from vouch.cli.review import project_with
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options import COLUMNS as OPTION_COLUMNS
 from vouch.datasets.options import FILE, WRONG, Asked, is_yes_no, key, read_written
 from vouch.judge.answers import OF_OPEN, OF_PROMPTS, OF_TEXTS, choice_answers, open_answers
 from vouch.judge.prompts import bounded
 from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order
+from vouch.params.check import check_project
 from vouch.params.project import Project
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
 from vouch.prompts.asking import CachedModel, Engine, Text
 from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
-    Decision,
+    RewriteDecision,
     Task,
     decisions_path,
     decisions_text,
@@ -45,7 +45,6 @@ from vouch.tables.asked import (
 )
 from vouch.tables.decisions import (
     Decided,
-    are_there,
     csv_text,
     judgements_path,
     judgements_text,
@@ -54,6 +53,19 @@ from vouch.tables.decisions import (
 
 INFORMATION = ("status", "reason", "rewrite")  # columns of an export beside those of decisions
 Row = Mapping[str, Any]
+
+
+def project_with(dataset: str) -> Project:
+    """The checked project. Raises UserError where it has no such dataset."""
+    project = check_project()
+    check_name("dataset", dataset, list(project.datasets))
+    return project
+
+
+def check_source(path: Path) -> None:
+    """Raises UserError where there is no file of decisions to import."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; write it with --export")
 
 
 @command(
@@ -85,7 +97,7 @@ def run_rewrites(options: argparse.Namespace) -> int:
     rows = REWRITES.read(intact(rewrites_path(options.dataset))).to_pylist()
     rows = [row for row in rows if options.kind in (None, row["kind"])]
     path = decisions_path(options.dataset)
-    decided = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
+    decided = {one.task: one for one in read_decisions(path)}
     if options.export:
         write_text(options.export, exported_rewrites(rows, decided))
         print(f"rewrites: {len(rows)} in {options.export}; fill in `decision`, then --import it")
@@ -111,7 +123,7 @@ def listing(rows: Sequence[Row], everything: bool) -> str:
     return text
 
 
-def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, Decision]) -> str:
+def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, RewriteDecision]) -> str:
     """The table as CSV, with the decisions so far."""
     lines = []
     for row in rows:
@@ -124,8 +136,7 @@ def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, Decision]) -> 
 
 def _import_rewrites(dataset: str, source: Path) -> int:
     """Takes over decisions; those about other questions and kinds stay."""
-    if not source.is_file():
-        raise UserError(f"{source}: no such file; write it with --export")
+    check_source(source)
     rows = REWRITES.read(intact(rewrites_path(dataset))).to_pylist()
     words = {Task(row["original"], row["kind"]): row["rewrite"] for row in rows}
     new = read_decisions(source, INFORMATION)
@@ -136,14 +147,14 @@ def _import_rewrites(dataset: str, source: Path) -> int:
                 f"{rewrites_path(dataset)}; export it again"
             )
     path = decisions_path(dataset)
-    kept = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
+    kept = {one.task: one for one in read_decisions(path)}
     kept |= {one.task: _with_words(one, words[one.task]) for one in new}
     write_text(path, decisions_text(kept.values()))
     print(f"rewrites: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
     return 0
 
 
-def _with_words(one: Decision, words: str | None) -> Decision:
+def _with_words(one: RewriteDecision, words: str | None) -> RewriteDecision:
     """An accepted rewrite with its words, so that another rewriter changes nothing."""
     if one.decision != ACCEPT or one.text:
         return one
@@ -252,8 +263,7 @@ def exported_answers(shown: Shown, decided: Decided) -> list[dict[str, str]]:
 
 def _import_judgements(source: Path, path: Path, shown: Shown, decided: Decided) -> int:
     """Takes over decisions; those about other answers stay."""
-    if not source.is_file():
-        raise UserError(f"{source}: no such file; write it with --export")
+    check_source(source)
     read = read_judgements(source)
     new = {name: row for name, row in read.items() if name in shown and _same(row, shown[name])}
     if not new:

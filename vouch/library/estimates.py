@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.library.arrays import plain, shown, whole
+from vouch.library import check
 from vouch.metrics.intervals import mean_interval, percentiles
 
 if TYPE_CHECKING:
@@ -93,12 +93,12 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
     import pandas as pd
 
     if not isinstance(folder, str | Path):
-        raise ValueError(f"folder is {shown(folder)}; give a path")
+        raise ValueError(f"folder is {check.shown(folder)}; give a path")
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
     try:
         tables = sorted(path for path in (Path(folder) / "tables").glob("*.*") if path.suffix in readers)
     except (OSError, ValueError) as error:
-        raise ValueError(f"folder is {shown(folder)}: {error}"[:200]) from None
+        raise ValueError(f"folder is {check.shown(folder)}: {error}"[:200]) from None
     if not tables:
         raise FileNotFoundError(
             f"folder {str(folder)!r} has no tables/*.csv; run `dvc repro` or `dvc pull` first"
@@ -107,7 +107,7 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
 
 
 def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
-    """A image [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
+    """An image [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
 
     kind: blur, brighten, contrast, fog, jpeg, motion, noise or pixelate. What is random follows from the
     pixels.
@@ -120,10 +120,10 @@ def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
 
     from vouch.images.operations import LEVELLED, LEVELS
 
-    values = plain(image, "image", 1, 2, 3)
+    values = check.plain(image, "image", 1, 2, 3)
     if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
         raise ValueError(f"image: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
     if not isinstance(kind, str) or kind not in LEVELLED:
-        raise ValueError(f"kind is {shown(kind)}; give one of {', '.join(LEVELLED)}")
-    level = whole(severity, "severity", LEVELS)
-    return np.asarray(LEVELLED[kind][1](Image.fromarray(values), level - 1))
+        raise ValueError(f"kind is {check.shown(kind)}; give one of {', '.join(LEVELLED)}")
+    level = check.whole(severity, "severity", LEVELS)
+    return np.asarray(LEVELLED[kind].change(Image.fromarray(values), level - 1))

@@ -1,7 +1,4 @@
-"""Results as DVC stores them.
-
-`vouch store pull` fetches them from a remote, `verify` reads every byte, and `sync` records what runs made.
-"""
+"""Keep results complete, intact and known to both runners."""
 
 import argparse
 import logging
@@ -17,12 +14,12 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from vouch.cli.command import argument, command, json_argument
-from vouch.cli.printing import and_more, as_json, check_name, plain
+from vouch.cli.printing import and_more, as_json, plain
 from vouch.params.check import check_project
-from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import Store, addresses, cache, held, remote, repository
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing
 from vouch.pipeline.records import LOCK, Recorded, damaged, read_lock
 from vouch.pipeline.runners import mend, none_at_work
@@ -47,16 +44,16 @@ def run_pull(options: argparse.Namespace) -> int:
       vouch store pull
       vouch store pull llava_v1_5_7b --remote results
     """
-    dag = read_dag()
+    dag, urls = read_dag(), addresses()
     names = list(dag.stages) if options.model is None else stages_of(dag, options.model)
-    remote = ["--remote", options.remote] if options.remote else []
     targets = [] if options.model is None else names
-    urls = addresses()
+    if options.remote:
+        targets = ["--remote", options.remote, *targets]
     if not urls:
         raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
     _refuse_unwritable(out for name in names for out in dag.stages[name].outs)
     try:
-        status = subprocess.run(["dvc", "pull", *remote, *targets], check=False).returncode
+        status = subprocess.run(["dvc", "pull", *targets], check=False).returncode
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if status:
@@ -93,19 +90,14 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
         mend = f"`vouch store verify --remote{name} --mend` removes what is damaged there"
         if Path(urls.get(remote or "", "")).resolve() == STORAGE.resolve():
             mend = f"`git checkout -- {STORAGE}` brings back what came with this repository"
+        where = path
+        if str(digest).endswith(".dir"):  # of a folder whose listing arrived, the first file that did not
+            with cache() as store:
+                where = "/".join([path, *store.lacking(str(digest))[:1]])
         raise UserError(
-            f"{_inside(path, str(digest))}{and_more(missing)}: its object {digest} is missing or damaged in "
+            f"{where}{and_more(missing)}: its object {digest} is missing or damaged in "
             f"the remote; {mend}, `dvc repro` computes it anew, `dvc push` then completes the remote"
         )
-
-
-def _inside(path: str, digest: str) -> str:
-    """The path; for a folder whose listing arrived, the first of its files that did not."""
-    if not digest.endswith(".dir"):
-        return path
-    with cache() as store:
-        lacking = store.lacking(digest)
-    return f"{path}/{lacking[0]}" if lacking else path
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:
@@ -122,20 +114,12 @@ def stages_of(dag: Dag, model: str) -> list[str]:
     return names[model]
 
 
-DEFAULT_REMOTE = ""
-
-
 @command(
     "store verify",
     "read every byte and name what is damaged",
     argument("--mend", action="store_true", help="remove what is damaged"),
     argument(
-        "-r",
-        "--remote",
-        nargs="?",
-        const=DEFAULT_REMOTE,
-        metavar="NAME",
-        help="read the objects of a remote instead",
+        "-r", "--remote", nargs="?", const="", metavar="NAME", help="read the objects of a remote instead"
     ),
     argument(
         "--recompute",
@@ -180,7 +164,11 @@ def run_verify(options: argparse.Namespace) -> int:
         status = 0 if options.mend else 1
     else:
         report.say(f"{read} read; nothing is damaged")
-        status = _recompute(options, report) if options.recompute else 0
+        status = 0
+        if options.recompute:
+            from vouch.cli.warm import recomputed
+
+            status = recomputed(options.recompute, options.seed, report.say)
     if options.json:
         removed = bool(report.damaged) and options.mend
         print(as_json({"damaged": report.damaged, "removed": removed, "lines": report.lines}), end="")
@@ -235,12 +223,6 @@ def _read_objects(store: Store, mend: bool, report: Report) -> str:
     return f"{len(names):,} objects of {store.place}"
 
 
-def _recompute(options: argparse.Namespace, report: Report) -> int:
-    from vouch.cli.store.answers import recomputed
-
-    return recomputed(options.recompute, options.seed, report.say)
-
-
 @command(
     "store sync",
     "make results known to DVC and Snakemake alike",
@@ -268,20 +250,13 @@ def run_sync(options: argparse.Namespace) -> int:
     if unknown:
         settle(read_dag())
     stale = [state for state in states if not state.fresh]
+    status = 1 if stale and not options.partial else 0
+    if options.json:
+        reasons = {state.stage.name: state.why for state in stale}
+        print(as_json({"stages": len(states), "recorded": unknown, "not_recorded": reasons}), end="")
+        return status
     fit = len(states) - len(stale)
     rest = ", the rest will run" if stale else ""
-    if options.json:
-        print(
-            as_json(
-                {
-                    "stages": len(states),
-                    "recorded": unknown,
-                    "not_recorded": {state.stage.name: state.why for state in stale},
-                }
-            ),
-            end="",
-        )
-        return 1 if stale and not options.partial else 0
     print(f"sync: {fit} of {len(states)} stages are up to date ({len(unknown)} newly recorded){rest}")
     if options.partial:  # stages that were not asked for need no mention
         stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
@@ -289,7 +264,7 @@ def run_sync(options: argparse.Namespace) -> int:
         print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
     if stale:
         print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
-    return 1 if stale and not options.partial else 0
+    return status
 
 
 def record(states: list[State]) -> list[str]:
@@ -302,7 +277,12 @@ def record(states: list[State]) -> list[str]:
     lock = read_lock()
     doubtful = {out for state in states if not state.fresh for out in state.stage.outs}
     doubtful |= {str(folder) for out in doubtful for folder in PurePath(out).parents}
-    fresh = [state for state in states if state.fresh and not _in_doubt(state.stage, doubtful)]
+    fresh = [
+        state
+        for state in states
+        if state.fresh
+        and not ((state.stage.reads or state.stage.without) and doubtful.intersection(state.stage.deps))
+    ]
     cached = held({digest for state in fresh for digest in state.now.outs.values() if digest})
     unknown = [
         state.stage.name
@@ -312,10 +292,6 @@ def record(states: list[State]) -> list[str]:
     if unknown:
         _commit(frozenset(unknown))
     return unknown
-
-
-def _in_doubt(stage: Stage, doubtful: set[str]) -> bool:
-    return bool(stage.reads or stage.without) and not doubtful.isdisjoint(stage.deps)
 
 
 def _commit(names: frozenset[str]) -> None:
@@ -331,9 +307,7 @@ def _commit(names: frozenset[str]) -> None:
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # as `dvc --quiet` does; no progress bars
     try:
         with Repo() as repo, lock_repo(repo), _cached_lookups(repo):
-            for leftover in Path().glob(
-                f".{LOCK}.*.part"
-            ):  # of a killed command; while the lock is held no other runs
+            for leftover in Path().glob(f".{LOCK}.*.part"):  # of a killed command: no other holds the lock
                 leftover.unlink()
             # Without links to make, DVC would remove each output for a moment only, and a kill would lose it.
             relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")

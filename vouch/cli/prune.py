@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vouch.cli.command import argument, command
-from vouch.cli.printing import plain
+from vouch.cli.printing import plain_lines
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import held, remember
@@ -23,9 +23,7 @@ from vouch.pipeline.state import MARKER, STAMPS, stamp_path
 from vouch.pipeline.yaml12 import dumped, load
 
 _ROOTS = ("data", "reports")
-_OF_DVC = re.compile(
-    r"\.[\w-]{22}\.tmp"
-)  # a file that DVC was writing when it was killed or the disk was full
+_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it was killed, or the disk was full
 
 
 @dataclass
@@ -55,15 +53,12 @@ def run_prune(options: argparse.Namespace) -> int:
     """
     with nullcontext() if options.dry_run else none_at_work():
         pruning = prune(read_dag(), options.dry_run, options.force)
-    verb = "would remove" if options.dry_run else "removed"
-    for path in pruning.removed:
-        print(plain(f"prune: {verb} {path}"))
-    for path in pruning.moved:
-        print(plain(f"prune: {'would move' if options.dry_run else 'moved'} {path} to {UNUSED}"))
-    for path in pruning.left:
-        print(plain(f"prune: left {path}: no record says that a stage made it"))
-    if not pruning.removed and not pruning.moved:
-        print("prune: nothing to remove")
+    remove, move = ("would remove", "would move") if options.dry_run else ("removed", "moved")
+    lines = [f"prune: {remove} {path}" for path in pruning.removed]
+    lines += [f"prune: {move} {path} to {UNUSED}" for path in pruning.moved]
+    nothing = [] if lines else ["prune: nothing to remove"]
+    lines += [f"prune: left {path}: no record says that a stage made it" for path in pruning.left]
+    print(plain_lines([*lines, *nothing]), end="")
     return 0
 
 
@@ -103,9 +98,8 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
         pruning.removed = [path for path in pruning.removed if not _at_or_below(Path(path), beside)]
     if not dry_run:
         if LOCK.exists():
-            remember(
-                load(LOCK).get("stages", {}).values()
-            )  # the present stages too, as they get other parameters
+            # the present stages too, as they get other parameters
+            remember(load(LOCK).get("stages", {}).values())
         if pruning.moved:
             set_aside([*pruning.moved, *map(str, receipts)])
         for path in (*map(Path, pruning.removed), *temporary, *records):
@@ -159,10 +153,7 @@ def _prune_lock(gone: list[str]) -> None:
     write_text(LOCK, dumped(lock))
 
 
-@command(
-    "store restore",
-    "bring back what was moved to .vouch/unused",
-)
+@command("store restore", "bring back what was moved to .vouch/unused")
 def run_restore(_options: argparse.Namespace) -> int:
     """Bring back the files that were moved to .vouch/unused because no stage made them any more.
 
@@ -181,7 +172,7 @@ def run_restore(_options: argparse.Namespace) -> int:
         for path, folder in files:
             target = path.relative_to(folder)
             if target.exists():
-                print(plain(f"restore: left {path}: {target} exists"))
+                print(plain_lines([f"restore: left {path}: {target} exists"]), end="")
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(path, target)

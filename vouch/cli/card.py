@@ -1,51 +1,41 @@
-"""Results for the hub of Hugging Face.
-
-`vouch publish card` writes a section of a model card, `vouch publish hub` the report's tables as a dataset.
-"""
+"""`vouch publish card`: a model's results as a section of its model card on the hub of Hugging Face."""
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from vouch.cli.command import argument, command, one_of, path_argument
-from vouch.cli.printing import check_name, interval, long_name, plain, warn_if_outdated
-from vouch.cli.show import Cells, cells, label, small
-from vouch.library.results import PUBLISHED, results
+from vouch.cli.command import argument, command, path_argument
+from vouch.cli.leaderboard import ACCURACY, Cells, Row, cells, label, long_name, small, warn_if_outdated
+from vouch.cli.printing import interval, plain
 from vouch.metrics.join import LOW_MASS_RATE
 from vouch.metrics.unranked import unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import replacing, write_text
-from vouch.pipeline.hub import BRANCH, one_line
+from vouch.pipeline.errors import UserError, check_name
+from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
 from vouch.report.caveats import NOTE, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
-from vouch.report.gates import ends
+from vouch.report.gates import ends, headline_columns
 from vouch.tables.answered import Pin, pin_path, read_pin
 from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-Row = Mapping[str, Any]
-CARD_METRICS = (  # metric and score
-    *(("accuracy", ""), ("ece", "")),
-    *(("coverage", "lac"), ("set_size", "lac"), ("coverage", "aps"), ("set_size", "aps")),
-)
-_DIGITS = 4
+COLUMNS = headline_columns(4)
 GUESS = "guess"
 """A column: the accuracy of a guess in a variation that changes the correct answer."""
+_DIGITS = 4
+_END = """
+Intervals are of 95 %: over groups of questions for accuracy, calibration and variations of the prompt, over \
+repeated splits for prediction sets. The costliest variation is the largest drop of those tried, with no \
+correction for their number. These numbers hold for these questions, asked in these words; the hub has not \
+verified them.
+"""
 
 
 @command(
@@ -55,7 +45,7 @@ GUESS = "guess"
     path_argument("--out", metavar="FILE", help="default: the screen"),
     path_argument("--repository", metavar="FOLDER", help="write .eval_results/*.yaml there"),
 )
-def run_card(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Write a model's results for its repository on the hub: a section of its card, to the screen or a file.
 
     The section says in Markdown how certain the model is, whether it is calibrated, and which prompt
@@ -81,10 +71,11 @@ def run_card(options: argparse.Namespace) -> int:
     pin = read_pin(intact(path)) if path.exists() else None
     text = card_section(pin, original, variations, small(every))
     if options.repository:
+        folder = options.repository / ".eval_results"
         files = dict(evaluations(project, original))
         for name, entry in files.items():
-            write_text(options.repository / ".eval_results" / name, entry)
-        print(f"card: {len(files)} results in {plain(options.repository / '.eval_results')}")
+            write_text(folder / name, entry)
+        print(f"card: {len(files)} results in {plain(folder)}")
     if options.out:
         write_text(options.out, text)
         print(f"card: {plain(options.out)}; put it into the model's README.md")
@@ -107,23 +98,17 @@ def evaluations(project: Project, numbers: Cells) -> Iterator[tuple[str, str]]:
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     for (dataset, _, output, _), of in numbers.items():
-        entry, row = project.datasets.get(dataset), of.get(("accuracy", ""))
-        if (
-            entry is None
-            or entry.origin is None
-            or entry.origin.hub is None
-            or not row
-            or row["value"] is None
-        ):
+        entry, row = project.datasets.get(dataset), of.get(ACCURACY)
+        origin = entry.origin if entry else None
+        if origin is None or origin.hub is None or not row or row["value"] is None:
             continue
-        origin = entry.origin
+        split = f" of {origin.split}" if origin.split else ""
         result = EvalResultEntry(
             dataset_id=str(origin.hub),
             task_id=origin.config or "default",
             value=round(row["value"], _DIGITS),
             dataset_revision=origin.revision,
-            notes=f"Accuracy by {output}, {interval(row)}, of {row['items']} questions"
-            + (f" of {origin.split}" if origin.split else ""),
+            notes=f"Accuracy by {output}, {interval(row)}, of {row['items']} questions{split}",
         )
         text = yaml.safe_dump(eval_result_entries_to_yaml([result]), sort_keys=False, width=1000)
         yield f"{dataset}_{output}.yaml", text
@@ -136,27 +121,18 @@ def card_section(
     reasons: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The Markdown: a table, and what it means. reasons: why datasets are too small, by name."""
-    lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
-    lines += ["| dataset | output | questions | " + " | ".join(label(*each) for each in CARD_METRICS) + " |"]
-    lines += ["|---|---|---:|" + "---:|" * len(CARD_METRICS)]
+    head = ["dataset", "output", "questions", *(label(*column) for column in COLUMNS)]
+    lines = ["## How far can its answers be trusted?", "", _measured(pin), "", f"| {' | '.join(head)} |"]
+    lines.append("|---|---|" + "---:|" * (1 + len(COLUMNS)))
     for (dataset, _, output, _), of in numbers.items():
-        items = of.get(("accuracy", ""), {}).get("items", "")
-        values = [interval(of.get(each)) for each in CARD_METRICS]
-        lines.append(f"| {dataset} | {output} | {items} | {' | '.join(values)} |")
-    for dataset, _, output, _ in numbers:
-        lines += [
-            "",
-            f"**{dataset}, {output}.** "
-            + " ".join(_sentences(dataset, output, numbers, variations, reasons)),
-        ]
-    lines += [
-        "",
-        "Intervals are of 95 %: over groups of questions for accuracy, calibration and variations of the "
-        "prompt, over repeated splits for prediction sets. The costliest variation is the largest drop of "
-        "those tried, with no correction for their number. These numbers hold for these questions, asked in "
-        "these words; the hub has not verified them.",
-    ]
-    return "\n".join(lines) + "\n"
+        items = str(of.get(ACCURACY, {}).get("items", ""))
+        values = [interval(of.get(column)) for column in COLUMNS]
+        lines.append(f"| {' | '.join([dataset, output, items, *values])} |")
+    for (dataset, _, output, _), of in numbers.items():
+        own = [row for row in variations if (row["dataset"], row["output"]) == (dataset, output)]
+        sentences = " ".join(_sentences(output, of, own, reasons.get(dataset, "")))
+        lines += ["", f"**{dataset}, {output}.** {sentences}"]
+    return "\n".join(lines) + f"\n{_END}"
 
 
 def _measured(pin: Pin | None) -> str:
@@ -171,33 +147,33 @@ def _measured(pin: Pin | None) -> str:
 
 
 def _sentences(
-    dataset: str, output: str, numbers: Cells, variations: Sequence[Row], reasons: Mapping[str, str]
+    output: str, of: Mapping[tuple[str, str], Row], variations: Sequence[Row], too_small: str
 ) -> Iterator[str]:
     """Sentences on calibration, coverage and robustness, each only if there is a number for it."""
-    if dataset in reasons:
-        yield f"The dataset is {reasons[dataset]}."
-    of = next(each for line, each in numbers.items() if (line[0], line[2]) == (dataset, output))
-    low = of.get((LOW_MASS_RATE, ""))
-    if low and low["value"] is not None:
+
+    def known(metric: str, score: str = "") -> Row | None:
+        row = of.get((metric, score))
+        return row if row and row["value"] is not None else None
+
+    if too_small:
+        yield f"The dataset is {too_small}."
+    if low := known(LOW_MASS_RATE):
         yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
     for note in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):
         yield f"{plain(note)}."
     if unranked(of.values()):
         yield f"It {NOTE[output]}."
-    error = of.get(("ece", ""))
-    if error and error["value"] is not None:
+    if error := known("ece"):
         yield f"Its stated confidence is off by {points(error)} percentage points on average."
     for score in ("lac", "aps"):
-        size, covered = of.get(("set_size", score)), of.get(("coverage", score))
-        if size and covered and size["value"] is not None and covered["value"] is not None:
+        size, covered = known("set_size", score), known("coverage", score)
+        if size and covered:
             yield (
                 f"{score.upper()} prediction sets, guaranteed to cover {100 * (1 - size['alpha']):g} % of "
                 f"the answers, cover {points(covered)} %, with {interval(size)} options each."
             )
-    if dataset not in reasons:
-        yield from sensitivity(
-            [row for row in variations if (row["dataset"], row["output"]) == (dataset, output)]
-        )
+    if not too_small:
+        yield from sensitivity(variations)
 
 
 def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
@@ -227,8 +203,7 @@ def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
             f"None of {len(tried)} prompt variations costs accuracy significantly; the "
             f"lowest accuracy is with {name}: {_cost(worst)}."
         )
-    names = {row["variation"] for row in tried}
-    flipped = [row for row in variations if row["metric"] == "flipped" and row["variation"] in names]
+    flipped = [row for row in variations if row["metric"] == "flipped" and row["variation"] in eased]
     if flipped:
         most = max(flipped, key=lambda row: (row["value"], row["variation"]))
         yield f"Most answers flip with {long_name(most['variation'])}: {points(most)} %."
@@ -250,94 +225,3 @@ def points(row: Row) -> str:
     low, high = ends(row["low"], row["high"])
     bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{100 * row['value']:.1f}{bounds}"
-
-
-REPORTS = Path("reports")
-TOKEN = "HF_TOKEN"
-
-
-@command(
-    "publish hub",
-    "all tables of the report as a dataset of the hub",
-    one_of(
-        argument("repo", nargs="?", metavar="OWNER/NAME", help="a dataset of the hub"),
-        path_argument("--folder", help="write the files here, and send nothing"),
-        required=True,
-    ),
-)
-def run_hub(options: argparse.Namespace) -> int:
-    """Write the report's tables as a dataset of the hub: a Parquet file and a configuration for each, and a
-    card.
-
-    If the repository does not exist, it is created as a private one. The token is read from the environment
-    variable HF_TOKEN.
-
-    Examples:
-      vouch publish hub me/my-results
-      vouch publish hub --folder results           write the files only, and send nothing
-    """
-    for path in (REPORTS / "tables").glob("*.csv"):
-        intact(path)
-    try:
-        # `datasets` cannot load a table without rows
-        tables = {name: table for name, table in results(REPORTS).items() if len(table)}
-    except FileNotFoundError as error:
-        raise UserError(str(error)) from None
-    if options.folder:
-        others = {path.name for path in options.folder.glob("*")} - {"README.md", Path(PUBLISHED).parts[0]}
-        if others:
-            raise UserError(f"{plain(options.folder)}: holds {plain(min(others))}; name a folder of its own")
-        write_dataset(options.folder, tables, options.folder.name)
-        print(f"hub: {len(tables)} tables in {plain(options.folder)}")
-    else:
-        print(f"hub: {len(tables)} tables in {_send_to_hub(options.repo, tables)}")
-    warn_if_outdated()
-    return 0
-
-
-def write_dataset(folder: Path, tables: "dict[str, pd.DataFrame]", name: str) -> None:
-    """Writes a dataset that `datasets.load_dataset(name, TABLE)` and `vouch.results(folder)` can read."""
-    import datasets
-
-    datasets.disable_progress_bars()
-    for table, frame in tables.items():
-        with replacing(folder / PUBLISHED.format(table)) as temporary:
-            datasets.Dataset.from_pandas(frame, preserve_index=False).to_parquet(temporary)
-    write_text(folder / "README.md", dataset_card(tables, name))
-
-
-def dataset_card(tables: "dict[str, pd.DataFrame]", name: str) -> str:
-    """The text of a dataset card: metadata between lines of dashes, then Markdown."""
-    configs: list[dict[str, Any]] = [
-        {"config_name": table, "data_files": PUBLISHED.format(table)} for table in tables
-    ]
-    first = "headline" if "headline" in tables else next(iter(tables))
-    configs[list(tables).index(first)]["default"] = True
-    metadata = yaml.safe_dump({"tags": ["vouch"], "configs": configs}, sort_keys=False)
-    rows = "".join(
-        f"| {table} | {len(frame):,} | {', '.join(frame.columns)} |\n" for table, frame in tables.items()
-    )
-    return (
-        f"---\n{metadata}---\n\n# How far can these models' answers be trusted?\n\n"
-        "Tables of a report of Vouch: accuracy, prediction sets, calibration, robustness and rankings "
-        "of vision-language models.\n\n"
-        f'```python\ndatasets.load_dataset("{name}", "{first}", split="train")\n```\n\n'
-        f"| table | rows | columns |\n|---|---:|---|\n{rows}"
-    )
-
-
-def _send_to_hub(repo: str, tables: "dict[str, pd.DataFrame]") -> str:
-    from huggingface_hub import HfApi
-
-    token = os.environ.get(TOKEN)
-    if not token:
-        raise UserError(f"{repo}: no token; set {TOKEN} to a token that may write there")
-    hub = HfApi(token=token)
-    with TemporaryDirectory() as folder, one_line(repo, BRANCH, f"vouch publish hub {repo}", "the command"):
-        write_dataset(Path(folder), tables, repo)
-        address = hub.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
-        hub.upload_folder(
-            repo_id=repo, folder_path=folder, repo_type="dataset", commit_message="Results of Vouch",
-            delete_patterns=PUBLISHED.format("*"),
-        )  # fmt: skip
-    return str(address)

@@ -10,13 +10,12 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 from vouch.cli.command import argument, command
-from vouch.cli.printing import check_name
 from vouch.models.requests import DatasetRequests, Session, answer
 from vouch.models.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import Record, Recorded, present, read_lock, read_receipt, refuse_damaged
 from vouch.pipeline.run import Live
 from vouch.pipeline.state import states
@@ -86,13 +85,18 @@ def _warm(name: str) -> None:
     for dataset in project.datasets:
         requests = DatasetRequests(model, dataset)
         stage = dag[f"extract@{name}-{dataset}"]
-        taken = _taken_over(requests, stage, digests)
+        problem, copied = distrust(requests, stage, digests), ""
+        if problem is None:
+            try:
+                copied = f"{restore(requests)} copied from its responses, "
+            except UserError as error:
+                problem = str(error)
+        if problem:
+            copied = f"its responses are left alone ({problem}), "
         with Live(stage) as progress:
             answers = answer(requests, progress.follow)["answers"]
-        print(
-            f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before",
-            flush=True,
-        )
+        counts = f"{answers['asked']} asked, {answers['known']} known before"
+        print(f"warm: {name} {dataset}: {copied}{counts}", flush=True)
     digests.save()
 
 
@@ -105,17 +109,6 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
                 f"{state.stage.outs[0]}: not there or not up to date ({state.why}); run "
                 f"`dvc repro {' '.join(sorted(needed))}` first"
             )
-
-
-def _taken_over(requests: DatasetRequests, stage: Stage, digests: Digests) -> str:
-    """Puts responses that can be trusted into the work cache; returns what to print about it."""
-    problem = distrust(requests, stage, digests)
-    if problem is not None:
-        return f"its responses are left alone ({problem}), " if problem else ""
-    try:
-        return f"{restore(requests)} copied from its responses, "
-    except UserError as error:
-        return f"its responses are left alone ({error}), "
 
 
 def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str | None:

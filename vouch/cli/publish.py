@@ -1,24 +1,35 @@
-"""`vouch publish export`: a model's answers as the log of samples of another evaluation harness."""
+"""Write results in the formats of others."""
 
 import argparse
 import gzip
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
+import yaml
 from scipy.special import log_softmax
 
-from vouch.cli.command import argument, command, path_argument
-from vouch.cli.printing import check_name, plain
+from vouch.cli.command import argument, command, one_of, path_argument
+from vouch.cli.leaderboard import warn_if_outdated
+from vouch.cli.printing import plain
+from vouch.library.estimates import PUBLISHED, results
 from vouch.models.released.samples import HARNESSES, Record
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import replacing
+from vouch.pipeline.errors import UserError, check_name
+from vouch.pipeline.files import replacing, write_text
+from vouch.pipeline.hub import BRANCH, one_line
 from vouch.pipeline.records import intact
 from vouch.tables.answered import RESPONSES, letters_path
 from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, prompts_path
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+REPORTS = Path("reports")
+TOKEN = "HF_TOKEN"
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
 """The scored continuations and the log-likelihood of each, in nats; or no continuation and a text."""
@@ -162,3 +173,90 @@ def _write(path: Path, lines: Iterable[str]) -> None:
             sink.write(line.encode() + b"\n")
         if sink is not raw:
             sink.close()
+
+
+@command(
+    "publish hub",
+    "all tables of the report as a dataset of the hub",
+    one_of(
+        argument("repo", nargs="?", metavar="OWNER/NAME", help="a dataset of the hub"),
+        path_argument("--folder", help="write the files here, and send nothing"),
+        required=True,
+    ),
+)
+def run_hub(options: argparse.Namespace) -> int:
+    """Write the report's tables as a dataset of the hub: a Parquet file and a configuration for each, and a
+    card.
+
+    If the repository does not exist, it is created as a private one. The token is read from the environment
+    variable HF_TOKEN.
+
+    Examples:
+      vouch publish hub me/my-results
+      vouch publish hub --folder results           write the files only, and send nothing
+    """
+    for path in (REPORTS / "tables").glob("*.csv"):
+        intact(path)
+    try:
+        # `datasets` cannot load a table without rows
+        tables = {name: table for name, table in results(REPORTS).items() if len(table)}
+    except FileNotFoundError as error:
+        raise UserError(str(error)) from None
+    if options.folder:
+        others = {path.name for path in options.folder.glob("*")} - {"README.md", Path(PUBLISHED).parts[0]}
+        if others:
+            raise UserError(f"{plain(options.folder)}: holds {plain(min(others))}; name a folder of its own")
+        write_dataset(options.folder, tables, options.folder.name)
+        print(f"hub: {len(tables)} tables in {plain(options.folder)}")
+    else:
+        print(f"hub: {len(tables)} tables in {_send_to_hub(options.repo, tables)}")
+    warn_if_outdated()
+    return 0
+
+
+def write_dataset(folder: Path, tables: "dict[str, pd.DataFrame]", name: str) -> None:
+    """Writes a dataset that `datasets.load_dataset(name, TABLE)` and `vouch.results(folder)` can read."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    for table, frame in tables.items():
+        with replacing(folder / PUBLISHED.format(table)) as temporary:
+            datasets.Dataset.from_pandas(frame, preserve_index=False).to_parquet(temporary)
+    write_text(folder / "README.md", dataset_card(tables, name))
+
+
+def dataset_card(tables: "dict[str, pd.DataFrame]", name: str) -> str:
+    """The text of a dataset card: metadata between lines of dashes, then Markdown."""
+    configs: list[dict[str, Any]] = [
+        {"config_name": table, "data_files": PUBLISHED.format(table)} for table in tables
+    ]
+    first = "headline" if "headline" in tables else next(iter(tables))
+    configs[list(tables).index(first)]["default"] = True
+    metadata = yaml.safe_dump({"tags": ["vouch"], "configs": configs}, sort_keys=False)
+    rows = "".join(
+        f"| {table} | {len(frame):,} | {', '.join(frame.columns)} |\n" for table, frame in tables.items()
+    )
+    return (
+        f"---\n{metadata}---\n\n# How far can these models' answers be trusted?\n\n"
+        "Tables of a report of Vouch: accuracy, prediction sets, calibration, robustness and rankings "
+        "of vision-language models.\n\n"
+        f'```python\ndatasets.load_dataset("{name}", "{first}", split="train")\n```\n\n'
+        f"| table | rows | columns |\n|---|---:|---|\n{rows}"
+    )
+
+
+def _send_to_hub(repo: str, tables: "dict[str, pd.DataFrame]") -> str:
+    from huggingface_hub import HfApi
+
+    token = os.environ.get(TOKEN)
+    if not token:
+        raise UserError(f"{repo}: no token; set {TOKEN} to a token that may write there")
+    hub = HfApi(token=token)
+    with TemporaryDirectory() as folder, one_line(repo, BRANCH, f"vouch publish hub {repo}", "the command"):
+        write_dataset(Path(folder), tables, repo)
+        address = hub.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
+        hub.upload_folder(
+            repo_id=repo, folder_path=folder, repo_type="dataset", commit_message="Results of Vouch",
+            delete_patterns=PUBLISHED.format("*"),
+        )  # fmt: skip
+    return str(address)
