@@ -19,7 +19,8 @@ from PIL import Image
 from benchmarks._figure import figure
 from tests.models.tiny import save_llava, sentence
 from vouch.models.config import Config
-from vouch.models.decoder.engine import SharedPrefix, load_model, shared_prefix
+from vouch.models.decoder.answering import SharedPrefix
+from vouch.models.decoder.engine import load_model, shared_prefix
 from vouch.models.engine import Pack, Question
 from vouch.tables.asked import LETTERS
 

@@ -59,10 +59,6 @@ def test_bad_values_are_refused(changes: dict[str, Any], message: str) -> None:
         tiny(**changes)
 
 
-def test_a_good_one_passes() -> None:
-    assert tiny(width=24, heads=3).width == 24
-
-
 def trained(**changes: object) -> Trained:
     return train(tiny(**changes), iter)
 

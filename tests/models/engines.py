@@ -1,5 +1,6 @@
 """Engines of small models, and what the simplest code says of the same prompts: one prompt, all logits."""
 
+import copy
 import math
 import random
 from collections.abc import Iterable, Sequence
@@ -26,6 +27,11 @@ def _kept(folder: Path, dtype: str, template: str | None) -> Any:
     return load_model(folder, dtype, template, CONFIG)
 
 
+def _opened(folder: Path, dtype: str, template: str | None, own: bool) -> Any:
+    kept = _kept(folder, dtype, template)
+    return replace(kept, model=copy.deepcopy(kept.model)) if own else kept
+
+
 def shared(
     folder: Path, dtype: str = "float32", template: str | None = None, own: bool = False, **config: Any
 ) -> Any:
@@ -33,12 +39,12 @@ def shared(
 
     own: a model that the test may change.
     """
+    from vouch.models.decoder.answering import SharedPrefix
     from vouch.models.decoder.decoding import ends
-    from vouch.models.decoder.engine import SharedPrefix
     from vouch.models.decoder.passes import Forward
     from vouch.models.decoder.preparing import Preparer
 
-    loaded = (_kept.__wrapped__ if own else _kept)(folder, dtype, template)
+    loaded = _opened(folder, dtype, template, own)
     ready = Preparer.of(loaded, template)
     forward = Forward(loaded.model, loaded.device, ready.vocabulary, loaded.processor.tokenizer.pad_token_id)
     return SharedPrefix(forward, ready, CONFIG.model_copy(update=config), "trie", ends(loaded.model))
@@ -48,7 +54,7 @@ def apart(folder: Path, template: str, own: bool = False, **config: Any) -> Any:
     """The engine for encoder-decoders."""
     from vouch.models.decoder.encoder_decoder import EncoderDecoder
 
-    loaded = (_kept.__wrapped__ if own else _kept)(folder, "float32", template)
+    loaded = _opened(folder, "float32", template, own)
     return EncoderDecoder(loaded, template, CONFIG.model_copy(update=config))
 
 

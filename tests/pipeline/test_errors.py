@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.models.engines import question, shared
-from vouch.models.decoder.row_engine import RowLimits
+from vouch.models.decoder.answering import RowLimits
 from vouch.models.engine import Answered, Pack, Refusal
 from vouch.pipeline.errors import UserError, did_you_mean, out_of_memory, reason, refused_by_system
 from vouch.tables.asked import LETTERS

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from vouch.models.chat import rendering
+from vouch.models import sandbox
 from vouch.models.chat.chat import ChatTemplate
-from vouch.models.chat.rendering import Endless, Failed, render
+from vouch.models.sandbox import Endless, Failed, render
 from vouch.pipeline.errors import UserError
 
 ASKED = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Which?"}]}]
@@ -43,7 +43,7 @@ BOMBS = (
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "SECONDS", 0.4)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.4)
 
 
 def rendered(template: str) -> str:
@@ -76,11 +76,11 @@ def test_no_bomb(template: str) -> None:
 
 
 def test_the_process_knows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    rendering._worker.close()
+    sandbox._renderer.close()
     monkeypatch.setenv("HF_TOKEN", "hf_planted0123456789")
     assert rendered("x") == "x"
-    assert rendering._worker._process is not None
-    environment = Path(f"/proc/{rendering._worker._process.pid}/environ")
+    assert sandbox._renderer._process is not None
+    environment = Path(f"/proc/{sandbox._renderer._process.pid}/environ")
     if not environment.exists():
         pytest.skip("no /proc here")
     assert b"hf_planted" not in environment.read_bytes()

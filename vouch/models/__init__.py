@@ -2,6 +2,6 @@
 
 A pin says which weights a model is (`pins`, by its entry in models.lock, `lock_entry`). `requests` asks for
 what the work cache lacks (`packs`, `work_cache`), an engine answers (`engine`; `decoder` for transformers,
-with `chat` and `families`; `server` for an address; `thinking` around one), and `responses` writes the
-tables. `released` reads answers of others, `encoders` turns images and texts into vectors.
+with `chat`, `sandbox` and `families`; `server` for an address; `thinking` around one), and `responses` writes
+the tables. `released` reads answers of others, `encoders` turns images and texts into vectors.
 """

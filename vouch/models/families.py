@@ -26,11 +26,12 @@ class Family:
 
     model_types: `model_type` of the configurations that belong to it.
     reader: beginning of the names of inputs that a second reader of the text gets, tokens of its own
-    vocabulary; empty where there is none.
+    vocabulary; empty where there is none. reader_label: what it is called.
     """
 
     model_types: ClassVar[tuple[str, ...]] = ()
     reader: ClassVar[str] = ""
+    reader_label: ClassVar[str] = ""
 
     def fits(self, config: Any) -> bool:
         """Whether a model with this configuration belongs to the family."""
@@ -84,7 +85,7 @@ class InstructBlip(Family):
     """InstructBLIP: its Q-Former reads the text as well, by a tokenizer of its own."""
 
     model_types = ("instructblip", "instructblipvideo")
-    reader = "qformer"
+    reader, reader_label = "qformer", "Q-Former"
 
     def check(self, processor: Any, folder: Path) -> None:
         """Loads the second tokenizer: where it cannot be read, transformers puts the first in its place."""

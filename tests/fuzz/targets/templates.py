@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vouch.models.chat import rendering
+from vouch.models import sandbox
 from vouch.pipeline.errors import UserError
 
 WORDS = b"""{{
@@ -39,10 +39,10 @@ def CORPUS() -> list[bytes]:
 
 def read(data: bytes, folder: Path) -> None:
     """As for a question. What a template raises is told in a line."""
-    usual, rendering.SECONDS = rendering.SECONDS, 0.3
+    usual, sandbox.SECONDS = sandbox.SECONDS, 0.3
     try:
-        rendering.render(data.decode("utf-8", "replace"), ASKED, {"bos_token": "<s>"}, answer=False)
-    except (rendering.Failed, rendering.Endless, MemoryError) as error:
+        sandbox.render(data.decode("utf-8", "replace"), ASKED, {"bos_token": "<s>"}, answer=False)
+    except (sandbox.Failed, sandbox.Endless, MemoryError) as error:
         raise UserError(str(error) or "nothing said") from None
     finally:
-        rendering.SECONDS = usual
+        sandbox.SECONDS = usual

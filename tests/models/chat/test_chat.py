@@ -1,5 +1,6 @@
 """Questions as messages, and every prompt of the papers through the chat template of every family (templates.py)."""
 
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -94,6 +95,7 @@ def chat(text: str) -> ChatTemplate:
     return ChatTemplate(SimpleNamespace(chat_template=text, tokenizer=tokenizer), None, False)
 
 
+@cache
 def published() -> dict[str, Question]:
     """One prompt by every template of the papers and every variant of it."""
     item = Item("q", "g", "Which?", "A hint.", ("x", "y"), (1,), ("d1",), "choice")

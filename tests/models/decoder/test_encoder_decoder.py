@@ -124,8 +124,8 @@ def test_the_engine_suits_the_model(
     blip: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vouch.models.decoder import engine
+    from vouch.models.decoder.answering import SharedPrefix
     from vouch.models.decoder.encoder_decoder import EncoderDecoder
-    from vouch.models.decoder.engine import SharedPrefix
 
     monkeypatch.chdir(tmp_path)  # a mode that was found is kept there
     for folder, template, kind in ((blip, TEMPLATE, EncoderDecoder), (tiny, None, SharedPrefix)):

@@ -106,6 +106,8 @@ def test_a_prefix_ends_with_the_last_image() -> None:
     assert prepared.prefix == len(tokens) - 1 - tokens[::-1].index("<image>") + 1
     assert tokens.count("<image>") == 2 * places and tokens[prepared.prefix :] == ["?", "ASSISTANT", ":"]
     assert ready.prepare(question(1, 3, [])).prefix == 0
+    at_the_end = preparer(template=CHAT.replace("ASSISTANT:", ""))
+    assert at_the_end.prepare(question(1, 3, labels=(), text="what is <image 1>")).prefix == 0
     assert prepared.shown["pixel_values"].shape == (2, 3, SIZE, SIZE)
 
 
@@ -124,7 +126,7 @@ def test_prefix_digests_tell_images_and_texts_apart() -> None:
     assert len({one.prefix_digest for one in [first, *others]}) == 1 + len(others)
 
 
-def test_a_image_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import CLIPImageProcessorPil
 
     counted, real = list[int](), CLIPImageProcessorPil.preprocess
@@ -153,7 +155,7 @@ def test_images_of_one_shape() -> None:
     assert not Preparer(tiles, None, Needs(image_token=words.convert_tokens_to_ids("<image>"))).one_shape()
 
 
-def test_a_image_that_the_processor_refuses() -> None:
+def test_an_image_that_the_processor_refuses() -> None:
     from transformers import Qwen2VLImageProcessorPil
 
     processor = llava_processor(tokenizer())
@@ -325,13 +327,33 @@ def test_the_answer_counts_towards_the_context() -> None:
     assert preparer(context=length + 1).prepare(replace(asked, decodings=()))
 
 
-def test_an_option_without_tokens() -> None:
-    with refused("option '' has no tokens"):
-        preparer().prepare(question(1, 5, labels=(), options=("red", "")))
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"labels": (), "options": ("red", "")}, "option '' has no tokens"),
+        ({"text": "what is <image 2> here"}, r"image placeholders \[2\], but 1 images"),
+        ({"labels": "AÄ"}, "no distinct single token for each of A, Ä"),
+        ({"text": "what is <image> here"}, "it holds <image>, where this model expects an image"),
+    ],
+)
+def test_what_cannot_be_asked(changes: dict[str, Any], problem: str) -> None:
+    with refused(problem):
+        preparer().prepare(question(1, 5, **changes))
 
 
-def test_a_template_that_fails_says_so() -> None:
-    ready = preparer(template="{{ raise_exception('only one role') }}")
+SILENT = CHAT.replace(
+    "{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "problem"),
+    [
+        ("{{ raise_exception('only one role') }}", "only one role"),
+        (SILENT, "the model's chat template drops the system message; use another prompt template"),
+    ],
+)
+def test_a_template_that_fails_or_drops_a_part(template: str, problem: str) -> None:
     for asked in (question(1, 5), question(2, 5, labels=(), response="it is")):
-        with refused(r"only one role"):
-            ready.prepare(asked)
+        with refused(problem):
+            preparer(template=template).prepare(replace(asked, system="be brief"))

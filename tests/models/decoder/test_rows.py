@@ -11,9 +11,9 @@ from transformers.cache_utils import DynamicLayer
 
 from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder import rows as jobs_file
-from vouch.models.decoder.passes import join, row_of
+from vouch.models.decoder.passes import Unsupported, join, row_of
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job, Mode, Unsupported, build, jobs
+from vouch.models.decoder.rows import Job, Mode, build, jobs
 from vouch.models.engine import Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
@@ -149,6 +149,13 @@ def test_rows_apart_and_together() -> None:
     again = join([row_of(whole, row) for row in range(3)])
     assert torch.equal(again.keys, whole.keys) and torch.equal(again.values, whole.values)
     assert again.cumulative_length == 5
+
+
+def test_going_on_from_joined_rows_changes_none_of_them() -> None:
+    whole = layer(1)
+    whole.state = torch.zeros(1, 2, 3)
+    join([whole]).state.add_(1)
+    assert not whole.state.any()
 
 
 @pytest.mark.parametrize("more", [torch.zeros(3), torch.zeros(3, 5)])

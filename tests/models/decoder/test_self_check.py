@@ -72,14 +72,8 @@ class StalePositions(Forward):
 
 
 class SuffixWithoutCrossMask(Forward):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        real = self.inputs.beside
-
-        def beside(rows: Any, past: int, length: int, last: bool = False) -> Any:
-            return {} if past and length > 1 else real(rows, past, length, last)
-
-        self.inputs.beside = beside  # type: ignore[method-assign]
+    def _beside(self, rows: Any, past: int, length: int, last: bool = False) -> Any:
+        return {} if past and length > 1 else super()._beside(rows, past, length, last)
 
 
 class PaddedWhateverFollows(Forward):
@@ -118,10 +112,8 @@ class SiblingsSeen(Forward):
 class AnotherImage(Forward):
     """All rows of a pass get the first one's image."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        real = self.inputs.shown
-        self.inputs.shown = lambda rows: real([rows[0]] * len(rows))  # type: ignore[method-assign]
+    def _images(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
+        return super()._images([rows[0]] * len(rows))
 
 
 # Faults after a prefix leave whole prompts, those of branches single ones; others are in every mode.
@@ -165,7 +157,7 @@ def test_input_that_both_arms_would_lack(name: str, lost: str) -> None:
         choose_mode(one.forward, without, BUCKET)
 
 
-def test_no_place_of_a_image() -> None:
+def test_no_place_of_an_image() -> None:
     one = family("llava")
     unknown = [replace(prepared, prefix=0) for prepared in probes(one)]
     assert choose_mode(one.forward, unknown, BUCKET)[0] == "plain"

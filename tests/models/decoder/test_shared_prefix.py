@@ -24,8 +24,8 @@ from tests.models.engines import (
     shared,
     written,
 )
-from tests.models.tiny import CHAT, save_llava, save_llava_next
-from vouch.models.decoder import engine as shared_prefix_file
+from tests.models.tiny import save_llava, save_llava_next
+from vouch.models.decoder import answering
 from vouch.models.engine import Answered, Decoding, LikelihoodAnswer, Pack, Question, Refusal
 
 # Every remainder of length and bucket, so that some prompts would fill their row to the last place.
@@ -58,8 +58,8 @@ def test_letters_equal_the_whole_forward(tiny: Path) -> None:
     assert engine.notes["passes"]["prefix"] < engine.notes["passes"]["trie"] * 4  # shared by a pack
 
 
-def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
-    """Capital letters, small ones and digits, in one model."""
+def test_the_labels_that_are_shown_are_read(tiny: Path, tmp_path: Path) -> None:
+    """Capital letters, small ones and digits, in one model; two to twenty-six of them."""
     folder = save_llava(tmp_path / "labels", letters="BCDbcd123")
     asked = [
         replace(question(n, 4, [0]), labels=tuple(labels)) for n, labels in enumerate(("BCD", "bcd", "123"))
@@ -68,6 +68,9 @@ def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
     for one in asked:
         check(folder, one, answers[one.id])
     assert len({tuple(letters_of(answers[one.id]).logits) for one in asked}) == 3
+    asked = [question(n, 8, labels=ascii_uppercase[:n]) for n in (2, 3, 6, 26)]
+    for one, found in zip(asked, alone(shared(tiny), "letters", asked).values(), strict=True):
+        check(tiny, one, found)
 
 
 @pytest.mark.parametrize("images", [[], [1], [1, 2]])
@@ -122,14 +125,6 @@ def test_settings_of_the_pass_move_bits_only(tiny: Path, output: str) -> None:
         assert numbers(shared(tiny, **settings)) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("options", [2, 3, 6, 26])
-def test_two_to_twenty_six_options(tiny: Path, options: int) -> None:
-    asked = question(1, 8, labels=ascii_uppercase[:options])
-    found = alone(shared(tiny), "letters", [asked])["q1"]
-    check(tiny, asked, found)
-    assert len(letters_of(found).logits) == options
-
-
 def test_images_of_many_shapes_are_asked_one_by_one(tmp_path: Path) -> None:
     folder = save_llava_next(tmp_path / "next")
     engine = shared(folder)
@@ -159,14 +154,6 @@ def edited(folder: Path, tokens: Sequence[int] | slice, value: float) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def test_padding_rows_of_the_vocabulary_do_not_count(tmp_path: Path) -> None:
-    folder = save_llava(tmp_path / "padded")
-    before = letters_of(alone(shared(folder), "letters", [question(1, 5)])["q1"])
-    edited(folder, slice(-3, None), 50.0)
-    after = letters_of(alone(shared(folder, own=True), "letters", [question(1, 5)])["q1"])
-    assert (after.letter_mass, after.entropy) == pytest.approx((before.letter_mass, before.entropy))
-
-
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_a_row_of_numbers_that_are_not_finite(tmp_path: Path, output: str) -> None:
     folder = save_llava(tmp_path / "broken")
@@ -185,51 +172,6 @@ def test_a_row_of_numbers_that_are_not_finite(tmp_path: Path, output: str) -> No
     problems = {one.question: refusal(one) for one in found.values() if isinstance(one.answer, Refusal)}
     assert set(problems) == {"q1"} and "not finite" in problems["q1"]
     assert {one.question for one in found.values()} == {"q0", "q1", "q2"}
-
-
-def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -> None:
-    folder = save_llava(tmp_path / "short", context=40, letters="ABCD")
-    asked = {
-        "long": question(1, 80),
-        "labels": question(2, 5, text="what is <image 2> here"),
-        "letters": question(3, 5, labels="ABCDEF"),
-        "stands": question(4, 5, text="what is <image> here"),
-        "sound": question(5, 5),
-    }
-    questions = [replace(one, id=name) for name, one in asked.items()]
-    answers = answered(shared(folder), "letters", [questions])
-    check(folder, asked["sound"], answers.pop("sound"))
-    problems = {name: refusal(one) for name, one in answers.items()}
-    assert "exceed the 40 that the model reads" in problems["long"]
-    assert "image placeholders [2], but 1 images" in problems["labels"]
-    assert "no distinct single token for each of A, B, C, D, E, F" in problems["letters"]
-    assert "it holds <image>, where this model expects an image" in problems["stands"]
-
-
-def test_a_prompt_may_fill_the_context(tmp_path: Path) -> None:
-    folder = save_llava(tmp_path / "short", context=40)
-    engine, answer = shared(folder), {"labels": (), "options": ("red", "a cat")}
-    answers = alone(engine, "likelihood", [question(n, n, text="red " * n, **answer) for n in range(20, 40)])
-    sizes = {
-        name: engine._preparer.prepare(question(1, 1, text="red " * int(name[1:]))).ids
-        for name in answers
-        if not isinstance(answers[name].answer, Refusal)
-    }
-    assert max(map(len, sizes.values())) == 38  # two tokens of an option after it
-
-
-def test_template_that_drops_or_refuses_a_part(tmp_path: Path) -> None:
-    silent = CHAT.replace(
-        "{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"
-    )
-    strict = (
-        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
-    )
-    folder = save_llava(tmp_path / "model", chat=None)
-    asked = [question(1, 5, system="be brief"), question(2, 5)]
-    for template, problem in ((silent, "drops the system message"), (strict, "no system role")):
-        found = alone(shared(folder, template=template), "letters", asked)
-        assert problem in refusal(found["q1"]) and letters_of(found["q2"])
 
 
 def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
@@ -251,8 +193,8 @@ def refuse_images_of_many(_module: Any, _inputs: Any, given: dict[str, Any]) -> 
 
 def test_prefixes_share_a_pass_as_far_as_tokens_allow(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, passes = [question(n, 3) for n in range(4)], []
-    for tokens in (shared_prefix_file.PREFIX_TOKENS, 1):
-        monkeypatch.setattr(shared_prefix_file, "PREFIX_TOKENS", tokens)
+    for tokens in (answering.PREFIX_TOKENS, 1):
+        monkeypatch.setattr(answering, "PREFIX_TOKENS", tokens)
         engine = shared(tiny)
         alone(engine, "letters", asked)
         passes.append(engine.notes["passes"]["prefix"])
@@ -278,7 +220,7 @@ def test_a_prefix_is_read_once_for_its_pack_and_kept_for_the_next(
         answered(engine, output, [[question(n, 4 + n, [1], **given) for n in range(6)]])
     assert engine.notes["passes"] == {"prefix": 1, "trie": 2, "batch": 0, "plain": 0}
     (state,) = engine._states.values()
-    monkeypatch.setattr(shared_prefix_file, "TOKENS_HELD", 4 * state.length)
+    monkeypatch.setattr(answering, "TOKENS_HELD", 4 * state.length)
     for number in range(2, 7):  # more than are kept
         alone(engine, "letters", [question(number, 4)])
     alone(engine, "letters", [question(1, 4)])

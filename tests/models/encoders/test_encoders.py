@@ -277,29 +277,40 @@ def test_texts_without_tokens() -> None:
 LONG = "the circle is red how many are there the circle is blue"
 
 
-def saved(folder: Path, kind: str) -> Path:
-    """BERT with 12 places, or RoBERTa with 14, of which two are for padding."""
-    save_bert(folder)
-    if kind == "roberta":
-        from transformers import RobertaConfig, RobertaModel
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """BERT with 12 positions, and RoBERTa with 14, of which two are for padding."""
+    from transformers import RobertaConfig, RobertaModel
 
-        known = json.loads((folder / "config.json").read_text("utf-8"))
-        sizes = {name: known[name] for name in known if name.endswith("_size") or name.startswith("num_")}
-        config = RobertaConfig(
-            **sizes, max_position_embeddings=14, pad_token_id=1, bos_token_id=2, eos_token_id=3
-        )
-        RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
-    return folder
+    folders = {kind: save_bert(tmp_path_factory.mktemp(kind)) for kind in ("bert", "roberta")}
+    known = json.loads((folders["bert"] / "config.json").read_text("utf-8"))
+    sizes = {name: known[name] for name in known if name.endswith("_size") or name.startswith("num_")}
+    config = RobertaConfig(
+        **sizes, max_position_embeddings=14, pad_token_id=1, bos_token_id=2, eos_token_id=3
+    )
+    RobertaModel(config, add_pooling_layer=False).save_pretrained(folders["roberta"])
+    return folders
+
+
+def cut(folder: Path, name: str, settings: dict[str, Any]) -> TextEncoder:
+    """The encoder of a folder with these settings of sentence-transformers."""
+    file = folder / f"sentence_{name}_config.json"
+    file.write_text(json.dumps(settings), "utf-8")
+    try:
+        made = pin("cut", folder)
+        assert file.name in made.files
+        return TextEncoder(made, Config(encoder="data/models/cut.json", device="cpu"))
+    finally:
+        file.unlink()
 
 
 @pytest.mark.parametrize(
-    ("kind", "tokenizer", "name", "said", "tokens"),
+    ("kind", "tokenizer", "name", "settings", "tokens"),
     [
         ("bert", 12, "bert", {"max_seq_length": 6, "do_lower_case": False}, 6),
         ("bert", 12, "roberta", {"max_seq_length": 5}, 5),
         ("bert", 12, "xlm-roberta", {"max_seq_length": 256}, 12),
         ("bert", 12, "bert", {"max_seq_length": None}, 12),
-        ("bert", 12, "bert", {}, 12),
         ("bert", 9, "bert", {"max_seq_length": 10}, 9),
         ("bert", 10**30, "bert", {}, 12),
         ("roberta", 10**30, "roberta", {}, 12),
@@ -307,24 +318,17 @@ def saved(folder: Path, kind: str) -> Path:
     ],
 )
 def test_texts_are_cut_where_the_encoder_says(
-    tmp_path: Path, kind: str, tokenizer: int, name: str, said: dict[str, Any], tokens: int
+    kinds: dict[str, Path], kind: str, tokenizer: int, name: str, settings: dict[str, Any], tokens: int
 ) -> None:
-    folder = saved(tmp_path, kind)
-    save_tokenizer(folder, tokenizer)
-    (folder / f"sentence_{name}_config.json").write_text(json.dumps(said), "utf-8")
-    made = pin("cut", folder)
-    assert f"sentence_{name}_config.json" in made.files
-    encoder = TextEncoder(made, Config(encoder="data/models/cut.json", device="cpu"))
-    (found,) = encoder.encode([LONG])
-    assert len(found.tokens) == tokens
+    save_tokenizer(kinds[kind], tokenizer)
+    (vectors,) = cut(kinds[kind], name, settings).encode([LONG])
+    assert len(vectors.tokens) == tokens
 
 
 @pytest.mark.parametrize("most", [0, -5, "256", True, 2.5, [6]])
-def test_a_limit_that_is_none(tmp_path: Path, most: Any) -> None:
-    folder = save_bert(tmp_path)
-    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": most}), "utf-8")
+def test_a_limit_that_is_none(kinds: dict[str, Path], most: Any) -> None:
     with refused(r"sentence_bert_config\.json: max_seq_length is .*; give the number of tokens"):
-        TextEncoder(pin("cut", folder), Config(encoder="data/models/cut.json", device="cpu"))
+        cut(kinds["bert"], "bert", {"max_seq_length": most})
 
 
 @pytest.mark.skipif(find_spec(REAL) is None, reason=f"needs the package {REAL.replace('_', '-')} (84 MB)")

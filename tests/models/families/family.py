@@ -1,8 +1,9 @@
 """Tiny models of random weights by table.py, and prompts for them: tokenised, everything after is the real thing."""
 
+import copy
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 from tests.models.families.table import EOS, FAMILIES, IMAGE, ROWS, TEXT, TOWER, WORDS, Kind, Tensors
 from vouch.models.chat.chat import LetterIds
 from vouch.models.config import Config
-from vouch.models.decoder.engine import SharedPrefix
-from vouch.models.decoder.passes import TOKEN_KINDS, Forward
+from vouch.models.decoder.answering import SharedPrefix
+from vouch.models.decoder.passes import TOKEN_KINDS, Forward, images_of
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Mode
 from vouch.models.engine import Answered, Decoding, Pack, Question
 
 CONFIG = Config(batch=3, bucket=8, threads=1, device="cpu", workers=1)
+MOST = 6  # tokens that are generated
 LETTERS = LetterIds("", (41, 42, 43, 44), (51, 52, 53, 54), (61,))
 
 torch.set_num_threads(1)
@@ -31,6 +33,7 @@ class Family:
 
     model: Any
     kind: Kind
+    _written: dict[tuple[str, int], tuple[list[int], torch.Tensor]] = field(default_factory=dict)
 
     @property
     def mode(self) -> Mode:
@@ -51,7 +54,7 @@ class Family:
             for _ in range(count)
         ]
         if count > 1 and self.kind.joined == 0:
-            return self.forward.inputs.shown(shown)  # rows of one image each
+            return images_of(shown, self.model, "cpu")  # rows of one image each
         return {name: torch.cat([one[name] for one in shown], self.kind.joined or 0) for name in shown[0]}
 
     def beside(self, ids: Sequence[int], prompt: int) -> Tensors:
@@ -117,9 +120,16 @@ class Family:
         result = self.model(use_cache=False, **self._inputs(prepared, more))
         return torch.as_tensor(result.logits[0, :, :WORDS]).float()
 
-    @torch.no_grad()
     def generated(self, prepared: Prepared, tokens: int) -> tuple[list[int], torch.Tensor]:
         """What transformers itself generates, and the logits [tokens, WORDS] of each step."""
+        key = prepared.question.id, prepared.prefix
+        if key not in self._written:
+            self._written[key] = self._generated(prepared, MOST)
+        ids, logits = self._written[key]
+        return ids[:tokens], logits[:tokens]
+
+    @torch.no_grad()
+    def _generated(self, prepared: Prepared, tokens: int) -> tuple[list[int], torch.Tensor]:
         result = self.model.generate(
             **self._inputs(prepared),
             max_new_tokens=tokens,
@@ -185,8 +195,9 @@ def strong(model: Any) -> Any:
     return model.eval()
 
 
-def fresh(name: str) -> Family:
-    """A family of its own, which a test may change."""
+@cache
+def family(name: str) -> Family:
+    """A family that all tests of a session share; none may change it."""
     kind = FAMILIES[name]
     config = AutoConfig.for_model(
         kind.model_type,
@@ -203,7 +214,7 @@ def fresh(name: str) -> Family:
         return Family(strong(AutoModelForImageTextToText.from_config(config)), kind)
 
 
-@cache
-def family(name: str) -> Family:
-    """A family that all tests of a session share; none may change it."""
-    return fresh(name)
+def fresh(name: str) -> Family:
+    """A family of its own, which a test may change."""
+    shared = family(name)
+    return Family(copy.deepcopy(shared.model), shared.kind)

@@ -25,8 +25,8 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from vouch.models.chat.rendering import render
 from vouch.models.engine import Question
+from vouch.models.sandbox import render
 from vouch.pipeline.errors import UserError, reason
 
 SPELLINGS = ("", " ")

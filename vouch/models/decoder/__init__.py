@@ -1,5 +1,15 @@
 """Forward passes of transformers' models, from a question to an answer.
 
-preparing -> rows -> row_engine -> engine (or encoder_decoder) -> passes -> decoding. self_check chooses the
-mode.
+How the logit of a letter is computed, in the order of reading:
+
+    engine      a pinned model is opened
+    self_check  the fastest mode that gives the model's own logits is chosen
+    preparing   a question becomes tokens and tensors; each option label the token that is read for it
+    rows        the questions of a pack become rows of passes
+    passes      the model runs, and gives logits at the positions that a row wants
+    answering   rows go through the model in batches, prefixes once for all their questions
+    decoding    logits become answers: letters, likelihoods, texts
+
+encoder_decoder does the same for models with a text encoder. What families of models do otherwise is in
+vouch/models/families.py.
 """

@@ -7,7 +7,7 @@ for each row of a pass.
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -102,28 +102,20 @@ def ends(model: Any) -> frozenset[int]:
     return frozenset(given if isinstance(given, (list, tuple)) else () if given is None else (int(given),))
 
 
-class Continuation(Protocol):
-    """A pass over prompts that goes on. logits: [r, vocabulary] float32 of the first token."""
-
-    logits: torch.Tensor
-
-    def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """[r, vocabulary] float32 after one further token [r] of every row."""
-        ...
+Continuation = tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]
+"""Logits [r, vocabulary] float32 after r prompts, and what gives those after a further token [r] of each."""
 
 
-class Continued:
-    """Goes on after a pass that kept its cache, which stays as it is; see Continuation."""
+def continued(forward: Forward, rows: Sequence[Prepared], read: PassResult) -> Continuation:
+    """Goes on after a pass that kept its cache, which stays as it is."""
+    last = replace(read, cache=fresh(read.cache))
 
-    def __init__(self, forward: Forward, rows: Sequence[Prepared], read: PassResult) -> None:
-        self._forward, self._rows = forward, rows
-        self._read = replace(read, cache=fresh(read.cache))
-        self.logits = read.logits[:, 0]
+    def step(tokens: torch.Tensor) -> torch.Tensor:
+        nonlocal last
+        last = forward.step(rows, tokens, last)
+        return last.logits[:, 0]
 
-    def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """See Continuation.step."""
-        self._read = self._forward.step(self._rows, tokens, self._read)
-        return self._read.logits[:, 0]
+    return read.logits[:, 0], step
 
 
 def texts(
@@ -161,14 +153,14 @@ _Generated = tuple[int, float, float]
 
 
 def _generated(
-    continued: Continuation,
+    begun: Continuation,
     most: Sequence[int],
     temperature: float,
     draws: torch.Tensor | None,
     ended: Callable[[Sequence[int]], bool],
 ) -> list[list[_Generated]]:
     """The generated tokens of each row: up to `most`, an end token, or one that is not finite."""
-    logits = continued.logits
+    logits, step = begun
     chosen_tokens: list[list[_Generated]] = [[] for _ in most]
     tokens: list[list[int]] = [[] for _ in most]
     going = {row for row, limit in enumerate(most) if limit}
@@ -188,7 +180,7 @@ def _generated(
                 going.remove(row)
         if not going:
             break
-        logits = continued.step(chosen)
+        logits = step(chosen)
     return chosen_tokens
 
 

@@ -1,68 +1,36 @@
-"""The engine for encoder-decoder models (BLIP-2 on T5).
+"""The engine for models with a text encoder, which write with a separate decoder.
 
-A prompt goes through vision tower, Q-Former and encoder once. The keys and values of its cross-attention then
-serve every option and every decoding of the prompt.
+A prompt and its images go through the encoders once. The keys and values of the cross-attention then serve
+every option and every decoding of the prompt.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from transformers import EncoderDecoderCache
 
 from vouch.models.config import Config
+from vouch.models.decoder.answering import RowEngine
 from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.passes import Inputs, fresh
+from vouch.models.decoder.passes import fresh, images_of
 from vouch.models.decoder.preparing import LoadedModel, Prepared, Preparer
-from vouch.models.decoder.row_engine import RowEngine
-from vouch.models.decoder.rows import padded_length
+from vouch.models.decoder.rows import EncoderRow, padded_length
 from vouch.models.engine import Answered
 from vouch.tables.asked import LIKELIHOOD, TEXT
 
 
-@dataclass(frozen=True)
-class Row:
-    """One prompt. texts: [1, n] integer tensors of any number of tokens each, padded to `lengths`.
+class EncoderDecoder(RowEngine[EncoderRow]):
+    """An Engine (vouch/models/engine.py)."""
 
-    images: other tensors. option_length: tokens of an option that the decoder reads, padded.
-    """
-
-    output: str
-    prepared: Prepared
-    texts: Mapping[str, torch.Tensor]
-    lengths: Mapping[str, int]
-    images: Mapping[str, torch.Tensor]
-    option_length: int
-    mode: str = "encoder_decoder"
-
-    @property
-    def shape(self) -> Hashable:
-        """What rows of one pass have in common."""
-        images = tuple((name, tuple(value.shape)) for name, value in sorted(self.images.items()))
-        options = len(self.prepared.options), self.option_length
-        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), images, options
-
-    @property
-    def length(self) -> int:
-        """Tokens of the prompt, padded."""
-        return self.lengths["input_ids"]
-
-    @property
-    def asked(self) -> list[Prepared]:
-        """The question that it serves."""
-        return [self.prepared]
-
-
-class EncoderDecoder(RowEngine[Row]):
-    """An Engine, see engine.py."""
+    PASSES = ("encoder", "option")
 
     def __init__(self, loaded: LoadedModel, template: str | None, config: Config) -> None:
-        preparer, passes = Preparer.of(loaded, template), ("encoder", "option")
-        super().__init__(preparer, config, loaded.device, Row.mode, passes, ends(loaded.model))
+        preparer = Preparer.of(loaded, template)
+        super().__init__(preparer, config, loaded.device, EncoderRow.mode, ends(loaded.model))
         self._model, self._vocabulary = loaded.model, preparer.vocabulary
 
-    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
+    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[EncoderRow]:
         needs = self._preparer.needs
         for one in prepared:
             ids = torch.tensor([one.ids])
@@ -71,7 +39,7 @@ class EncoderDecoder(RowEngine[Row]):
             texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **asked}
             lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
             longest = max((len(option) - 1 for option in one.options), default=0)
-            yield Row(output, one, texts, lengths, images, 1 << max(0, longest - 1).bit_length())
+            yield EncoderRow(output, one, texts, lengths, images, 1 << max(0, longest - 1).bit_length())
 
     def _length(self, name: str, tokens: int) -> int:
         padded = padded_length(tokens, self._config.bucket)
@@ -79,12 +47,12 @@ class EncoderDecoder(RowEngine[Row]):
         most = needs.reader_context if needs.of_reader(name) else None
         return padded if most is None else min(padded, most)
 
-    def _computed(self, rows: Sequence[Row], real: int) -> list[Answered]:
+    def _computed(self, rows: Sequence[EncoderRow], real: int) -> list[Answered]:
         read = _EncoderPass(self._model, self.device, self._vocabulary, rows)
         self.notes["passes"]["encoder"] += 1
         prepared = [row.prepared for row in rows[:real]]
         if rows[0].output == TEXT:
-            return self._texts(rows[:real], lambda: _Continued(read))
+            return self._texts(rows[:real], lambda: (read.logits, _Continued(read).step))
         if rows[0].output == LIKELIHOOD:
             nlls = self._nlls(rows, read)[:real]
             answers: list[tuple[Any, list[str]]] = [(likelihood_answer(options), []) for options in nlls]
@@ -92,11 +60,11 @@ class EncoderDecoder(RowEngine[Row]):
             letters = [one.letters for one in prepared if one.letters is not None]
             answers = [*letter_answers(read.logits, list(enumerate(letters)))]
         return [
-            Answered(one.question.id, answer, None, (*one.flags, *flags), Row.mode)
+            Answered(one.question.id, answer, None, (*one.flags, *flags), EncoderRow.mode)
             for one, (answer, flags) in zip(prepared, answers, strict=True)
         ]
 
-    def _nlls(self, rows: Sequence[Row], read: "_EncoderPass") -> list[list[list[float]]]:
+    def _nlls(self, rows: Sequence[EncoderRow], read: "_EncoderPass") -> list[list[list[float]]]:
         """For each row and option the NLL of its tokens and the end token, in one pass per option."""
         known: list[list[list[float]]] = [[] for _ in rows]
         length = rows[0].option_length
@@ -123,14 +91,14 @@ class _EncoderPass:
     logits: [r, vocabulary] float32 of the token after the beginning. cache: what the decoder keeps.
     """
 
-    def __init__(self, model: Any, device: str, vocabulary: int, rows: Sequence[Row]) -> None:
+    def __init__(self, model: Any, device: str, vocabulary: int, rows: Sequence[EncoderRow]) -> None:
         self.language_model, self.vocabulary = model.language_model, vocabulary
         given = {
             name: _padded([row.texts[name] for row in rows], length).to(device)
             for name, length in rows[0].lengths.items()
         }
         self.attention_mask = given["attention_mask"]
-        images = Inputs(model, device).shown([row.images for row in rows])
+        images = images_of([row.images for row in rows], model, device)
         start = self.language_model.config.decoder_start_token_id
         prefill = [[start, *row.prepared.prefill] for row in rows]
         result = (model if images else self.language_model)(
@@ -145,17 +113,17 @@ class _EncoderPass:
 
 
 class _Continued:
-    """The decoder goes on after its beginning; see decoding.Continuation."""
+    """The decoder goes on after its beginning."""
 
     def __init__(self, read: _EncoderPass) -> None:
-        self._read, self.logits = read, read.logits
+        self._read = read
         # Keys and values of the encoder's output are only read, so all continuations share them.
         self._cache = EncoderDecoderCache(
             fresh(read.cache.self_attention_cache), read.cache.cross_attention_cache
         )
 
     def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """See Continuation.step."""
+        """[r, vocabulary] float32 after one further token [r] of every row."""
         return self.read(tokens[:, None])[:, 0]
 
     def read(self, ids: torch.Tensor) -> torch.Tensor:

@@ -1,24 +1,28 @@
 """Forward passes of a decoder: a prefix with its images once, then what follows it.
 
-`Forward` runs the passes, `Inputs` makes what they get beside tokens (images, a value for each token, masks,
-caches). Both are written against what all models of transformers have in common. What differs is read off the
-model (the positions that its text decoder receives, the kinds of its cache layers), or stands in
-vouch/models/families.py.
+Written against what all models of transformers have in common. What differs is read off the model (the
+positions that its text decoder receives, the kinds of its cache layers), or is a hook in families.py.
 """
 
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from transformers import DynamicCache
 
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job, Unsupported, layer_kinds, trie_masks
+from vouch.models.decoder.rows import Job
 from vouch.models.families import family_of
 from vouch.pipeline.errors import UserError
+
+
+class Unsupported(UserError):
+    """This model does not support a mode: reading a trie, or continuing a cache."""
+
 
 # Continuing a cache replaces these tensors and never writes into them, so rows may share memory.
 _NEVER_WRITTEN = frozenset({"keys", "values"})
@@ -78,66 +82,15 @@ def _has_rows(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.ndim >= 3
 
 
-# These tell image tokens from text. What follows a prefix is text, so they are left out there.
-TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
+def on_device(value: torch.Tensor, model: Any, device: str) -> torch.Tensor:
+    """A tensor on the model's device; floating-point tensors in the model's dtype."""
+    return value.to(device, model.dtype if value.is_floating_point() else value.dtype)
 
 
-class Inputs:
-    """Inputs of a loaded model, on its device."""
-
-    def __init__(self, model: Any, device: str) -> None:
-        self._model, self._device = model, device
-        self._config, self._family = model.config.get_text_config(), family_of(model.config)
-
-    def _tensor(self, value: torch.Tensor) -> torch.Tensor:
-        """A tensor on the model's device; floating-point tensors in the model's dtype."""
-        return value.to(self._device, self._model.dtype if value.is_floating_point() else value.dtype)
-
-    def shown(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """The images of all rows, by name of the argument."""
-        return {name: self._tensor(value) for name, value in self._family.joined(rows).items()}
-
-    def beside(
-        self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
-    ) -> dict[str, torch.Tensor]:
-        """Tensors beside the `length` tokens after `past`; after the prompt, what its last token has.
-
-        last: all of the tokens come after the prompt.
-        """
-        beside = {}
-        for name in rows[0].by_token:
-            if past and name in TOKEN_KINDS:
-                continue
-            parts = []
-            for row in rows:
-                value = row.by_token[name]
-                following = value[:, :0] if last else value[:, past : past + length]
-                beyond = value[:, -1:].expand(-1, length - following.shape[1], *value.shape[2:])
-                parts.append(torch.cat([following, self._family.beyond(name, beyond)], dim=1))
-            beside[name] = self._tensor(torch.cat(parts))
-        return beside
-
-    def masks(self, attends: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
-        """The attention mask of tries (`trie_masks`), one for each kind of layer where there are several."""
-        given = trie_masks(attends, depths, past, self._config)
-        if self._config._attn_implementation != "sdpa":
-            lowest = torch.finfo(self._model.dtype).min
-            given = {
-                kind: torch.zeros(attends.shape, dtype=self._model.dtype).masked_fill(~attends, lowest)
-                for kind, attends in given.items()
-            }
-        masks = {kind: mask[:, None].to(self._device) for kind, mask in given.items()}
-        return masks if len(masks) > 1 else masks["full_attention"]
-
-    def cache(self) -> DynamicCache:
-        """An empty cache."""
-        return DynamicCache(config=self._model.config)
-
-    def joined(self, rows: Iterable[Sequence[Any]]) -> DynamicCache:
-        """The cache of all rows, from each one's layers; updating it changes none of these."""
-        cache = self.cache()
-        cache.layers = [join(layers) for layers in zip(*rows, strict=True)]
-        return cache
+def images_of(rows: Sequence[Mapping[str, torch.Tensor]], model: Any, device: str) -> dict[str, torch.Tensor]:
+    """The images of all rows, by name of the argument."""
+    joined = family_of(model.config).joined(rows)
+    return {name: on_device(value, model, device) for name, value in joined.items()}
 
 
 @dataclass(frozen=True)
@@ -166,6 +119,10 @@ class PassResult:
     next: torch.Tensor
 
 
+# These tell image tokens from text. What follows a prefix is text, so they are left out there.
+TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
+
+
 class Forward:
     """A loaded model. vocabulary: tokens of its tokenizer. pad: token that fills rows.
 
@@ -175,8 +132,7 @@ class Forward:
 
     def __init__(self, model: Any, device: str, vocabulary: int, pad: int) -> None:
         self.model, self.device, self._vocabulary, self._pad = model, device, vocabulary, pad
-        self.inputs = Inputs(model, device)
-        self._config = model.config.get_text_config()
+        self._config, self._family = model.config.get_text_config(), family_of(model.config)
         if model.config.is_encoder_decoder or self._config.is_encoder_decoder:
             raise UserError(
                 f"{type(model).__name__} writes with a decoder of its own beside what it reads; "
@@ -191,21 +147,28 @@ class Forward:
         self._projects_all = "logits_to_keep" not in accepted
         self.positions: torch.Tensor | None = None
 
+    @cached_property
+    def _layer_kinds(self) -> set[str]:
+        """Kinds of the layers of the text decoder, by its configuration."""
+        given = getattr(self._config, "layer_types", None)
+        sliding = getattr(self._config, "sliding_window", None) is not None
+        return set(given or ["sliding_attention" if sliding else "full_attention"])
+
     def may_pad(self, tokens: int) -> bool:
         """Whether rows padded on the right can be continued, up to `tokens` with padding and answer.
 
         Padding pushes earlier tokens out of a sliding window, and enters a recurrent state.
         """
-        kinds = layer_kinds(self._config)
-        if kinds == {"full_attention"}:
+        if self._layer_kinds == {"full_attention"}:
             return True
-        return kinds <= {"full_attention", "sliding_attention"} and tokens <= self._config.sliding_window
+        sliding = self._layer_kinds <= {"full_attention", "sliding_attention"}
+        return sliding and tokens <= self._config.sliding_window
 
     def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
         """The cache after the prefix of each row; all prefixes have one length."""
         length = rows[0].prefix
         ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
-        cache = self.inputs.cache()
+        cache = self._cache()
         self._run(
             self.model,
             input_ids=ids,
@@ -213,8 +176,8 @@ class Forward:
             past_key_values=cache,
             use_cache=True,
             logits_to_keep=1,
-            **self.inputs.shown([row.shown for row in rows]),
-            **self.inputs.beside(rows, 0, length),
+            **self._images(rows),
+            **self._beside(rows, 0, length),
         )
         following = _after(self.positions, torch.full((len(rows),), length - 1, device=self.device))
         return [
@@ -241,16 +204,16 @@ class Forward:
             mask[row, : len(one.sequence)] = 1
         ends = mask.sum(dim=1).to(self.device) - 1
         past = states[0].length if states else 0
-        given: dict[str, Any] = self.inputs.beside(prepared, past, length)
+        given: dict[str, Any] = self._beside(prepared, past, length)
         cache = None
         if states:
             starts = torch.tensor([state.next for state in states])
             given["position_ids"] = (starts[:, None] + torch.arange(length)).to(self.device)
             mask = torch.cat([torch.ones((len(rows), past), dtype=torch.long), mask], dim=1)
-            cache = self.inputs.joined(state.layers for state in states)
+            cache = self._joined_cache(states)
         else:
-            given |= self.inputs.shown([one.shown for one in prepared])
-            cache = self.inputs.cache() if keep else None
+            given |= self._images(prepared)
+            cache = self._cache() if keep else None
         mask = mask.to(self.device)
         logits = self._run(
             self.model if prepared[0].shown and not states else self._text_model,
@@ -275,16 +238,15 @@ class Forward:
             depths[row, :count] = torch.from_numpy(trie.depths)
             attends[row, :count, :count] = torch.from_numpy(trie.attends)
         starts = torch.tensor([state.next for state in states])
-        prepared = [row.prepared for row in rows]
         return self._run(
             self._text_model,
             input_ids=ids.to(self.device),
-            attention_mask=self.inputs.masks(attends, depths, states[0].length),
+            attention_mask=self._trie_mask(attends, depths, states[0].length),
             position_ids=(starts[:, None] + depths).to(self.device),
-            past_key_values=self.inputs.joined(state.layers for state in states),
+            past_key_values=self._joined_cache(states),
             use_cache=True,
             logits_to_keep=torch.tensor([row.wanted for row in rows], device=self.device),
-            **self.inputs.beside(prepared, states[0].length, length, last=True),
+            **self._beside([row.prepared for row in rows], states[0].length, length, last=True),
         )
 
     def step(self, rows: Sequence[Prepared], tokens: torch.Tensor, read: PassResult) -> PassResult:
@@ -298,9 +260,62 @@ class Forward:
             past_key_values=read.cache,
             use_cache=True,
             logits_to_keep=1,
-            **self.inputs.beside(rows, len(rows[0].ids) - 1, 1, last=True),
+            **self._beside(rows, len(rows[0].ids) - 1, 1, last=True),
         )
         return PassResult(logits, read.cache, mask, read.next + 1)
+
+    def _images(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
+        return images_of([row.shown for row in rows], self.model, self.device)
+
+    def _beside(
+        self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
+    ) -> dict[str, torch.Tensor]:
+        """Tensors beside the `length` tokens after `past`; after the prompt, what its last token has.
+
+        last: all of the tokens come after the prompt.
+        """
+        beside = {}
+        for name in rows[0].by_token:
+            if past and name in TOKEN_KINDS:
+                continue
+            parts = []
+            for row in rows:
+                value = row.by_token[name]
+                following = value[:, :0] if last else value[:, past : past + length]
+                beyond = value[:, -1:].expand(-1, length - following.shape[1], *value.shape[2:])
+                parts.append(torch.cat([following, self._family.beyond(name, beyond)], dim=1))
+            beside[name] = on_device(torch.cat(parts), self.model, self.device)
+        return beside
+
+    def _trie_mask(self, attends: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
+        """The attention mask of tries after `past` tokens, one for each kind of layer if there are several.
+
+        attends [r, n, n]: whether nodes attend to nodes. depths: [r, n]. Raises Unsupported for layers that
+        read tokens in their order.
+        """
+        kinds = self._layer_kinds
+        if not kinds <= {"full_attention", "sliding_attention"}:
+            raise Unsupported(f"layers of kind {sorted(kinds)} need every token in its order")
+        if "full_attention" not in kinds:
+            raise Unsupported("a sliding window over all layers")
+        masks = {}
+        for kind in sorted(kinds):
+            window = getattr(self._config, "sliding_window", None) if kind == "sliding_attention" else None
+            mask = _attended(attends, depths, past, window)
+            if self._config._attn_implementation != "sdpa":
+                lowest = torch.finfo(self.model.dtype).min
+                mask = torch.zeros(mask.shape, dtype=self.model.dtype).masked_fill(~mask, lowest)
+            masks[kind] = mask[:, None].to(self.device)
+        return masks if len(masks) > 1 else masks["full_attention"]
+
+    def _cache(self) -> DynamicCache:
+        return DynamicCache(config=self.model.config)
+
+    def _joined_cache(self, states: Iterable[State]) -> DynamicCache:
+        """The cache of all rows; updating it changes none of the states."""
+        cache = self._cache()
+        cache.layers = [join(layers) for layers in zip(*(state.layers for state in states), strict=True)]
+        return cache
 
     def _run(self, network: Any, **given: Any) -> torch.Tensor:
         """Logits, float32."""
@@ -320,6 +335,20 @@ class Forward:
         elif keep is not None:
             logits = logits[:, -keep:]
         return logits.float()
+
+
+def _attended(attends: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
+    """[r, n, kept + n] whether nodes attend to what a layer kept of `past` tokens, and to nodes.
+
+    A sliding layer keeps less than its window of what came before.
+    """
+    kept = past if window is None else min(past, window - 1)
+    before = torch.ones((*attends.shape[:2], kept), dtype=torch.bool)
+    attended = torch.cat([before, attends], dim=2)
+    if window is not None:
+        positions = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
+        attended &= depths[:, :, None] - positions[:, None] < window
+    return attended
 
 
 def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:

@@ -7,8 +7,8 @@ finds the tokens of option labels and options.
 import copy
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from vouch.models.chat.chat import (
     letter_ids,
     messages,
 )
-from vouch.models.chat.rendering import LONGEST
 from vouch.models.engine import Question
-from vouch.models.families import family_of
+from vouch.models.families import Family, family_of
+from vouch.models.sandbox import LONGEST
 from vouch.pipeline.errors import UserError, out_of_memory, raised_for_us, reason
 
 
@@ -85,15 +85,14 @@ class Needs:
 
     context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
     tokens around an image that belong to it. separate_decoder: the model writes answers with a decoder of
-    their own. reader, reader_context: beginning of the names of the inputs of a second reader of the text,
-    and most tokens that it takes; see vouch/models/families.py.
+    their own. reader_context: most tokens that its family's second reader of the text takes.
     """
 
     context: int | None = None
     image_token: int | None = None
     indicators: tuple[int, ...] = ()
     separate_decoder: bool = False
-    reader: str = ""
+    family: Family = field(default_factory=Family)
     reader_context: int | None = None
 
     @classmethod
@@ -106,13 +105,13 @@ class Needs:
             image_token=next((token for token in named if token is not None), None),
             indicators=family.indicators(config),
             separate_decoder=bool(text.is_encoder_decoder),
-            reader=family.reader,
+            family=family,
             reader_context=family.reader_context(config),
         )
 
     def of_reader(self, name: str) -> bool:
         """Whether an input is one of the second reader's."""
-        return bool(self.reader) and name.startswith(self.reader)
+        return bool(self.family.reader) and name.startswith(self.family.reader)
 
     def by_token(self, name: str, value: torch.Tensor, tokens: int) -> bool:
         """Whether an input has a value for each of so many tokens."""
@@ -121,7 +120,7 @@ class Needs:
         return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
-_ENDS = 256  # most prompt endings whose label tokens are cached; with most chat templates all are alike
+_ENDS = 256  # prompt endings whose label tokens are cached; with most chat templates all are alike
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes: do all of them get one shape?
 
 
@@ -161,7 +160,8 @@ class Preparer:
         self._processor.tokenizer = _Measured(processor.tokenizer)
         self._tokenizer = processor.tokenizer
         self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)
-        self._letters: dict[tuple[str, str, tuple[str, ...]], LetterIds] = {}
+        find = partial(letter_ids, self._encode, unknown=self._tokenizer.unk_token_id)
+        self._letter_ids = lru_cache(_ENDS)(find)
 
     @classmethod
     def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
@@ -214,7 +214,7 @@ class Preparer:
             (begun,) = self._encode([text])
         if text[-1:].isspace():
             between = ""
-        letters = self._letter_ids(text, between, question.labels) if question.labels else None
+        letters = self._letter_ids(text, between, tuple(question.labels)) if question.labels else None
         dropped, added = (letters.dropped, letters.added) if letters else (0, ())
         options: Sequence[tuple[int, ...]] = ()
         if question.options:
@@ -268,22 +268,15 @@ class Preparer:
     def _check_length(self, one: Prepared) -> None:
         question, tokens, context = one.question, len(one.ids), self.needs.context
         answer = max([1, question.max_tokens if question.decodings else 0, *map(len, one.options)])
-        most, given = self.needs.reader_context, one.shown.get(f"{self.needs.reader}_input_ids")
+        family, most = self.needs.family, self.needs.reader_context
+        given = one.shown.get(f"{family.reader}_input_ids")
         if context is not None and tokens + answer > context:
             problem = f"{tokens} tokens and an answer of {answer} exceed the {context} that the model"
         elif most is not None and given is not None and given.shape[1] >= most:  # one token is for padding
-            problem = f"{given.shape[1]} tokens exceed the {most - 1} that the model's Q-Former"
+            problem = f"{given.shape[1]} tokens exceed the {most - 1} that the model's {family.reader_label}"
         else:
             return
         raise UserError(f"its {problem} reads; shorten the item, or leave it out")
-
-    def _letter_ids(self, text: str, between: str, labels: Sequence[str]) -> LetterIds:
-        key = (text, between, tuple(labels))
-        if key not in self._letters:
-            if len(self._letters) >= _ENDS:
-                self._letters.clear()
-            self._letters[key] = letter_ids(self._encode, *key, self._tokenizer.unk_token_id)
-        return self._letters[key]
 
     def _options(self, text: str, between: str, options: Sequence[str]) -> tuple[int, list[tuple[int, ...]]]:
         """How many of a text's last tokens change before some option, and the options' tokens.

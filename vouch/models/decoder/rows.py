@@ -1,19 +1,20 @@
-"""Packs of questions as rows of forward passes.
+"""Packs of questions as rows of forward passes; rows of one shape share a pass.
 
-A `Job` is one row; jobs of one shape share a pass. In the mode `trie` several questions after one prefix are
-a single row: a tree of their tokens, so that the model reads each common beginning once.
+A `Job` is a row of a model that goes on from its prompt, an `EncoderRow` one of a model with a text encoder.
+In the mode `trie` several questions after one prefix are a single row: a tree of their tokens, so that the
+model reads each common beginning once.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from vouch.models.decoder.preparing import Prepared
-from vouch.pipeline.errors import UserError
 from vouch.tables.asked import LIKELIHOOD, TEXT
 
 
@@ -58,45 +59,6 @@ def build(sequences: Sequence[Sequence[int]]) -> Trie:
         if parent >= 0:
             attends[node, : parent + 1] = attends[parent, : parent + 1]
     return Trie(np.array(tokens, dtype=np.int64), np.array(depths, dtype=np.int64), attends, tuple(paths))
-
-
-class Unsupported(UserError):
-    """This model does not support a mode: reading a trie, or continuing a cache."""
-
-
-def layer_kinds(config: Any) -> set[str]:
-    """Kinds of the layers of a text decoder, by its configuration."""
-    given = getattr(config, "layer_types", None)
-    sliding = getattr(config, "sliding_window", None) is not None
-    return set(given or ["sliding_attention" if sliding else "full_attention"])
-
-
-def trie_masks(
-    attends: torch.Tensor, depths: torch.Tensor, past: int, config: Any
-) -> dict[str, torch.Tensor]:
-    """[r, n, kept + n] whether nodes attend to what a layer kept of `past` tokens, and to nodes.
-
-    attends: [r, n, n] of the tries. depths: [r, n]. A sliding layer keeps less than its window of what
-    came before. Raises Unsupported for layers that read tokens in their order.
-    """
-    kinds = layer_kinds(config)
-    if not kinds <= {"full_attention", "sliding_attention"}:
-        raise Unsupported(f"layers of kind {sorted(kinds)} need every token in its order")
-    if "full_attention" not in kinds:
-        raise Unsupported("a sliding window over all layers")
-    window = getattr(config, "sliding_window", None)
-    widths = {kind: window if kind == "sliding_attention" else None for kind in sorted(kinds)}
-    return {kind: _mask(attends, depths, past, width) for kind, width in widths.items()}
-
-
-def _mask(attends: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
-    kept = past if window is None else min(past, window - 1)
-    before = torch.ones((*attends.shape[:2], kept), dtype=torch.bool)
-    allowed = torch.cat([before, attends], dim=2)
-    if window is not None:
-        positions = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
-        allowed &= depths[:, :, None] - positions[:, None] < window
-    return allowed
 
 
 Mode = Literal["trie", "batch", "plain"]
@@ -149,6 +111,11 @@ class Job:
     def asked(self) -> list[Prepared]:
         """The questions that it serves."""
         return [target.prepared for target in self.targets]
+
+    @cached_property
+    def index_of(self) -> dict[int, int]:
+        """The index in `wanted` of each position."""
+        return {position: index for index, position in enumerate(self.wanted)}
 
 
 def padded_length(tokens: int, bucket: int) -> int:
@@ -236,3 +203,36 @@ def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
 def _padded(wanted: Sequence[int]) -> tuple[int, ...]:
     count = 1 << (len(wanted) - 1).bit_length()
     return (*wanted, *[wanted[-1]] * (count - len(wanted)))
+
+
+@dataclass(frozen=True)
+class EncoderRow:
+    """One prompt. texts: [1, n] integer tensors of any number of tokens each, padded to `lengths`.
+
+    images: other tensors. option_length: tokens of an option that the decoder reads, padded.
+    """
+
+    output: str
+    prepared: Prepared
+    texts: Mapping[str, torch.Tensor]
+    lengths: Mapping[str, int]
+    images: Mapping[str, torch.Tensor]
+    option_length: int
+    mode: str = "encoder_decoder"
+
+    @property
+    def shape(self) -> Hashable:
+        """What rows of one pass have in common."""
+        images = tuple((name, tuple(value.shape)) for name, value in sorted(self.images.items()))
+        options = len(self.prepared.options), self.option_length
+        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), images, options
+
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt, padded."""
+        return self.lengths["input_ids"]
+
+    @property
+    def asked(self) -> list[Prepared]:
+        """The question that it serves."""
+        return [self.prepared]

@@ -20,10 +20,10 @@ import torch
 from PIL import Image
 from psutil import virtual_memory
 
-from vouch.models.decoder.decoding import Continued
-from vouch.models.decoder.passes import Forward, State
+from vouch.models.decoder.decoding import continued
+from vouch.models.decoder.passes import Forward, State, Unsupported
 from vouch.models.decoder.preparing import Prepared, Preparer
-from vouch.models.decoder.rows import MODES, Job, Mode, Unsupported, jobs
+from vouch.models.decoder.rows import MODES, Job, Mode, jobs
 from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError, out_of_memory
 from vouch.pipeline.files import sealed, unsealed, write_json
@@ -263,23 +263,22 @@ class _Check:
         return states
 
     def _read(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
-        logits = self._forward.logits(rows, _after(rows, states))
+        logits = self._forward.logits(rows, _states_of(rows, states))
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
-            index_of = {position: number for number, position in enumerate(job.wanted)}
             for target in job.targets:
                 positions = list(target.wanted[0])
-                own = logits[row, [index_of[position] for position in positions]]
+                own = logits[row, [job.index_of[position] for position in positions]]
                 self._compare(differences, target.prepared, 0, own, received[:, row, positions])
 
     def _continued(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
         """Feeds the answer token by token, as a text would grow."""
         prepared = [job.prepared for job in rows]
-        read = self._forward.chains(rows, _after(rows, states), keep=True)
-        continued = Continued(self._forward, prepared, read)
+        read = self._forward.chains(rows, _states_of(rows, states), keep=True)
+        _, step = continued(self._forward, prepared, read)
         for number in range(1, ANSWER):
             tokens = [one.options[0][number - 1] for one in prepared]
-            logits = continued.step(torch.tensor(tokens, device=self._forward.device))
+            logits = step(torch.tensor(tokens, device=self._forward.device))
             received = self._received(len(rows), 1)
             for row, one in enumerate(prepared):
                 self._compare(differences, one, number, logits[row : row + 1], received[:, row])
@@ -308,7 +307,7 @@ class _Check:
         differences.positions = differences.positions and bool((own == received).all())
 
 
-def _after(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
+def _states_of(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
     """The state after each row's prefix, None where rows are whole prompts."""
     return None if rows[0].mode == "plain" else [states[row.prepared.prefix_digest] for row in rows]
 

@@ -27,7 +27,7 @@ from vouch.models.loading import (
     pinned_folder,
     prepare_device,
 )
-from vouch.models.tokenizer_check import check_tokenizer
+from vouch.models.sandbox import check_tokenizer
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, read_json
 

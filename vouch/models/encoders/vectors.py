@@ -130,19 +130,13 @@ def _rows(
 
 @dataclass(frozen=True)
 class Sampled:
-    """One prompt at one temperature: the greedy text and the samples in the order of their numbers."""
+    """One prompt at one temperature. texts: the greedy one, and the samples in the order of their numbers."""
 
     prompt: str
     temperature: float
-    text: str
-    samples: tuple[str, ...]
+    texts: tuple[str, ...]
     labels: tuple[str, ...]
     options: tuple[str, ...]
-
-    def expanded(self) -> "Sampled":
-        """The same, with the option's text appended to answers that are only its letter."""
-        texts = [_expanded(text, self.labels, self.options) for text in (self.text, *self.samples)]
-        return Sampled(self.prompt, self.temperature, texts[0], tuple(texts[1:]), self.labels, self.options)
 
 
 def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]:
@@ -162,15 +156,16 @@ def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]
 
 def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[float, float, float]]:
     """SIMILARITIES of each."""
-    wider = [one.expanded() for one in part]
-    texts = sorted({text for one in [*part, *wider] for text in (one.text, *one.samples)})
-    made = dict(zip(texts, encoder.encode(texts), strict=True))
+    expanded = [tuple(_expanded(text, one) for text in one.texts) for one in part]
+    texts = sorted({text for one in [*(one.texts for one in part), *expanded] for text in one})
+    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
 
-    def mean(one: Sampled, measure: Any) -> float:
-        return float(np.mean([measure(made[text], made[one.text]) for text in one.samples]))
+    def mean(texts: Sequence[str], measure: Callable[[Encoded, Encoded], float]) -> float:
+        greedy, *samples = (vectors[text] for text in texts)
+        return float(np.mean([measure(sample, greedy) for sample in samples]))
 
-    for one, expanded in zip(part, wider, strict=True):
-        yield mean(one, f1), mean(expanded, f1), mean(one, cosine)
+    for one, wider in zip(part, expanded, strict=True):
+        yield mean(one.texts, f1), mean(wider, f1), mean(one.texts, cosine)
 
 
 def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
@@ -193,8 +188,7 @@ def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
         Sampled(
             row["id"],
             temperature,
-            greedy[row["id"]],
-            tuple(text for _, text in sorted(drawn[row["id"], temperature])),
+            (greedy[row["id"]], *(text for _, text in sorted(drawn[row["id"], temperature]))),
             tuple(row["labels"] or ()),
             tuple(row["options"] or ()),
         )
@@ -207,9 +201,10 @@ def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
 _LETTER = re.compile(r"\W*(\w)\W*")
 
 
-def _expanded(text: str, labels: Sequence[str], options: Sequence[str]) -> str:
+def _expanded(text: str, one: Sampled) -> str:
+    """An answer that is only a letter, with the text of its option."""
     letter = _LETTER.fullmatch(text)
-    for label, option in zip(labels, options, strict=False):
+    for label, option in zip(one.labels, one.options, strict=False):
         if letter and label.casefold() == letter[1].casefold():
             return f"{label}. {option}"
     return text

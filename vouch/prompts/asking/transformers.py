@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.models.chat.rendering import Failed, render
 from vouch.models.loading import pinned_folder
+from vouch.models.sandbox import Failed, render
 from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.asking import A, Asked, Engine, Reply, Settings, too_long
 from vouch.tables.answered import Pin
@@ -28,7 +28,7 @@ class LocalWriter:
         import transformers
 
         from vouch.models.loading import LOCAL, load_weights, opening, prepare_device
-        from vouch.models.tokenizer_check import check_tokenizer
+        from vouch.models.sandbox import check_tokenizer
 
         device = prepare_device(settings.device, settings.threads)
         self._torch, self._folder, self._settings = torch, folder, settings

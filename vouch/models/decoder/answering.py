@@ -1,4 +1,4 @@
-"""What both engines of transformers' models share: batches, and what happens when memory runs out.
+"""The engine for models that go on from their prompt, and what it shares with encoder_decoder.py.
 
 All passes of one shape have the same number of rows; missing rows are copies of the last one. A row follows
 from its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
@@ -7,11 +7,12 @@ get half the rows, which changes the last bits. Every answer records the number 
 """
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from queue import SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 
@@ -19,37 +20,25 @@ from vouch.images.opening import prefetch, weight
 from vouch.models.config import Config
 from vouch.models.decoder.decoding import (
     Continuation,
+    continued,
+    letter_answers,
+    likelihood_answer,
     texts,
+    token_nlls,
 )
+from vouch.models.decoder.passes import Forward, State
 from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.rows import MODES, EncoderRow, Job, Mode, jobs
 from vouch.models.engine import Answered, Pack, Question, Refusal
 from vouch.models.loading import ADVICE, foreign
 from vouch.pipeline.errors import UserError, out_of_memory
+from vouch.tables.asked import LETTERS, TEXT
 
 HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
 PASS_TOKENS = 2048  # most tokens of a pass, about: more rows gain nothing, and filling rows cost
 
 
-class Row(Protocol):
-    """A row of a pass. shape: what rows of one pass have in common. length: its tokens, padded.
-
-    asked: the questions that it serves. mode: noted on their answers.
-    """
-
-    @property
-    def shape(self) -> Hashable: ...
-
-    @property
-    def length(self) -> int: ...
-
-    @property
-    def asked(self) -> Sequence[Prepared]: ...
-
-    @property
-    def mode(self) -> str: ...
-
-
-J = TypeVar("J", bound=Row)
+J = TypeVar("J", bound=Job | EncoderRow)
 
 
 def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
@@ -91,19 +80,12 @@ class RowLimits:
 
 
 class RowEngine(ABC, Generic[J]):
-    """An Engine, see engine.py. J: one row of a pass. passes: kinds of passes that the notes count.
+    """An Engine (vouch/models/engine.py). J: one row of a pass. end_tokens: end a generated text."""
 
-    end_tokens: end a generated text.
-    """
+    PASSES: ClassVar[tuple[str, ...]]  # kinds that the notes count
 
     def __init__(
-        self,
-        preparer: Preparer,
-        config: Config,
-        device: str,
-        mode: str,
-        passes: Iterable[str],
-        end_tokens: Collection[int],
+        self, preparer: Preparer, config: Config, device: str, mode: str, end_tokens: Collection[int]
     ) -> None:
         self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
@@ -116,7 +98,7 @@ class RowEngine(ABC, Generic[J]):
         self.notes: dict[str, Any] = {
             "mode": mode,
             "rows": self._rows,
-            "passes": dict.fromkeys(passes, 0),
+            "passes": dict.fromkeys(self.PASSES, 0),
             "filling_rows": 0,
             "halved": 0,
         }
@@ -131,17 +113,6 @@ class RowEngine(ABC, Generic[J]):
 
     def _forget(self) -> None:
         """Frees what the engine keeps between passes."""
-
-    def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
-        """Every decoding of rows of one question each. begin: starts anew after their prompts."""
-        asked = [row.asked[0] for row in rows]
-        stop = asked[0].question.stop  # the same for all rows: thoughts have passes of their own
-        decode = partial(self._preparer.decode, special=bool(stop))
-        answers = texts([one.question for one in asked], begin, decode, self._ends, stop)
-        return [
-            Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
-            for row, decoding, answer in answers
-        ]
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """See Engine.answer."""
@@ -177,7 +148,6 @@ class RowEngine(ABC, Generic[J]):
         return spare
 
     def _rows_of(self, job: J) -> int:
-        """Rows of a pass over jobs of this shape."""
         return self._limits.of(job.shape, min(self._rows, max(1, PASS_TOKENS // job.length)))
 
     def _answers(self, batch: Sequence[J]) -> Iterator[Answered]:
@@ -221,6 +191,17 @@ class RowEngine(ABC, Generic[J]):
                 problem = f"no memory left on {self.device} for one row of {len(one.ids)} tokens"
                 yield Answered(one.question.id, Refusal(problem, transient=True))
 
+    def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
+        """Every decoding of rows of one question each. begin: starts anew after their prompts."""
+        asked = [row.asked[0] for row in rows]
+        stop = asked[0].question.stop  # the same for all rows: thoughts have passes of their own
+        decode = partial(self._preparer.decode, special=bool(stop))
+        answers = texts([one.question for one in asked], begin, decode, self._ends, stop)
+        return [
+            Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
+            for row, decoding, answer in answers
+        ]
+
 
 def _weigh(pack: Pack) -> int:
     """Bytes of its images, each counted once."""
@@ -241,3 +222,99 @@ def _prepared(preparer: Preparer, questions: Iterable[Question]) -> tuple[list[P
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)
     return prepared, refused
+
+
+PREFIX_TOKENS = 512  # most tokens of a pass over prefixes, about: few are missing at once
+TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept for later passes
+
+
+class SharedPrefix(RowEngine[Job]):
+    """For models that go on from their prompt: a prefix with its images is read once for its questions."""
+
+    PASSES = ("prefix", *MODES)
+
+    def __init__(
+        self, forward: Forward, preparer: Preparer, config: Config, mode: Mode, end_tokens: Collection[int]
+    ) -> None:
+        super().__init__(preparer, config, forward.device, mode, end_tokens)
+        self._forward, self._mode = forward, mode
+        self._states: OrderedDict[str, State] = OrderedDict()
+        self._options: dict[str, dict[int, list[float]]] = {}  # NLLs of options read so far
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        """See Engine.answer."""
+        self._options.clear()
+        yield from super().answer(packs)
+
+    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
+        return jobs(output, prepared, self._mode, self._config.bucket, self._forward.may_pad)
+
+    def _forget(self) -> None:
+        self._states.clear()
+
+    def _computed(self, rows: Sequence[Job], real: int) -> list[Answered]:
+        prepared = [row.prepared for row in rows]
+        states = None if rows[0].mode == "plain" else self._states_of(prepared)
+        self.notes["passes"][rows[0].mode] += 1
+        if rows[0].output == TEXT:
+            read = self._forward.chains(rows, states, keep=True)  # once for all decodings
+            return self._texts(rows[:real], lambda: continued(self._forward, prepared, read))
+        answered: list[Answered] = []
+        for job, logits in zip(rows[:real], self._forward.logits(rows, states), strict=False):
+            # Rows of letters and of likelihood share a pass where their shapes are equal.
+            answered += (self._letters if job.output == LETTERS else self._likelihood)(job, logits)
+        return answered
+
+    def _states_of(self, prepared: Sequence[Prepared]) -> list[State]:
+        """The state after each row's prefix; cached ones are not computed again."""
+        digests = [one.prefix_digest for one in prepared]
+        missing = {one.prefix_digest: one for one in prepared if one.prefix_digest not in self._states}
+        self._read_prefixes(list(missing.values()), prepared[0])
+        for digest in digests:
+            self._states.move_to_end(digest)
+        states = [self._states[digest] for digest in digests]
+        tokens = sum(state.length for state in self._states.values())
+        while tokens > TOKENS_HELD and len(self._states) > len(set(digests)):
+            tokens -= self._states.popitem(last=False)[1].length
+        return states
+
+    def _read_prefixes(self, missing: Sequence[Prepared], like: Prepared) -> None:
+        """like: has the shape of all these prefixes."""
+        shape = "prefix", like.prefix, like.shown_shape
+        size = self._limits.of(shape, max(1, min(self._rows, PREFIX_TOKENS // like.prefix)))
+        asking, self._current = self._current, (shape, size)
+        for start in range(0, len(missing), size):
+            part = missing[start : start + size]
+            read = self._forward.prefixes([*part, *[part[-1]] * (size - len(part))])
+            self.notes["passes"]["prefix"] += 1
+            self._states.update(zip((one.prefix_digest for one in part), read, strict=False))
+        self._current = asking
+
+    def _letters(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
+        """Answers from the logits [n, vocabulary] of a job's wanted positions."""
+        wanted = [
+            (job.index_of[target.wanted[0][0]], target.prepared.letters)
+            for target in job.targets
+            if target.prepared.letters
+        ]
+        for one, (answer, flags) in zip(job.asked, letter_answers(logits, wanted), strict=True):
+            yield Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
+
+    def _likelihood(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
+        """Answers whose options are all known: without a trie each option comes from a row of its own."""
+        pairs = [
+            (job.index_of[position], token)
+            for target in job.targets
+            for number, positions in enumerate(target.wanted, target.option)
+            for position, token in zip(positions, target.prepared.options[number], strict=True)
+        ]
+        nlls = iter(token_nlls(logits, pairs))
+        for target in job.targets:
+            one = target.prepared
+            known = self._options.setdefault(one.question.id, {})
+            for number, positions in enumerate(target.wanted, target.option):
+                known[number] = [next(nlls) for _ in positions]
+            if len(known) == len(one.options):
+                del self._options[one.question.id]
+                answer = likelihood_answer([known[number] for number in range(len(known))])
+                yield Answered(one.question.id, answer, None, one.flags, job.mode)
