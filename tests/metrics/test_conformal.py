@@ -18,9 +18,10 @@ from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
 from vouch.metrics.conformal.scores import Settings, order_of, score_values
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.metric import HEADLINE, Figure
+from vouch.metrics.metric import Figure
 from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Responses, rank, uniform
+from vouch.tables.names import HEADLINE
 
 SCORES = ["lac", "aps", "margin", "raps", "saps", "aps_randomised", "aps_crossing"]
 STRATA = ["marginal", "class", "category", "options"]

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.stats import beta
 
 from tests.report.worlds import BOAST, CHANCE, MODELS, World
-from vouch.report.claims import TOLERATED, preferred
+from vouch.metrics.conformal.selective import TOLERATED
+from vouch.report.claims import preferred
 from vouch.report.evidence import Evidence
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table import Cell

@@ -36,7 +36,6 @@ from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
 from vouch.metrics.metric import (
     CLEAN,
-    HEADLINE,
     MARGINAL,
     SHARE,
     Column,
@@ -47,7 +46,7 @@ from vouch.metrics.metric import (
     metrics,
 )
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, count
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, HEADLINE, NONE_OF_ABOVE
 
 
 @lru_cache(maxsize=8)

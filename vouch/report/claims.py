@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.statistics import questions_for
-from vouch.metrics.conformal.selective import SURE, AnswerThreshold, answer_threshold
+from vouch.metrics.conformal.selective import SURE, TOLERATED, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
 from vouch.metrics.join import LOW_MASS_RATE
 from vouch.metrics.robustness.compared import WITHOUT
@@ -37,8 +37,6 @@ from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
-TOLERATED = 0.05
-"""Share of the answers that may be wrong when a model answers alone."""
 Guarantee = Literal["kept", "broken", "unclear"]
 TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "right_share_"

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
-from vouch.metrics.metric import OPTIONS, SHARE, Metric, find
+from vouch.metrics.metric import OPTIONS, SHARE, Metric, find, metrics
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, Number
-from vouch.report.gates import OF_SETS, ends
+from vouch.report.gates import ends
+from vouch.tables.names import HEADLINE
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
 
@@ -103,7 +105,6 @@ class Unit(NamedTuple):
     scale: float = 1.0
 
 
-SETS = ("lac", "aps")
 POINTS = Unit(1, 100)
 UNITS = {SHARE: POINTS, OPTIONS: Unit(2), "": Unit(2)}
 OTHER = Unit(3)
@@ -129,8 +130,12 @@ class Measured:
 
     @property
     def declared(self) -> Metric:
-        """What the registry says of the metric; its bare name where it knows none."""
-        return find(self.metric) or Metric(self.metric, "", unit="")
+        """What the registry says of the metric. Raises UserError where it knows none."""
+        declared = find(self.metric)
+        if declared is None:
+            hint = did_you_mean(self.metric, metrics())
+            raise UserError(f"a column of the report: unknown metric {self.metric}; {hint}; correct its name")
+        return declared
 
     @property
     def unit(self) -> Unit:
@@ -141,7 +146,7 @@ class Measured:
     def column(self) -> Column:
         """Its heading, with the score of prediction sets."""
         found = self.declared
-        score = f" {self.score.upper()}" if self.score in SETS else ""
+        score = f" {self.score.upper()}" if self.score in HEADLINE else ""
         label = f"{found.label}{score}{' %' if found.unit == SHARE else ''}"
         return Column(self.label or label, self.help or found.help, True)
 
@@ -152,7 +157,7 @@ class Measured:
         fixed = {"variation": self.variation} if self.variation else {}
         place = own | where | fixed
         of_rate = {name: value for name, value in place.items() if name != "score"}
-        if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **of_rate):
+        if self.declared.of_sets and not evidence.calibrated(dataset, model, **of_rate):
             return None
         return evidence.number(dataset, model, self.metric, **place)
 

@@ -21,9 +21,10 @@ from vouch.report import formatting
 from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.gates import ends
-from vouch.report.table import MISSING, SETS, Cell, Grid, Measured
+from vouch.report.table import MISSING, Cell, Grid, Measured
 from vouch.tables.asked import REJECTED
 from vouch.tables.decisions import guarded
+from vouch.tables.names import HEADLINE
 
 HEADLINES = (
     Measured("accuracy"),
@@ -39,7 +40,9 @@ HEADLINES = (
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
 """Those whose columns are in a table only if some model has them."""
-METRICS = {f"{each.metric}_{each.score}" if each.score in SETS else each.metric: each for each in HEADLINES}
+METRICS = {
+    f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
+}
 """By their name in files."""
 PROTOCOLS = ("clean", "faithful")
 

@@ -2,6 +2,8 @@
 
 DONT_KNOW, NONE_OF_ABOVE = -1, -2
 """Roles of the options that a prompt template adds."""
+HEADLINE = ("lac", "aps")
+"""The nonconformity scores whose mean is the benchmark's headline."""
 TOKENS = (
     *("nll_first", "nll_last", "nll_min", "nll_avg"),
     *("ent_first", "ent_last", "ent_max", "ent_avg"),

@@ -29,7 +29,6 @@ from vouch.metrics.conformal.sets import (
 )
 from vouch.metrics.intervals import SHARES, percentiles
 from vouch.metrics.metric import (
-    HEADLINE,
     MARGINAL,
     OPTIONS,
     SHARE,
@@ -41,6 +40,7 @@ from vouch.metrics.metric import (
     split_figure,
 )
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, rank
+from vouch.tables.names import HEADLINE
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config
@@ -89,7 +89,7 @@ class SetCounts:
         return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
 
 
-OF_SETS = Formulas[Callable[[SetCounts], Any]]()
+OF_SETS = Formulas[Callable[[SetCounts], Any]](of_sets=True, over_splits=True)
 # Coverage above its target is no merit, but the benchmark's tables rank it so.
 OF_SETS(
     "coverage",
@@ -154,7 +154,7 @@ def set_size_share(sets: SetCounts) -> dict[str, Array]:
 @OF_SETS(
     "worst_size_coverage",
     "Worst size, coverage",
-    "lowest coverage among sets of one size that at least 5 % of the questions have",
+    f"lowest coverage among sets of one size that at least {100 * SHARE_OF_SIZE:g} % of the questions have",
     better="higher",
     unit=SHARE,
     source="Angelopoulos et al. 2021",
@@ -171,7 +171,11 @@ def worst_size_coverage(sets: SetCounts) -> Array:
 
 
 declare(
-    "coverage_calibrated_on", "Coverage", "by the share of the items that calibrates, in percent", unit=SHARE
+    "coverage_calibrated_on",
+    "Coverage",
+    "by the share of the items that calibrates, in percent",
+    unit=SHARE,
+    of_sets=True,
 )
 declare(
     "set_size_calibrated_on",
@@ -179,6 +183,7 @@ declare(
     "by the share of the items that calibrates, in percent",
     better="lower",
     unit=OPTIONS,
+    of_sets=True,
 )
 declare("threshold", "Threshold", "nonconformity score up to which an option is in the set")
 declare(

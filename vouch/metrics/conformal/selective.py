@@ -46,6 +46,8 @@ declare(
     source="Angelopoulos et al. 2024; Abbasi Yadkori et al. 2024",
 )
 SURE = 0.9
+TOLERATED = 0.05
+"""Share of the answers that may be wrong when a model answers alone."""
 WRONG = (1, 5, 10, 20)
 """Per cent of the answers that may be wrong, of the metrics."""
 PLANNED = 0.25

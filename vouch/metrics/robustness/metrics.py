@@ -152,6 +152,7 @@ OF_MEANS(
     "Certainty",
     "1 where every prediction set holds one class, 0 where all",
     source="Schmalfuss et al. 2025",
+    of_sets=True,
 )(OfMeans(lambda means: means.certainty, "certainty", "prompts"))
 # The same answer where the variation keeps what is correct, another one where it flips it, be they correct or
 # not. What could not be read is never consistent.
@@ -191,6 +192,7 @@ OF_MEANS(
     "certainty with the sign of being correct more often than a guess",
     better="higher",
     ranked=True,
+    of_sets=True,
     source="Schmalfuss et al. 2025",
 )(
     OfMeans(

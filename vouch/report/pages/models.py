@@ -11,7 +11,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.scores import SCORES
-from vouch.metrics.metric import HEADLINE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.caveats import NOTE, left_out, undecided
@@ -52,6 +51,7 @@ from vouch.report.table import (
 )
 from vouch.report.table_files import HEADLINES, OPTIONAL
 from vouch.tables.asked import TEXT as OUTPUT
+from vouch.tables.names import HEADLINE
 
 SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
 COVERAGE_STEP = 17
