@@ -306,8 +306,7 @@ def test_sets_by_hand():
     proxy = task([[[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]]], [0, 0, 0])  # 1 - p of the right ones: .3 .6 .1
     own = task([[[0.45, 0.35, 0.2], [0.8, 0.2, nan], [0.34, 0.33, 0.33], [nan, nan, nan]]])
     # alpha .5: the second smallest of three, .3: only p >= .7 fits, a set is never empty
-    set_size = RANKERS["set_size"].per_proxy
-    assert set_size is not None
+    set_size = RANKERS["set_size"].values
     np.testing.assert_array_equal(set_size(own, proxy, 0.5), [[-1, -1, -1, nan]])
     # alpha .25: the third, .6: p >= .4
     np.testing.assert_array_equal(set_size(own, proxy, 0.25), [[-1, -1, -1, nan]])

@@ -22,9 +22,8 @@ from scipy.stats import rankdata
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.leaderboard import GRAIN
-from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Task
-from vouch.metrics.comparison.statistics import bootstrap
-from vouch.metrics.intervals import SHARES, some
+from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Task
+from vouch.metrics.intervals import SHARES, bootstrap, some
 from vouch.metrics.responses import Array
 from vouch.tables.asked import OUTPUTS, TEXT
 from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
@@ -159,23 +158,18 @@ def _values(
 ) -> Iterator[tuple[dict[str, str], bool, Array]]:
     """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""
     for name, ranker in sorted(RANKERS.items()):
-        for task in here:
+        for task in filter(ranker.applies, here):
             keys = {"ranker": name, "score": task.score, "proxy": ""}
-            if not _applies(ranker, task):
+            if not ranker.by_proxy:
+                yield keys, ranker.uncertainty, ranker.values(task)
                 continue
-            if ranker.per_item:
-                yield keys, ranker.uncertainty, ranker.per_item(task)
-            for proxy in proxies if ranker.per_proxy else ():
+            for proxy in filter(ranker.applies, proxies):
                 common = tuple(model for model in task.models if model in proxy.models)
-                if ranker.per_proxy and common and _applies(ranker, proxy):
+                if common:
                     values = np.full(task.performance.shape, np.nan)
                     rows = [task.models.index(model) for model in common]
-                    values[rows] = ranker.per_proxy(task.only(common), proxy.only(common), alpha)
+                    values[rows] = ranker.values(task.only(common), proxy.only(common), alpha)
                     yield keys | {"proxy": proxy.dataset}, ranker.uncertainty, values
-
-
-def _applies(ranker: Ranker, task: Task) -> bool:
-    return any(name in task.label_free for name in ranker.needs) if ranker.needs else not task.score
 
 
 def _resampled(matrices: Sequence[Array], groups: np.ndarray, config: Config) -> tuple[Array, list[Array]]:
