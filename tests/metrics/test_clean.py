@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG, by_name, config, simulate, values
-from vouch.metrics.calibration.calibration import clean_probabilities
+from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Responses

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
-from vouch.metrics.calibration.calibration import sureness
+from vouch.metrics.calibration import sureness
 from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
 from vouch.metrics.conformal.scores import Settings, order_of, score_values

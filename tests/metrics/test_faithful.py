@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.metrics.reference_loop import network_argsort, score_rows
 from tests.metrics.released import block, needs_released
 from tests.metrics.simulated import CONFIG, SHARED, config, labels_of, simulate, values
-from vouch.metrics.calibration.calibration import authors_probabilities
+from vouch.metrics.calibration import authors_probabilities
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold, clean, faithful
 from vouch.metrics.responses import Responses, descending
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vouch.metrics.calibration.calibration import Bins, equal_slots, tally, torchmetrics_slots
-from vouch.metrics.calibration.figures import (
+from vouch.metrics.calibration import Bins, equal_slots, tally, torchmetrics_slots
+from vouch.metrics.confidence import (
     Order,
     aurc,
     auroc,

@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 
 from tests.metrics.given import Given
 from tests.metrics.simulated import config, simulate, values
-from vouch.metrics.calibration.calibration import fit
+from vouch.metrics.calibration import fit
 from vouch.metrics.conformal.figures import Calibrations, Rows, rows_of
 from vouch.metrics.conformal.scores import Settings, score_values
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits, set_membership

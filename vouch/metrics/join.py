@@ -21,10 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
+from vouch.metrics.calibration import authors_probabilities, clean_probabilities
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
+from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
@@ -420,9 +421,6 @@ declare(
     unit=SHARE,
     source="after Wang et al. 2024, first tokens that are no letter",
 )
-LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
-MOSTLY = 0.5
-"""Share of the prompts with low letter mass above which a model answers in another form."""
 
 
 def letter_mass(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:

@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Probabilities,
     authors_probabilities,
     clean_probabilities,
     tally,
     torchmetrics_slots,
 )
-from vouch.metrics.calibration.figures import OF_BINS, PER_ROW, confidence_figures
+from vouch.metrics.confidence import OF_BINS, PER_ROW, confidence_figures
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts, rows_of, set_figures
 from vouch.metrics.conformal.selective import selective_figures

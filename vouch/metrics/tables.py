@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, entropy
+from vouch.metrics.calibration import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import NotANumber
 from vouch.metrics.join import Asked, Block, letter_mass, reduced
 from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Column, Figure, declare, mean_figure
 from vouch.metrics.protocols import clean, faithful
-from vouch.metrics.responses import Bools, Ints, rank
+from vouch.metrics.responses import Bools, Ints, entropy, rank
 from vouch.metrics.text.texts import TextBlock
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import LETTERS, ORIGINAL

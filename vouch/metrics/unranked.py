@@ -16,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.join import LOW_MASS_RATE, MOSTLY
 from vouch.metrics.metric import CLEAN
 from vouch.metrics.responses import Bools
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 
+LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
+MOSTLY = 0.5
+"""Share of the prompts with low letter mass above which a model answers in another form."""
 UNDECIDED_RATE = "undecided_rate"
 JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
 """Of a model as judge: the share of the texts that it decided, and the accuracy without it."""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from vouch.metrics.calibration.uncertainty import ESTIMATES
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS
 from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.metric import metrics
+from vouch.metrics.uncertainty import ESTIMATES
 
 
 def pages() -> dict[Path, str]:

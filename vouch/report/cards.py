@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vouch.metrics.conformal.selective import SURE, TOLERATED
-from vouch.metrics.join import LOW_MASS_RATE
+from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import (
     NEGLIGIBLE,

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.compared import WITHOUT
 from vouch.metrics.comparison.statistics import questions_for
 from vouch.metrics.conformal.selective import SURE, TOLERATED, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
-from vouch.metrics.join import LOW_MASS_RATE
-from vouch.metrics.robustness.compared import WITHOUT
+from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
 from vouch.report.evidence import Evidence, Number

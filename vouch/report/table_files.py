@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.intervals import wilson
-from vouch.metrics.join import LOW_MASS_RATE, YES_NO
-from vouch.metrics.unranked import READING
+from vouch.metrics.join import YES_NO
+from vouch.metrics.unranked import LOW_MASS_RATE, READING
 from vouch.report import formatting
 from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence

@@ -11,8 +11,8 @@ from sacrebleu.metrics import BLEU
 
 from tests.metrics.simulated import CONFIG, config, simulate, tables
 from tests.metrics.text.test_texts import blocks, question
-from vouch.metrics.comparison.label_free import PER_TEXT, agreement, option_scores, sample_bleu, text_scores
 from vouch.metrics.join import join
+from vouch.metrics.label_free import PER_TEXT, agreement, option_scores, sample_bleu, text_scores
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import Tokens

@@ -9,8 +9,8 @@ import pytest
 
 from stages.compare import main
 from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
-from vouch.metrics.comparison.label_free import option_scores
 from vouch.metrics.join import join
+from vouch.metrics.label_free import option_scores
 from vouch.metrics.tables import score_block
 from vouch.pipeline.run import Run
 from vouch.tables.asked import ITEMS, items_path

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG, config, simulate
 from vouch.metrics.conformal.sets import group_splits
+from vouch.metrics.perturbation import certainty, classes
 from vouch.metrics.responses import NO_ROLE, Responses
-from vouch.metrics.robustness.perturbation import certainty, classes
 from vouch.tables.asked import COMPLEMENT, EFFECTS, KEPT, SWAPPED
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from tests.metrics.simulated import by_name, config, simulate
+from vouch.metrics.compared import across_variations
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.join import Asked, Block
+from vouch.metrics.repeated_prompts import without_prior
 from vouch.metrics.responses import Responses
-from vouch.metrics.robustness.compared import across_variations
-from vouch.metrics.robustness.repeated_prompts import without_prior
 
 CONFIG = config(scores=["lac", "aps", "margin"], splits=100)
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG
-from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.robustness.metrics import (
+from vouch.metrics.compared import Compared
+from vouch.metrics.perturbation import PromptIndex
+from vouch.metrics.robustness import (
     accuracy_range,
     calibrated,
     instability,
@@ -20,7 +21,6 @@ from vouch.metrics.robustness.metrics import (
     turn_correlation,
     turn_slope,
 )
-from vouch.metrics.robustness.perturbation import PromptIndex
 from vouch.prompts.draft import prompt_id
 from vouch.tables.asked import COMPLEMENT, ITEMS, KEPT, PROMPTS, SWAPPED
 from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED

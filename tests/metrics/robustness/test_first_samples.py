@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.metrics.simulated import config
+from vouch.metrics.compared import Compared
 from vouch.metrics.config import Config
-from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
 from vouch.tables.answered import TEXT

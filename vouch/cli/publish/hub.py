@@ -19,8 +19,7 @@ from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import check_name, interval, long_name, plain, warn_if_outdated
 from vouch.cli.show import Cells, cells, label, small
 from vouch.library.results import PUBLISHED, results
-from vouch.metrics.join import LOW_MASS_RATE
-from vouch.metrics.unranked import unranked
+from vouch.metrics.unranked import LOW_MASS_RATE, unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError

@@ -15,9 +15,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.calibration import entropy
 from vouch.metrics.conformal.sets import quantile
-from vouch.metrics.responses import Array
+from vouch.metrics.responses import Array, entropy
 
 PROBABILITIES = "probabilities"
 NLL = "nll_min"

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.calibration.uncertainty import CONFIDENCE, ESTIMATES
+from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import MOST_CHOSEN, chosen, miscalibrated

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from vouch.metrics.join import LETTER_MASS, LOW_MASS_RATE
+from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import CHOSEN, RIGHT, overused_letters
 from vouch.report.costs import variation_cell

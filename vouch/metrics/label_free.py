@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.calibration.calibration import clean_probabilities
+from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
 from vouch.metrics.metric import SHARE, Column, Formulas, is_share

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.calibration import authors_probabilities
+from vouch.metrics.calibration import authors_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
@@ -27,7 +27,7 @@ from vouch.metrics.join import cells, has_any, lengths
 from vouch.metrics.metric import CLEAN, Figure, declare
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
-from vouch.metrics.robustness.metrics import OF_MEANS, Means
+from vouch.metrics.robustness import OF_MEANS, Means
 from vouch.tables.asked import DROPPED, KEPT, ORIGINAL, TEXT, painted_option
 from vouch.tables.results import UNREAD, floats
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vouch.metrics.calibration.calibration import mass_slots
-from vouch.metrics.calibration.figures import BLOCKS, LEAST, Order, auroc
+from vouch.metrics.calibration import mass_slots
+from vouch.metrics.confidence import BLOCKS, LEAST, Order, auroc
 from vouch.metrics.intervals import about, centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, declare
 from vouch.metrics.responses import Floats, Ints
-from vouch.metrics.robustness.metrics import instability
+from vouch.metrics.robustness import instability
 
 ALPHA = 0.5
 DIGITS = 12
@@ -132,7 +132,7 @@ ESTIMATES = {
     "verbalised": Estimate("Stated", "confidence that the text states"),
 }
 """Uncertainty estimates by name, in the order in which tables show them; estimates of samples end in
-`_tTEMPERATURE`. vouch/metrics/robustness/compared.py computes them."""
+`_tTEMPERATURE`. vouch/metrics/compared.py computes them."""
 
 
 def uncertainty_figures(

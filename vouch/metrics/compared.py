@@ -21,33 +21,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Bins,
     clean_probabilities,
-    entropy,
     equal_slots,
     log_softmax,
     resampled_bins,
     tally,
 )
-from vouch.metrics.calibration.figures import ece
-from vouch.metrics.calibration.uncertainty import (
-    CONFIDENCE,
-    ImageInformation,
-    clustered_entropy,
-    image_information,
-    uncertainty_figures,
-    vision_amplified_entropy,
-)
-from vouch.metrics.comparison.label_free import PER_TEXT
+from vouch.metrics.confidence import ece
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
+from vouch.metrics.label_free import PER_TEXT
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
-from vouch.metrics.responses import Array, Floats, Ints
-from vouch.metrics.robustness.perturbation import Predictions, PromptIndex, certainty, original_figures
-from vouch.metrics.robustness.repeated_prompts import (
+from vouch.metrics.perturbation import Predictions, PromptIndex, certainty, original_figures
+from vouch.metrics.repeated_prompts import (
     FirstSamples,
     debiased,
     first_figures,
@@ -57,9 +47,18 @@ from vouch.metrics.robustness.repeated_prompts import (
     preference_figures,
     without_prior,
 )
+from vouch.metrics.responses import Array, Floats, Ints, entropy
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.metrics.uncertainty import (
+    CONFIDENCE,
+    ImageInformation,
+    clustered_entropy,
+    image_information,
+    uncertainty_figures,
+    vision_amplified_entropy,
+)
 from vouch.tables.asked import (
     KEPT,
     LETTERS,

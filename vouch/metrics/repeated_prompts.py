@@ -28,16 +28,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, log_softmax
-from vouch.metrics.calibration.figures import OF_LETTERS, Letters
+from vouch.metrics.calibration import Probabilities, clean_probabilities, log_softmax
+from vouch.metrics.confidence import OF_LETTERS, Letters
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.sets import Splits, group_splits
 from vouch.metrics.intervals import centred, group_sums, mean_interval, percentiles, resampled
 from vouch.metrics.join import Block
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, named, split_figure
+from vouch.metrics.perturbation import Predictions, PromptIndex
 from vouch.metrics.responses import Array, Bools, Floats, Ints
-from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
-from vouch.metrics.robustness.perturbation import Predictions, PromptIndex
+from vouch.metrics.robustness import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.text.scoring import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT

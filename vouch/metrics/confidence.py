@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Bins,
     Probabilities,
     Scaled,
-    entropy,
     equal_slots,
     log_softmax,
     mass_slots,
@@ -32,7 +31,7 @@ from vouch.metrics.conformal.figures import Rows
 from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
-from vouch.metrics.responses import Array, Bools, Floats, Ints, count
+from vouch.metrics.responses import Array, Bools, Floats, Ints, count, entropy
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 if TYPE_CHECKING:
