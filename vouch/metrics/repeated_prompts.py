@@ -180,18 +180,18 @@ declare("gap_to_text", "Gap to text", "accuracy minus that of text")
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 
-def gap_figures(predictions: Sequence[Predictions], protocol: str) -> Iterator[tuple[str, str, Figure]]:
+def gap_figures(
+    predictions: Mapping[str, Mapping[str, Predictions]], protocol: str
+) -> Iterator[tuple[str, str, Figure]]:
     """(variation, output, figure): accuracy of `output` minus that of the output in the metric's name.
 
-    On the prompts that both answered.
+    On the prompts that both answered. predictions: by output and variation.
     """
-    by_place = {(each.variation, each.output): each for each in predictions}
-    for variation in dict.fromkeys(each.variation for each in predictions):
+    for variation in dict.fromkeys(name for parts in predictions.values() for name in parts):
         for first, second in PAIRS:
-            sides = [by_place.get((variation, output)) for output in (first, second)]
-            if sides[0] is None or sides[1] is None:
+            if variation not in predictions[first] or variation not in predictions[second]:
                 continue
-            one, other = (side.counted(protocol) for side in sides if side is not None)
+            one, other = (predictions[output][variation].counted(protocol) for output in (first, second))
             _, here, there = np.intersect1d(one.prompts, other.prompts, return_indices=True)
             gaps = one.correct[here] - other.correct[there]
             known = ~np.isnan(gaps)

@@ -19,7 +19,10 @@ CONFIG = config(scores=["lac", "aps", "margin"], splits=100)
 
 def across(blocks: list[Block]) -> list[dict[str, Any]]:
     """Figures of the clean protocol with their variations."""
-    return [{"variation": name} | vars(figure) for name, figure in across_variations(blocks, CONFIG)]
+    return [
+        {"variation": name} | vars(figure)
+        for name, figure in across_variations({each.variation: each for each in blocks}, CONFIG)
+    ]
 
 
 def block(responses: Responses, variation: str = "original", names: list[str] | None = None) -> Block:

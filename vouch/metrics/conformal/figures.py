@@ -8,7 +8,7 @@ far coverage can fall).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -317,10 +317,9 @@ def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
         return []
     lows, highs = np.percentile(np.stack([values for *_, values in finite]), SHARES, axis=1)
     figures = []
-    for (score, metric, kind, alpha, values), low, high in zip(finite, lows, highs, strict=True):
-        figure = Figure(score, metric, float(values.mean()), items, float(low), float(high), kind, alpha)
-        spread = metric != "infinite_threshold_rate"
-        figures.append(figure if spread else replace(figure, low=None, high=None))
+    for (score, metric, kind, alpha, values), *ends in zip(finite, lows, highs, strict=True):
+        low, high = (None, None) if metric == "infinite_threshold_rate" else map(float, ends)
+        figures.append(Figure(score, metric, float(values.mean()), items, low, high, kind, alpha))
     return figures
 
 
@@ -347,10 +346,6 @@ SLACK = 1e-9
 def shift_figures(plain: "Block", other: "Block", config: "Config") -> list[Figure]:
     """For every score, at the main alpha: figures of the variation `other`, with percentiles over the splits.
 
-    shift_coverage    before empty sets are filled, which is what the guarantee speaks about
-    shift_set_size    of filled sets
-    threshold_drift   the variation's own minus the plain one
-    shift_broken      1 where the interval of shift_coverage leaves out 1 - alpha, else 0
     Nothing where a half is empty or a threshold infinite.
     """
     sides = [_without_defects(block) for block in (plain, other)]
@@ -382,10 +377,8 @@ def _of_score(
     if not np.isfinite(limits).all():
         return []
     rows, one = testing.rows, np.ones(len(limits))
-    alike = np.zeros(rows, dtype=np.int64)
-    membership = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[
-        score
-    ]
+    formula, alike = {score: second.scores[score]}, np.zeros(rows, dtype=np.int64)
+    membership = set_membership(second.ranked, formula, {score: limits[:, :1]}, alike)[score]
     counts = SetCounts(membership.counts(testing), one, one)
     drawn = score_values(score, limits, first.settings)
     values = {
