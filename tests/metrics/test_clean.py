@@ -147,11 +147,3 @@ def test_the_order_of_the_rows_does_not_matter(seed: int) -> None:
     for name, figure in before.items():
         for field in fields(figure)[2:]:
             assert getattr(after[name], field.name) == pytest.approx(getattr(figure, field.name), abs=1e-9)
-
-
-def test_calibration_errors_have_intervals_around_them() -> None:
-    figures = by_name(clean(simulate(6, 300, copies=3), CONFIG).figures)
-    for metric in ("ece", "mce"):
-        figure = figures["", metric]
-        assert figure.low is not None and figure.high is not None
-        assert 0 <= figure.low < figure.value < figure.high <= 1

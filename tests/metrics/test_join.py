@@ -1,17 +1,13 @@
 """Answers, prompts and items become arrays, or an error names the prompt; letter mass, yes and no, likelihoods."""
 
-import json
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from tests.metrics.released import block, models, needs_released
 from tests.metrics.simulated import CONFIG, config, replace_row, simulate, tables
 from tests.metrics.text.test_texts import OPTIONS, blocks, choice, scored
 from vouch.metrics.join import YES_NO, Block, join, likelihood_blocks, yes_no
@@ -19,7 +15,6 @@ from vouch.metrics.metric import metrics
 from vouch.metrics.responses import Responses, uniform
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
-from vouch.metrics.unranked import unranked
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LIKELIHOOD
 from vouch.tables.asked import PROMPTS
@@ -222,23 +217,6 @@ def test_of_released_logits_nothing_is_said() -> None:
     assert not {metric for _, metric in mass_figures({})} & {"letter_mass", "low_mass_rate"}
 
 
-@needs_released
-def test_of_the_published_logits_nothing_is_said() -> None:
-    rows, _ = score_block("m", "mmbench", block(models()[0]), CONFIG)
-    assert not {row["metric"] for row in rows} & {"letter_mass", "low_mass_rate"}
-    assert not unranked(rows)
-
-
-def test_the_registry_knows_both() -> None:
-    for name, better in (("letter_mass", "higher"), ("low_mass_rate", "lower")):
-        assert (metrics()[name].better, metrics()[name].unit, bool(metrics()[name].source)) == (
-            better,
-            "share",
-            True,
-        )
-
-
-MATHVISTA = Path(__file__).parents[3] / "shared/reference/answers/mathvista.parquet"
 SAID = ["Yes", "No, it is not.", "(A)", "no", "B", "Yes.", "I see a dog", "(B)"]
 IS_YES = [True, True, True, False, False, False, True, False]
 """Three of four that are yes: two hits, one miss, one unread. Of four that are no one is said to be yes."""
@@ -321,27 +299,6 @@ def prompt(options: list[str], order: list[int]) -> dict[str, Any]:
 def test_which_prompts_ask_for_yes_or_no(given: list[dict[str, Any]], places: list[int] | None) -> None:
     found = yes_no(pa.Table.from_pylist(given, PROMPTS.schema))
     assert (None if found is None else found.yes.tolist()) == places
-
-
-@pytest.mark.skipif(not MATHVISTA.exists(), reason="needs the answers to MathVista in ../shared")
-def test_real_answers_to_yes_no_questions() -> None:
-    frame = pd.read_parquet(MATHVISTA)
-    frame = frame[frame["options"].isin(['["Yes", "No"]', '["No", "Yes"]'])]
-    frame = frame[frame["text"].str.fullmatch(r"(Yes|No)\.?")]
-    given = []
-    for n, (options, gold, text) in enumerate(
-        zip(frame["options"], frame["gold"], frame["text"], strict=True)
-    ):
-        own = {"options": json.loads(options), "order": [0, 1], "marks": ["A", "B"]}
-        (answer,) = json.loads(gold)
-        given.append(choice(f"q{n}", text, answer, **own))
-    assert len(given) > 100
-    found, _ = scored(given, config())
-    said = frame["text"].str.startswith("Yes").to_numpy()
-    right = np.array([row["options"][row["answers"][0]] == "Yes" for row in given])
-    precision, recall, f1, _ = precision_recall_fscore_support(right, said, average="binary")
-    values = [found["faithful", "", name]["value"] for name in YES_NO]
-    assert values == pytest.approx([f1, precision, recall, said.mean()])
 
 
 def rows_of(responses: Responses, lengths: np.ndarray | None = None) -> list[dict[str, Any]]:

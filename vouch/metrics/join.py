@@ -38,6 +38,7 @@ declare(
     unit=SHARE,
     ranked=True,
     source="Li et al. 2023, POPE",
+    detail="a text that is neither answer does not count as yes",
 )
 declare(
     "precision",
@@ -412,6 +413,7 @@ declare(
     better="higher",
     unit=SHARE,
     source="Wiegreffe et al. 2023, probability mass on answer choices",
+    detail="in both spellings (`A`, ` A`; digits often follow a space, which counts as answered)",
 )
 declare(
     "low_mass_rate",
@@ -420,6 +422,7 @@ declare(
     better="lower",
     unit=SHARE,
     source="after Wang et al. 2024, first tokens that are no letter",
+    detail="of the prompts where it is known, unanswered ones included; released logits have neither",
 )
 
 

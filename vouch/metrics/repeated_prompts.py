@@ -51,6 +51,7 @@ declare(
     better="higher",
     unit=SHARE,
     source="Zheng et al. 2024",
+    detail="those of `circular`, else of `original` and `option_order`",
 )
 declare(
     "accuracy_debiased_prior",
@@ -59,6 +60,8 @@ declare(
     better="higher",
     unit=SHARE,
     source="Zheng et al. 2024 (PriDe)",
+    detail="the prior of the calibration half, accuracy on the test half; exact if a group has an option at "
+    "every letter (`circular`, circular copies), else it assumes that answers are spread evenly",
 )
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12
@@ -236,7 +239,12 @@ def preference_figures(
 
 
 declare(
-    "accuracy_test", "Accuracy of a test", "by number of the test of a question", better="higher", unit=SHARE
+    "accuracy_test",
+    "Accuracy of a test",
+    "by number of the test of a question",
+    better="higher",
+    unit=SHARE,
+    detail="for `instruction` the K-th instruction; of the questions that have all of them",
 )
 declare("accuracy_turn", "Accuracy of a turn", "by turn of the conversation", better="higher", unit=SHARE)
 TEST, TURN = "test", "turn"

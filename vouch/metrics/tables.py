@@ -25,7 +25,14 @@ PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: their split is only there for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 ALL = "all"
-declare("unanswered", "Unanswered", "share of the prompts without an answer", better="lower", unit=SHARE)
+declare(
+    "unanswered",
+    "Unanswered",
+    "share of the prompts without an answer",
+    better="lower",
+    unit=SHARE,
+    detail="only the letter mass, where known, counts them",
+)
 UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 

@@ -52,7 +52,14 @@ def _parameters() -> str:
 
 def _metrics() -> str:
     rows = (
-        (name, each.label, each.help, each.better, each.unit, each.source)
+        (
+            name,
+            each.label,
+            "; ".join(filter(None, (each.help, each.detail))),
+            each.better,
+            each.unit,
+            each.source,
+        )
         for name, each in sorted(metrics().items())
     )
     return _table(("metric", "label", "meaning", "better", "unit", "source"), rows)

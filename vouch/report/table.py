@@ -133,7 +133,7 @@ class Measured:
         """What the registry says of the metric. Raises UserError where it knows none."""
         declared = find(self.metric)
         if declared is None:
-            hint = did_you_mean(self.metric, metrics())
+            hint = did_you_mean(self.metric, list(metrics()))
             raise UserError(f"a column of the report: unknown metric {self.metric}; {hint}; correct its name")
         return declared
 

@@ -60,16 +60,6 @@ def test_differences_follow_their_definition() -> None:
         )
 
 
-def test_copies_carry_no_information() -> None:
-    correct = draws(1, 2, 100)
-    (alone,) = differences(outcomes(correct), 0, 500)
-    tripled = {model: np.repeat(values, 3) for model, values in correct.items()}
-    (together,) = differences(outcomes(tripled, 3), 0, 500)
-    assert together["difference"] == pytest.approx(alone["difference"])
-    assert together["p"] == pytest.approx(alone["p"])
-    assert together["high"] - together["low"] == pytest.approx(alone["high"] - alone["low"], rel=0.15)
-
-
 def test_pairs_rest_on_the_prompts_that_both_models_have() -> None:
     first = np.array([1, 0, 1, 1, np.nan, 1, 0, -1])
     second = np.array([0, 0, 1, np.nan, np.nan, 0, -1, 1])

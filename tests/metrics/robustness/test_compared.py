@@ -16,7 +16,6 @@ from vouch.metrics.perturbation import PromptIndex
 from vouch.metrics.robustness import (
     accuracy_range,
     calibrated,
-    instability,
     reliability,
     turn_correlation,
     turn_slope,
@@ -230,13 +229,6 @@ def test_preference_of_texts_for_places() -> None:
     assert value(rows, "letter_bias", "original", "text") == 2 / 3
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=8))
-def test_instability_is_at_most_the_log_of_the_tests(said: list[int]) -> None:
-    (found,) = instability(np.zeros(len(said), dtype=int), np.array(said))
-    assert -1e-12 <= found <= log(len(said)) + 1e-12
-    assert (found < 1e-12) == (len(set(said)) == 1)
-
-
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=9))
 def test_cells_of_many_draws_are_those_of_each(means: list[float]) -> None:
     both = np.array([means, means[::-1]])
@@ -305,12 +297,6 @@ def test_reliability_of_printed_means(
 ) -> None:
     raw = random + accuracy * (1 - random)
     assert alone(reliability, raw, random, certainty) == pytest.approx(expected, abs=0.001)
-
-
-def test_with_two_options_reliability_is_calibrated_accuracy_times_certainty() -> None:
-    for accuracy in (0.0, 0.2, 0.5, 0.9, 1.0):
-        product = alone(calibrated, accuracy, 0.5) * 0.6
-        assert alone(reliability, accuracy, 0.5, 0.6) == pytest.approx(product)
 
 
 @pytest.mark.parametrize("random", [0.0, 1.0, np.nan])

@@ -125,6 +125,7 @@ OF_SETS("singleton_rate", "One option", "share of sets with a single option", be
     ranked=True,
     authors="test",
     source="Kostumov et al. 2024, equation 7",
+    detail="its `mean` is that of the two scores' values",
 )
 def uacc(sets: SetCounts) -> Array:
     """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
@@ -191,6 +192,7 @@ declare(
     "Negative thresholds",
     "share of the splits in which the margin's threshold is below 0",
     unit=SHARE,
+    detail="where accuracy is near 1 - alpha or above",
 )
 declare(
     "infinite_threshold_rate",
