@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from tests.metrics.simulated import CONFIG, config, replace_row, simulate, tables
-from tests.metrics.text.test_texts import OPTIONS, blocks, choice, scored
+from tests.metrics.simulated import CONFIG, replace_row, simulate, tables
+from tests.metrics.text.test_texts import OPTIONS, choice, scored
 from vouch.metrics.join import YES_NO, Block, join, likelihood_blocks, yes_no
 from vouch.metrics.metric import metrics
 from vouch.metrics.responses import Responses, uniform
 from vouch.metrics.tables import score_block
-from vouch.metrics.text.scoring import score_texts
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LIKELIHOOD
 from vouch.tables.asked import PROMPTS
@@ -213,10 +212,6 @@ def test_a_server_that_tells_no_letter_at_all_tells_that_none_is_said() -> None:
     assert found["clean", "accuracy"]["items"] == 4
 
 
-def test_of_released_logits_nothing_is_said() -> None:
-    assert not {metric for _, metric in mass_figures({})} & {"letter_mass", "low_mass_rate"}
-
-
 SAID = ["Yes", "No, it is not.", "(A)", "no", "B", "Yes.", "I see a dog", "(B)"]
 IS_YES = [True, True, True, False, False, False, True, False]
 """Three of four that are yes: two hits, one miss, one unread. Of four that are no one is said to be yes."""
@@ -246,17 +241,6 @@ def test_of_texts() -> None:
     f1 = found["clean", "", "f1"]
     assert 0 <= f1["low"] < f1["value"] < f1["high"] <= 1 and found["faithful", "", "f1"]["low"] is None
     assert all(metrics()[name].source for name in YES_NO) and metrics()["f1"].ranked
-
-
-def test_categories_have_their_own() -> None:
-    (block,) = blocks([row | {"category": "ab"[n % 2]} for n, row in enumerate(rows())])
-    found, _ = score_texts("m", "d", block, config())
-    rates = {
-        row["category"]: row["value"]
-        for row in found
-        if (row["metric"], row["protocol"]) == ("yes_rate", "clean")
-    }
-    assert rates == {"all": 3 / 8, "a": 2 / 4, "b": 1 / 4}
 
 
 def test_defective_items_count_in_the_faithful_protocol_only() -> None:

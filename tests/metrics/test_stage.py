@@ -66,7 +66,7 @@ def give(dataset: str, responses: Responses, **changes: Any) -> None:
     fill(ITEMS, items_path(dataset), items)
 
 
-def test_every_dataset_is_scored_in_both_readings(run: Score) -> None:
+def test_every_dataset_is_scored_in_both_protocols_and_has_a_row_for_each_prompt(run: Score) -> None:
     broken = simulate(0, 60, copies=2)
     broken.defective[:3] = True
     give("left", broken, categories=("colour", "shape", ""))
@@ -84,13 +84,6 @@ def test_every_dataset_is_scored_in_both_readings(run: Score) -> None:
     keys = found.select(["dataset", "variation", "protocol", "category", "score", "metric"]).to_pylist()
     assert len({tuple(key.values()) for key in keys}) == len(keys)
 
-
-def test_outcomes_hold_a_row_per_prompt(run: Score) -> None:
-    broken = simulate(0, 60, copies=2)
-    broken.defective[:3] = True
-    give("left", broken)
-    give("right", simulate(1, 40, 5))
-    run()
     rows = outcomes().to_pylist()
     assert [row["prompt"] for row in rows] == [f"{i}/original" for i in (*range(60), *range(40))]
     left = rows[:60]

@@ -26,7 +26,7 @@ TABLES = (
 NO_OUTCOMES, NO_SCORES = OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table()
 
 
-def rows(name: str) -> list[dict[str, Any]]:
+def written(name: str) -> list[dict[str, Any]]:
     """A written table, by its name in vouch/tables/results.py."""
     made: list[dict[str, Any]] = getattr(r, name).read(getattr(r, f"{name}_PATH")).to_pylist()
     return made
@@ -76,20 +76,20 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
     main(run)
     accuracy = [
-        row for row in rows("LEADERBOARD") if row["metric"] == "accuracy" and row["protocol"] == "clean"
+        row for row in written("LEADERBOARD") if row["metric"] == "accuracy" and row["protocol"] == "clean"
     ]
     assert [row["rank"] for row in accuracy] == [1, 2]
-    (pair,) = rows("DIFFERENCES")
+    (pair,) = written("DIFFERENCES")
     by_model = {row["model"]: row["value"] for row in accuracy}
     assert pair["difference"] == pytest.approx(by_model[pair["first"]] - by_model[pair["second"]])
-    (cell,) = rows("REPRODUCED")
+    (cell,) = written("REPRODUCED")
     assert (cell["name"], cell["clean"]) == ("Tiny-B", by_model["tiny_b"])
-    sight = [row for row in rows("DIMENSIONS") if row["protocol"] == "clean"]
+    sight = [row for row in written("DIMENSIONS") if row["protocol"] == "clean"]
     assert {row["model"]: row["value"] for row in sight} == by_model
     assert {row["dimension"] for row in sight} == {"sight"}
-    ranked = [row for row in rows("RANKED") if row["ranker"] == "confidence"]
+    ranked = [row for row in written("RANKED") if row["ranker"] == "confidence"]
     assert {row["model"]: row["performance"] for row in ranked} == pytest.approx(by_model)
-    assert {row["ranker"] for row in rows("RANKINGS")} == {
+    assert {row["ranker"] for row in written("RANKINGS")} == {
         *("confidence", "entropy", "gap", "combined", "few_labels")
     }
     for dataset, count in (("left", 3), ("right", 4)):
@@ -98,7 +98,7 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
             r.embeddings_path(dataset, r.IMAGES), [row | {"digest": str(n)} for n in range(count)]
         )
     main(run)
-    (apart,) = rows("DISTANCES")
+    (apart,) = written("DISTANCES")
     assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (r.IMAGES, 3, 4, 0)
     before = [path.read_bytes() for _, path in TABLES]
     main(run)
@@ -114,7 +114,7 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
         outcomes.append(found[1])
     write("left", (rows, pa.concat_tables(outcomes), NO_SCORES))
     main(run)
-    accuracy, *rest = rows("VARIATIONS")
+    accuracy, *rest = written("VARIATIONS")
     clean = {
         row["variation"]: row["value"]
         for row in rows
@@ -129,8 +129,8 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
 def test_one_model_and_no_scores_at_all(run: Run) -> None:
     score(0)
     main(run)
-    assert rows("DIFFERENCES") == []
-    assert {row["rank"] for row in rows("LEADERBOARD")} == {1, None}
+    assert written("DIFFERENCES") == []
+    assert {row["rank"] for row in written("LEADERBOARD")} == {1, None}
     score()
     main(run)
     assert not any(table.read(path).num_rows for table, path in TABLES)
@@ -140,6 +140,6 @@ def test_a_model_that_never_answered_stands_alone(run: Run) -> None:
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
     score(0, 1, silent=range(80))
     main(run)
-    assert rows("DIFFERENCES") == []
-    (cell,) = rows("REPRODUCED")
+    assert written("DIFFERENCES") == []
+    (cell,) = written("REPRODUCED")
     assert (cell["ours"], cell["clean"]) == (None, None)

@@ -151,13 +151,6 @@ def test_a_prompt_without_samples_and_fewer_tests_count_by_what_is_there() -> No
     assert value(rows, "accuracy_test_1") == (1, 1), "only item 1 has every test"
 
 
-def test_refusals_are_wrong_and_answers_of_their_own() -> None:
-    said = {(0, 1): ["I'm sorry."], (0, 2): ["I'm sorry."], (0, 3): ["I cannot tell"], (0, 4): ["(A)"]}
-    rows = rows_of(said)
-    assert value(rows, "instability") == (entropy(["sorry", "sorry", "cannot", "A"]), 1)
-    assert value(rows, "accuracy") == (float(order_of(0, 4)[0] == 0) / 4, 4)
-
-
 def test_open_answers_are_graded_by_the_metrics_of_their_dataset() -> None:
     settings = config(answers={"d": ["anls", "exact_match"]})
     said = {(0, 1): ["STOP"], (0, 2): ["stop"], (0, 3): ["stpo"], (0, 4): ["go"]}
