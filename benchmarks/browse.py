@@ -73,9 +73,9 @@ def simulate(items: int, variations: int) -> None:
                     "earlier": [],
                     "options": words,
                     "order": list(range(OPTIONS)),
-                    "marks": list("ABCD"),
+                    "labels": list("ABCD"),
                     "answers": item["answers"],
-                    "pictures": [{"images": item["images"], "steps": []}],
+                    "images": [{"images": item["images"], "steps": []}],
                     "outputs": ["letters"],
                 }
 

@@ -31,7 +31,7 @@ from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_pat
 NAME = "large"
 LEVELS = [f"{name}_{level}" for name in ("vr_b", "vr_l", "jpeg") for level in range(1, 6)]
 VARIATIONS = ["original", "option_order", "circular", "shuffled", "tests", *LEVELS, "vr_r", "blank"]
-VARIATIONS += ["text_only", "image_only", "marks", "option_order+vr_r", "blank+option_order"]
+VARIATIONS += ["text_only", "image_only", "labels", "option_order+vr_r", "blank+option_order"]
 PROMPTS_EACH = 40
 WORDS = ["the", "of", "picture", "shows", "which", "colour", "object", "left", "right", "above", "person"]
 

@@ -97,7 +97,7 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
             "models": models,
             "outputs": leads,
             "variations": questions.variations,
-            "pictures": sheets and {"sheets": sheets.sheets, "left_out": sheets.left_out},
+            "images": sheets and {"sheets": sheets.sheets, "left_out": sheets.left_out},
         }
         pages.write_script(folder, dataset, "index", pages.script_text(index))
     if run and sheets:

@@ -61,7 +61,7 @@ def main(run: Run) -> None:
     if dataset.source.revision:
         run.note("revision", dataset.source.revision)
     run.note("items", items.count)
-    run.note("items_without_picture", first.without_image)
+    run.note("items_without_image", first.without_image)
     run.note("images", images.count)
     run.note("rejects", rejects.count)
 

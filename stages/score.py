@@ -99,7 +99,7 @@ def silent(metrics: pa.Table) -> dict[str, int]:
 SCORED = Path(".vouch/scored")
 SUFFIX = ".letters.parquet"
 OF_PROMPTS = (
-    *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
+    *("id", "item", "variation", "family", "effect", "options", "order", "labels", "answers", "outputs"),
     "template",
 )
 OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "question", "answers", "references")
@@ -136,9 +136,9 @@ class Scoring:
         self._decided: list[str] = []
         if self._config.judge.model is not None:
             judge, decided = self._config.judge, read_judgements(judgements_path(self.dataset))
-            rows = JUDGED.read(judged_path(self.dataset), ("key", "verdict", "place")).to_pylist()
+            rows = JUDGED.read(judged_path(self.dataset), ("key", "verdict", "index")).to_pylist()
             self._verdicts = Verdicts(
-                {row["key"]: row["place"] for row in rows},
+                {row["key"]: row["index"] for row in rows},
                 {row["key"]: {CORRECT: True, INCORRECT: False}.get(row["verdict"]) for row in rows},
                 {name: row["decision"] == CORRECT for name, row in decided.items()},
                 judge.open,

@@ -71,9 +71,9 @@ def questions(dataset: str, count: int) -> Iterator[tuple[Question, Sequence[int
         if row["variation"] == ORIGINAL and LETTERS in row["outputs"] and not row["earlier"]
     )
     for _, row in zip(range(count), fitting, strict=False):
-        shown = tuple(opening.render(recipe, images.read) for recipe in row["pictures"])
+        shown = tuple(opening.render(recipe, images.read) for recipe in row["images"])
         given = {"system": row["system"], "text": row["text"], "response": row["response"]}
-        yield Question(row["id"], **given, labels=tuple(row["marks"]), images=shown), row["answers"]
+        yield Question(row["id"], **given, labels=tuple(row["labels"]), images=shown), row["answers"]
 
 
 def main() -> None:

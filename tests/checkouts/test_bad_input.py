@@ -71,7 +71,7 @@ def refuse(monkeypatch, *command):
         ("\n  tiny_b: data/trained/tiny_b", "", ["tiny_b"]),
         ("engines/rules.py}", "engines/ruels.py}", ["params.yaml", "rewrite.rewriter", "data/models/NAME.json"]),
         ("vouch/prompts/rewrites/engines/rules.py}", "data/models/nobody.json}", ["rewrite.rewriter", "nobody", "tiny_a"]),
-        ("encoders/colours.py}", "encoders/colour.py}", ["params.yaml", "embed.pictures.encoder", "data/models/NAME.json"]),
+        ("encoders/colours.py}", "encoders/colour.py}", ["params.yaml", "embed.images.encoder", "data/models/NAME.json"]),
         ("vouch/models/encoders/none.py}", "data/models/nobody.json}", ["embed.texts.encoder", "nobody", "tiny_a"]),
         ("engines/rules.py}", "engines/rules.py, clean: [lfet]}", ["rewrite.clean", "lfet", "did you mean left?"]),
         ("rewrite: {rewriter", "rewrite: {rewriters", ["unknown key rewrite.rewriters", "did you mean rewriter?"]),

@@ -38,7 +38,7 @@ ESCAPE = "\x1b[31mred\x1b]0;title\x07"
 HOSTILE = f"q\n{ESCAPE}\u202eevil"
 """An id with a line end, escape sequences and a mark that turns the direction of writing."""
 COUNT = 64
-MARKS = ["A", "B", "C"]
+LABELS = ["A", "B", "C"]
 VARIATIONS = (("original", KEPT), ("ls_n", COMPLEMENT), ("vr_b", KEPT))
 SKILL = {"tiny_a": 0.9, "tiny_b": 0.4}
 DIGEST = "0" * 64
@@ -120,9 +120,9 @@ def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
                 "earlier": [],
                 "options": [f"red {ESCAPE}", "green", "blue"],
                 "order": [0, 1, 2],
-                "marks": MARKS,
+                "labels": LABELS,
                 "answers": [k for k in range(3) if (k == right) != (effect == COMPLEMENT)],
-                "pictures": [{"images": [DIGEST], "steps": []}],
+                "images": [{"images": [DIGEST], "steps": []}],
                 "outputs": ["letters"] if dataset == "left" else ["text"],
             }
 
@@ -137,7 +137,7 @@ def _answer(model: str, skill: float, mass: Sequence[float | None], unread: int)
             logits = [2.0 * (k == said) + chance.random() for k in range(3)]
             prompt = f"{name}/{variation}"
             letters.append({"prompt": prompt, "logits": logits, "letter_mass": mass[place % len(mass)]})
-            words = f"{ESCAPE} ({MARKS[said]}) because\n" + "long " * 400 if place >= unread else "Hmm."
+            words = f"{ESCAPE} ({LABELS[said]}) because\n" + "long " * 400 if place >= unread else "Hmm."
             texts.append(
                 {"prompt": prompt, "temperature": 0.0, "sample": 0, "text": words}
                 | {"logprobs": [-0.5, -0.1], "entropies": [0.1, 0.1], "eos": 1}

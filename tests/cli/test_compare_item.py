@@ -362,8 +362,8 @@ def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:
 
 
 def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -> None:
-    pictures = tmp_path / "pictures"
-    out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--pictures", str(pictures))
+    pictures = tmp_path / "images"
+    out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--images", str(pictures))
     assert "\nquestion: Which  [31mred" in out and "\n  kite?\n" in out and "(correct)" in out
     assert f"image 1: {'0' * 64} in data/images/right.parquet" in out
     assert out.count("tiny_a") >= 4 and max(map(len, out.splitlines())) < 250, "long texts are cut"
@@ -371,9 +371,7 @@ def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -
         f"0{place}-{name}-1.png" for place, name in ((1, "original"), (2, "ls_n"), (3, "vr_b"))
     ]
     assert Image.open(pictures / "01-original-1.png").size == (8, 6)
-    assert "not empty" in vouch(
-        "item", "kite-000", "--dataset", "left", "--pictures", str(pictures), status=1
-    )
+    assert "not empty" in vouch("item", "kite-000", "--dataset", "left", "--images", str(pictures), status=1)
 
 
 @pytest.mark.parametrize(

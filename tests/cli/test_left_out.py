@@ -8,7 +8,7 @@ import yaml
 
 from stages import compare, score
 from tests.cli.conftest import Vouch, lay_out
-from tests.cli.scored import ESCAPE, MARKS, build, stage
+from tests.cli.scored import ESCAPE, LABELS, build, stage
 from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
@@ -176,8 +176,8 @@ def test_show_card_and_report_have_what_a_judge_read_and_the_bounds_without_it(
     params["score"] = {**params["score"], "judge": {"model": "tiny_b"}}
     Path("params.yaml").write_text(yaml.safe_dump(params), "utf-8")
     question = ITEMS.read(items_path("right")).to_pylist()[0]["question"]
-    choices = Choices(tuple(MARKS), (f"red {ESCAPE}", "green", "blue"), question)
-    row = {"key": key("Hmm.", choices), "verdict": "option", "place": 0, "reply": "A", "judge": "j"}
+    choices = Choices(tuple(LABELS), (f"red {ESCAPE}", "green", "blue"), question)
+    row = {"key": key("Hmm.", choices), "verdict": "option", "index": 0, "reply": "A", "judge": "j"}
     JUDGED.write(judged_path("right"), [row])
     JUDGED.write(judged_path("left"), [])
     for dataset in ("left", "right"):

@@ -75,7 +75,7 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
     count = estimate(TEN, entry, ["original", "vr_b", "ls_n+vs_s"])
     assert count.text == "at most 30" and count.of(SAMPLED, "m", "d").answers == 30 and count.passes(4) == 8
     # the template has one instruction, so `instruction` applies to nothing
-    assert estimate(TEN, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 50
+    assert estimate(TEN, entry, ["tests", "labels", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 50
     assert estimate(TEN, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
     count = estimate(TEN, entry, ["original", "circular", "circular+vr_b"])
     assert count.text == "about 90" and count.answers == 80, "circular/1 is the original once more"
@@ -141,7 +141,7 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
 
 
 def test_the_price_of_requests_to_a_server() -> None:
-    prices = Prices(input=2, output=10, picture=85, tile=170)
+    prices = Prices(input=2, output=10, image=85, tile=170)
     sizes = {(512, 512): 1, (1024, 768): 4, (2048, 4096): 6, (100, 4000): 4, (4096, 4096): 4}
     assert {size: (prices.image_tokens(*size) - 85) // 170 for size in sizes} == sizes, "OpenAI's tiles"
     entry = {"engine": "openai", "prices": prices.model_dump()}

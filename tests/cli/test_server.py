@@ -36,7 +36,7 @@ def project(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     made.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 2}]
     made.pin()
     data = png(1)
-    asking = {"marks": "ABC", "outputs": ["letters", "text"]}
+    asking = {"labels": "ABC", "outputs": ["letters", "text"]}
     rows = [prompt(f"i{n}/original", f"what is shown {n} here", [data], **asking) for n in range(4)]
     rows.append(
         prompt(
@@ -109,7 +109,7 @@ def ask_for_letters(project: Project, *datasets: tuple[str, list[str]]) -> None:
     """The same words and picture under each id."""
     data = png(1)
     for dataset, ids in datasets:
-        asking = {"marks": "ABC", "outputs": ["letters"]}
+        asking = {"labels": "ABC", "outputs": ["letters"]}
         project.ask([prompt(one, "what is shown", [data], **asking) for one in ids], [data], dataset)
 
 

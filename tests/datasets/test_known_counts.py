@@ -58,7 +58,7 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
         "scienceqa", hub("derek-thomas/ScienceQA", "validation+test"), {"tasks": ["closed choice"]},
         {"items": {3953, 3954}},
     ),
-    ("scienceqa", hub("derek-thomas/ScienceQA", "test"), {"pictures": False}, {"items": 4241}),
+    ("scienceqa", hub("derek-thomas/ScienceQA", "test"), {"images": False}, {"items": 4241}),
     ("seedbench", hub("lmms-lab/SEED-Bench", "test"), {}, {"items": 14_233}),
     ("ai2d", at("ai2d-all.zip"), {}, {"items": {15_501, 15_502}}),
     ("ai2d", hub("lmms-lab/ai2d", "test"), {}, {"items": 3088}),

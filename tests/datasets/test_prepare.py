@@ -40,7 +40,7 @@ def test_one_item(project, item):
     picture = {"digest": digest, "bytes": data, "format": "PNG", "mode": "RGBA", "width": 4, "height": 3}
     assert tables["images"].to_pylist() == [picture]
     assert tables["rejects"].num_rows == tables["published"].num_rows == 0
-    assert project.notes == {"items": 1, "images": 1, "rejects": 0, "items_without_picture": 0}
+    assert project.notes == {"items": 1, "images": 1, "rejects": 0, "items_without_image": 0}
 
 
 def test_an_image_is_stored_once(project, item):

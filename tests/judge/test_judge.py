@@ -88,7 +88,7 @@ def give(texts: dict[str, str], answer: int = 0) -> None:
         )
         prompts.append(
             {"id": f"{name}/original", "item": name, "variation": "original", "outputs": ["text"]}
-            | {"options": CHOICES.texts, "order": [0, 1, 2], "marks": CHOICES.marks, "answers": [answer]}
+            | {"options": CHOICES.texts, "order": [0, 1, 2], "labels": CHOICES.labels, "answers": [answer]}
             | {"effect": KEPT, "template": "plain", "family": "original"}
         )
         found.append({"prompt": f"{name}/original", "temperature": 0, "sample": 0, "text": text})
@@ -158,7 +158,7 @@ def test_what_rules_leave_undecided_is_asked_once_and_counted(asking: Project, s
     rows = {row["key"]: row for row in asking.rows()}
     assert list(rows) == sorted(rows) and len(rows) == len(server.requests) == 3, "distinct, undecided, said"
     verdicts = {
-        text: (row["verdict"], row["place"], row["reply"])
+        text: (row["verdict"], row["index"], row["reply"])
         for text in dict.fromkeys(SAID.values())
         if (row := rows.get(key(text, CHOICES)))
     }

@@ -64,7 +64,7 @@ def open_project(asking: Project, server: Loopback) -> Project:
         for variation in ("original", "blank"):
             prompts.append(
                 {"id": f"{name}/{variation}", "item": name, "variation": variation, "outputs": ["text"]}
-                | {"options": [], "order": [], "marks": [], "answers": [], "effect": KEPT}
+                | {"options": [], "order": [], "labels": [], "answers": [], "effect": KEPT}
                 | {"template": "plain", "family": variation}
             )
             texts.append(
@@ -133,7 +133,7 @@ def test_judged_decided_and_corrected(
     )
     assert all("- a cat\n- a kitten\n" in one and QUESTION in one for one in told)
     key = OpenAnswer(QUESTION, REFERENCES, said(0)).key
-    assert (rows[key]["verdict"], rows[key]["place"]) == ("correct", None)
+    assert (rows[key]["verdict"], rows[key]["index"]) == ("correct", None)
     assert rows[key]["judge"].endswith(f"prompt {judge_prompt('open_answer').version}")
     assert open_project.rows() and len(server.requests) == 114, "nothing known is asked again"
 

@@ -167,7 +167,7 @@ def choose(original: Any) -> Any:
             lambda: vouch.corrupt(np.zeros((8, 8, 3), np.uint8), "blur", 2.5),
             "severity is 2.5; give a whole number",
         ),  # type: ignore[arg-type]
-        (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), "picture is empty"),
+        (lambda: vouch.corrupt(np.zeros((0, 0, 3), np.uint8), "blur"), "image is empty"),
         (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, allowed=-0.1), "allowed is -0.1"),
         (lambda: vouch.rank_without_labels({"a": [[1.0]], "b": [[1.0]]}, alpha=2), "alpha is 2"),
         (lambda: vouch.answering([0.5], [1], max_risk="0.1"), "max_risk is '0.1'; give a number"),  # type: ignore[arg-type]
@@ -211,7 +211,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("answering", {"confidence": P[FEW, 0], "correct": RIGHT[FEW], "max_risk": 0.2, "confidence_level": 0.9} | WHO),
     ("calibration_error", {"probabilities": P[FEW], "correct": RIGHT[FEW], "bins": 5, "equal_mass": True} | WHO),
     ("compare", {"correct_a": RIGHT[FEW], "correct_b": RIGHT[FEW], "resamples": 9} | WHO),
-    ("corrupt", {"picture": np.zeros((8, 8, 3), np.uint8), "kind": "blur", "severity": 1}),
+    ("corrupt", {"image": np.zeros((8, 8, 3), np.uint8), "kind": "blur", "severity": 1}),
     ("coverage", {"sets": P[FEW] > 0.3, "answers": ANSWERS[FEW], "groups": GROUPS[FEW]}),
     ("image_information", {"logits": LOGITS[FEW], "without": LOGITS[FEW], "answers": ANSWERS[FEW], "alpha": 1} | WHO),
     ("power", {"questions": 9, "wanted": 0.05, "discordant": 0.2, "design": 1, "significance": 0.05, "claims": 1}),
@@ -223,7 +223,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
         | HALVES,
     ),
     ("rank_without_labels", {"probabilities": SIDES, "proxy": SIDES, "proxy_answers": ANSWERS[FEW], "alpha": 0.1} | WHO),
-    ("read_answer", {"text": "B", "options": ["x", "y"], "marks": ["A", "B"], "question": ""}),
+    ("read_answer", {"text": "B", "options": ["x", "y"], "labels": ["A", "B"], "question": ""}),
     ("regressions", {"before": {"a": RIGHT[FEW]}, "after": {"a": RIGHT[FEW]}, "groups": GROUPS[FEW]}
         | {"false_alarms": 0.1, "look": 1, "allowed": 0}),
     ("results", {"folder": "nowhere"}),
@@ -327,7 +327,7 @@ def test_groups_are_what_was_given(groups: Any, as_good_as: list[int] | None) ->
         (lambda: vouch.rank_without_labels({"a": [[1, np.nan]], "b": [[0.5, 0.5]]}), "of b: row 0 .* other options"),
         (lambda: vouch.rank_without_labels({"a": [[0.5, 0.5]], 1: [[0.5, 0.5]]}), "probabilities: the name 1"),
         (lambda: vouch.sampled_sets([["a", "a"]] * 4, [[1, 0]] * 4), "correct: row 0 has 'a' both correct and wrong"),
-        (lambda: vouch.read_answer("A", ["x", "y"], marks=["A", "A"]), "marks: 'A' is a duplicate"),
+        (lambda: vouch.read_answer("A", ["x", "y"], labels=["A", "A"]), "labels: 'A' is a duplicate"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, ids=["q"] * 600), "ids: row 1 has the name of row 0"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(np.nan, 2, 0.2)), "penalties: raps penalty is nan"),
         (lambda: vouch.prediction_sets(LOGITS, ANSWERS, penalties=(0.1, 1.5, 0.2)), "k_reg is 1.5; give a whole"),  # type: ignore[arg-type]
@@ -446,7 +446,7 @@ def test_a_temperature_that_nothing_tells_is_undefined(logits: np.ndarray) -> No
 def test_options_without_marks_are_read_by_their_texts(
     text: str, options: list[str], expected: int | None
 ) -> None:
-    assert vouch.read_answer(text, options, marks=[""] * len(options)).option == expected
+    assert vouch.read_answer(text, options, labels=[""] * len(options)).option == expected
 
 
 def test_a_difference_has_an_interval_and_a_p_value() -> None:

@@ -374,5 +374,5 @@ def test_answer_bias_by_hand() -> None:
     chosen = np.bincount(P.argmax(axis=1), minlength=6) / len(P)
     right = np.bincount(LABELS, minlength=6) / len(P)
     assert found["", "chosen_share_C"] == pytest.approx(chosen[2])
-    assert found["", "right_share_C"] == pytest.approx(right[2])
+    assert found["", "correct_share_C"] == pytest.approx(right[2])
     assert found["", "letter_bias"] == pytest.approx(np.abs(chosen - right).sum() / 2)

@@ -218,7 +218,7 @@ IS_YES = [True, True, True, False, False, False, True, False]
 
 
 def asked(name: str, text: str, yes: bool, **changes: Any) -> dict[str, Any]:
-    own = {"options": ["Yes", "No"], "order": [0, 1], "marks": ["A", "B"]}
+    own = {"options": ["Yes", "No"], "order": [0, 1], "labels": ["A", "B"]}
     return choice(name, text, 1 - yes, **own) | changes
 
 

@@ -105,11 +105,11 @@ def test_the_first_parser_that_finds_something_decides() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     text=st.text(max_size=80) | st.text("AB ().:answer isthe\n*", max_size=80),
-    marks=st.sampled_from(["ABCD", "abcd", "1234", "", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]),
+    labels=st.sampled_from(["ABCD", "abcd", "1234", "", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]),
     option=st.text(max_size=10),
 )
 def test_no_text_breaks_a_parser(text: str, marks: str, option: str) -> None:
-    choices = Choices(tuple(marks), (option, *(f"option {mark}" for mark in marks[1:])))
+    choices = Choices(tuple(marks), (option, *(f"option {label}" for label in marks[1:])))
     for name in PARSERS:
         found = PARSERS[name](text, choices)
         assert all(place >= 0 for place in found.places)

@@ -232,7 +232,7 @@ def test_preference_of_texts_for_places() -> None:
     rows = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text").rows()
     shares = [value(rows, f"chosen_share_{letter}", "original", "text") for letter in "ABC"]
     assert shares[:2] == [1 / 3, 2 / 3]
-    assert value(rows, "right_share_A", "original", "text") == 1.0
+    assert value(rows, "correct_share_A", "original", "text") == 1.0
     assert value(rows, "letter_bias", "original", "text") == 2 / 3
 
 
@@ -254,7 +254,7 @@ def test_numbers_are_those_of_the_prompts_ids() -> None:
         for item, variation, number in (
             ("a/3", "original", None),
             ("a/3", "vr_b_5+tests", 12),
-            ("b", "marks", 1),
+            ("b", "labels", 1),
         )
     ]
     items = [{"id": name, "group": name, "turns": [], "flags": []} for name in ("a/3", "b")]

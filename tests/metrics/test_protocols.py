@@ -386,7 +386,7 @@ def permuted(responses: Responses, seed: int) -> Responses:
     return replace(responses, **letters)
 
 
-OF_LETTERS = ("letter_bias", "chosen_share", "right_share")
+OF_LETTERS = ("letter_bias", "chosen_share", "correct_share")
 
 
 @settings(max_examples=25)

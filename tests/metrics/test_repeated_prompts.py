@@ -187,7 +187,7 @@ def test_a_prior_needs_letters_and_rows() -> None:
     assert without_prior({"original": block(nothing)}, CONFIG) is None
 
 
-MARKS = ["A", "B", "C"]
+LABELS = ["A", "B", "C"]
 OPTIONS = ["a cat", "a dog", "a cow"]
 SCORE = "first_t0.2"
 Said = Mapping[tuple[int, int], Sequence[str | None]]  # samples by item and test, from 0 and from 1
@@ -201,7 +201,7 @@ def order_of(item: int, test: int) -> list[int]:
 
 def text_of(item: int, test: int, option: int) -> str:
     """A text that names an option by its mark in the order of the test."""
-    return f"The answer is ({MARKS[order_of(item, test).index(option)]})"
+    return f"The answer is ({LABELS[order_of(item, test).index(option)]})"
 
 
 def rows_of(
@@ -227,7 +227,7 @@ def rows_of(
         }
         row |= {"outputs": ["text"], "order": order, "effect": "kept"}
         if not references:
-            row |= {"marks": MARKS, "options": [OPTIONS[one] for one in order], "answers": [order.index(0)]}
+            row |= {"labels": LABELS, "options": [OPTIONS[one] for one in order], "answers": [order.index(0)]}
         prompts.append(row)
         greedy = {"prompt": row["id"], "temperature": 0, "sample": 0, "logprobs": [-1.0], "entropies": [0.5]}
         texts.append(

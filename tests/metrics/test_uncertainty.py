@@ -54,7 +54,7 @@ def test_a_model_that_does_not_look_gains_nothing() -> None:
     logits = simulate(1, 500, dtype=np.float64).logits
     found = by_name(picture_figures(block(logits, "original"), block(logits, "blank"), config()))
     assert found["", "image_gain"].value == found["", "image_information"].value == 0
-    assert found["", "right_without_picture"].value == 1
+    assert found["", "correct_without_image"].value == 1
     assert found["", "ece_gain"].value == pytest.approx(0, abs=1e-12)
     moved = np.roll(logits, 1, axis=1)
     assert (

@@ -129,7 +129,7 @@ def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(projec
             "outputs": [TEXT],
             "max_tokens": 2,
         }
-        later = prompt(f"{name}/2", "why", **turns) | {"pictures": first["pictures"]}
+        later = prompt(f"{name}/2", "why", **turns) | {"images": first["images"]}
         prompts += [first, later]
     project.ask(prompts, images)
     project.extract()
@@ -168,8 +168,8 @@ def test_flagged_rows_beside_answers(project: Project, capsys: pytest.CaptureFix
     bad = [
         prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
         prompt("damaged/original", "what", [BROKEN], outputs=OUTPUTS),
-        prompt("unmarked/original", "what", [images[0]], marks="", outputs=[LETTERS]),
-        prompt("odd/original", "what", [images[0]], marks="AÄ", outputs=[LETTERS]),
+        prompt("unmarked/original", "what", [images[0]], labels="", outputs=[LETTERS]),
+        prompt("odd/original", "what", [images[0]], labels="AÄ", outputs=[LETTERS]),
     ]
     project.ask([*bad[:2], *prompts, *bad[2:]], [*images, BROKEN])
     project.extract()
@@ -190,7 +190,7 @@ def test_flagged_rows_beside_answers(project: Project, capsys: pytest.CaptureFix
     }
     for output in OUTPUTS:
         assert "cannot be decoded" in refused[output]["damaged/original"]
-    assert refused[LETTERS]["unmarked/original"] == "asks for letters but has no marks"
+    assert refused[LETTERS]["unmarked/original"] == "asks for letters but has no labels"
     assert "no distinct single token" in refused[LETTERS]["odd/original"]
     assert [row["logits"] for row in project.letters()[:2]] == [None, None]
     assert len([row for row in project.rows(LIKELIHOOD) if row["nll"] is None]) == 8

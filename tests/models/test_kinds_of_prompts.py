@@ -163,8 +163,8 @@ def test_entries_of_one_temperature_draw_of_different_prompts() -> None:
 STYLE = Template(
     body="{hint}{question}\n{options}",
     hint="{hint}\n",
-    option="{mark} {text}",
-    pictures="joined",
+    option="{label} {text}",
+    images="joined",
     outputs=(LETTERS, LIKELIHOOD, TEXT),
 )
 IMAGES = [image(seed, (24, 24)) for seed in range(3)]

@@ -74,7 +74,7 @@ def test_a_model_larger_than_a_gpu_must_be_split() -> None:
     with pytest.raises(UserError, match=rf"{too_large}set score\.judge\.device to split"):
         needs(judge, params(score={"judge": {"model": "m"}}), model, 80)
     embed = Stage("embed@d", "python -m stages.embed d", ("data/models/m.json",), (), {})
-    encoder = {"pictures": {"encoder": "data/models/m.json", "device": "auto"}}
+    encoder = {"images": {"encoder": "data/models/m.json", "device": "auto"}}
     with pytest.raises(UserError, match=rf"{too_large}take a smaller model for embed"):
         needs(embed, params(embed=encoder), model, 80)
 

@@ -15,7 +15,7 @@ from vouch.prompts.template import Template
 from vouch.prompts.variations import Declaration, declared
 from vouch.tables.asked import EFFECTS, KEPT, OWN, SWAPPED
 
-STYLE = Template(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
+STYLE = Template(body="{hint}{question}\n{options}", hint="{hint}\n", option="{label}. {text}")
 NAMES = declared()
 
 

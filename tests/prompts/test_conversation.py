@@ -51,7 +51,7 @@ def test_each_answer_of_the_model_stands_after_its_question() -> None:
     assert [turn["question"] for turn in d["turns"]] == [alone["a"], alone["b"], alone["c"]]
     assert [turn["answer"] for turn in d["turns"]] == ["{answer 1}", "{answer 2}", "{answer 3}"]
     assert d["earlier"] == [["a/dialogue"], ["b/dialogue"], ["c/dialogue"]]
-    assert all(row["pictures"] == [{"images": ["d"], "steps": []}] for row in made)
+    assert all(row["images"] == [{"images": ["d"], "steps": []}] for row in made)
     filled, problem = fill(c, {"a/dialogue": " B.", "b/dialogue": "A"})
     assert problem is None and [turn["answer"] for turn in filled["turns"]] == ["B.", "A"]
 
@@ -60,14 +60,14 @@ def test_correct_answers_as_the_style_shows_them() -> None:
     _, _, _, last = turns_of("dialogue_gold", template=PLAIN)
     assert [turn["answer"] for turn in last["turns"]] == ["B. a hat", "A. here", "two"]
     assert last["earlier"] == [] and last["answers"] == [1]
-    begun = PLAIN.model_copy(update={"response": "The answer is", "option": "({mark}) {text}"})
+    begun = PLAIN.model_copy(update={"response": "The answer is", "option": "({label}) {text}"})
     assert turns_of("dialogue_gold", template=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
     opened = TALK.model_copy(update={"response": "Answer: ("})
     assert turns_of("dialogue", template=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
 
 
 def test_pictures_stand_at_their_first_mark_of_the_conversation() -> None:
-    marks = TALK.model_copy(update={"pictures": "marks"})
+    marks = TALK.model_copy(update={"images": "interleaved"})
     _, second, _, last = turns_of("dialogue", template=marks)
     assert second["turns"][0]["question"].startswith("What is it?\n<image 1>\n")
     assert last["text"].startswith("Why?") and "<image" not in last["text"]
@@ -101,10 +101,10 @@ def test_a_conversation_about_blurred_pictures() -> None:
     made = turns_of("dialogue+vr_b_5")
     assert [row["id"] for row in made] == [f"{name}/dialogue+vr_b_5" for name in "abcd"]
     assert made[1]["earlier"] == [["a/dialogue+vr_b_5"]], "what was said of the blurred picture"
-    assert {str(row["pictures"]) for row in made} == {str(made[0]["pictures"])}
-    assert made[0]["pictures"][0]["steps"][0]["severity"] == 5
+    assert {str(row["images"]) for row in made} == {str(made[0]["images"])}
+    assert made[0]["images"][0]["steps"][0]["severity"] == 5
     blind = turns_of("dialogue+text_only")
-    assert [row["pictures"] for row in blind] == [[]] * 4 and all("text" in row["outputs"] for row in blind)
+    assert [row["images"] for row in blind] == [[]] * 4 and all("text" in row["outputs"] for row in blind)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_the_model_sees_its_answer_and_both_orders(kind: str) -> None:
     for number, row in enumerate(found, start=1):
         assert row["id"] == f"q/p_true/{number}" and row["earlier"] == [["q/original"]]
         assert row["turns"] == [{"question": plain["text"], "answer": "{answer 1}"}]
-        assert row["outputs"] == ["letters"] and row["marks"] == ["A", "B"] and row["answers"] == []
-        assert row["pictures"] == plain["pictures"] and row["effect"] == "own"
+        assert row["outputs"] == ["letters"] and row["labels"] == ["A", "B"] and row["answers"] == []
+        assert row["images"] == plain["images"] and row["effect"] == "own"
     assert [row["order"] for row in found] == [[0, 1], [1, 0]]
     assert rows("p_true", replace(item, images=()), spoken) == [], "nobody answers it"
 

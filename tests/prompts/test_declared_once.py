@@ -89,4 +89,4 @@ def test_a_declaration_that_is_refused(arguments: dict[str, Any], reason: str) -
 
 def test_a_file_in_the_old_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with refused("variations/old_form.py: CHANGES.*arguments of @variation"):
-        add_file(tmp_path, "old_form", 'CHANGES = ("pictures",)', monkeypatch)
+        add_file(tmp_path, "old_form", 'CHANGES = ("images",)', monkeypatch)

@@ -38,7 +38,7 @@ def check(made: Made, item: str, variation: str, expected: Sequence[Asked]) -> N
         assert row["response"] == one.response
         assert [tuple(ids) for ids in row["earlier"]] == list(one.earlier)
         wanted = one.look([sources[place] for place in one.images])
-        assert pixel_digest(made.pictures(row)) == pixel_digest(wanted)
+        assert pixel_digest(made.images(row)) == pixel_digest(wanted)
         assert row["outputs"], "a model is asked"
 
 

@@ -62,7 +62,7 @@ def decide(*lines: str, head: str = HEAD) -> None:
 def shown(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Item -> digests of its vs_e prompt."""
     return {
-        row["item"]: [recipe["images"][0] for recipe in row["pictures"]]
+        row["item"]: [recipe["images"][0] for recipe in row["images"]]
         for row in rows
         if row["variation"] == "vs_e"
     }
@@ -235,7 +235,7 @@ def seen(row: dict[str, Any]) -> list[np.ndarray]:
     """Pixels of a prompt's pictures."""
     table = IMAGES.read(images_path("toy"), ["digest", "bytes"]).to_pylist()
     stored = {image["digest"]: image["bytes"] for image in table}
-    return [np.asarray(render(recipe, stored.__getitem__)) for recipe in row["pictures"]]
+    return [np.asarray(render(recipe, stored.__getitem__)) for recipe in row["images"]]
 
 
 def of(rows: Rows, variation: str) -> Rows:

@@ -118,7 +118,7 @@ def test_options_that_name_labels_of_the_picture() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "plain", "marks"),
+    ("changes", "plain", "interleaved"),
     [
         ({}, set(), set()),
         ({"question": "Which?\n<image1>"}, {"mark_dropped"}, set()),
@@ -130,9 +130,9 @@ def test_options_that_name_labels_of_the_picture() -> None:
         ({"hint": "See this.\n<image 1>", "options": []}, {"mark_dropped"}, set()),
     ],
 )
-def test_marks(changes: dict[str, Any], plain: set[str], marks: set[str]) -> None:
+def test_marks(changes: dict[str, Any], plain: set[str], interleaved: set[str]) -> None:
     assert fit("plain").flags(row(**changes)) == plain
-    assert fit("plain", "interleaved").flags(row(**changes)) == marks
+    assert fit("plain", "interleaved").flags(row(**changes)) == interleaved
 
 
 def test_what_no_prompt_can_be_made_of() -> None:

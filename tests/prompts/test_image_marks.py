@@ -45,14 +45,14 @@ def test_several_pictures_first():
 
 
 def test_pictures_at_their_marks():
-    placing = ImageMarks(3, "marks")
+    placing = ImageMarks(3, "interleaved")
     assert placing.passage("Of <image2>, <image_2> and <image 7>,") == "Of <image 2>, image 2 and image 7,"
     assert placing.option("<image1>") == "<image 1>"
     assert placing.front() == "<image 3>\n"
 
 
 def test_without_marks_all_pictures_are_first():
-    placing = ImageMarks(2, "marks")
+    placing = ImageMarks(2, "interleaved")
     assert placing.passage("Which?") == "Which?"
     assert placing.front() == ""
 
@@ -62,7 +62,9 @@ PIECES = st.sampled_from(
 )
 
 
-@given(st.lists(PIECES, max_size=12).map("".join), st.integers(0, 3), st.sampled_from(["first", "marks"]))
+@given(
+    st.lists(PIECES, max_size=12).map("".join), st.integers(0, 3), st.sampled_from(["first", "interleaved"])
+)
 def test_every_picture_has_one_mark_or_none_has(text, pictures, mode):
     placing = ImageMarks(pictures, mode)
     shown = placing.passage(text) + "\n" + placing.option(text)

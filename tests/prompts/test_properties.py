@@ -24,7 +24,7 @@ STYLE_NAMES = (
     "reform_vqa_likelihood",
 )
 NAMES = sorted(set(declared()) - {"p_true"})  # only beside `original`; see test_conversation.py
-ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
+ORDERS = ("option_order", "circular", "shuffled", "tests", "labels", "option_order+labels", "circular+labels")
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
 
 texts = st.text(st.sampled_from("ab {}<image 1>.\n"), max_size=8)  # with all that a layout could trip over
@@ -110,10 +110,10 @@ def test_orders_and_marks_change_no_answer(item: Item, look: str, name: str) -> 
         assert len(set(own)) == len(own) and {item.options[index] for index in own} == kept
         assert sorted(row["order"][place] for place in row["answers"]) == list(item.answers)
         shown = dict(zip(originals[0]["order"], originals[0]["options"], strict=True))
-        if template(look).pictures != "marks":
+        if template(look).images != "interleaved":
             assert row["options"] == [shown[index] for index in row["order"]]
         assert [index for index in row["order"] if index < 0] == [index for index in shown if index < 0]
-        assert row["pictures"] == originals[0]["pictures"]
+        assert row["images"] == originals[0]["images"]
 
 
 @given(pairs(), st.sampled_from(STYLE_NAMES), st.sampled_from(["ls_n", "ls_a", "ls_m"]))
@@ -124,7 +124,7 @@ def test_two_that_turn_the_answer_turn_it_back(item: Item, look: str, kind: str)
     )
     (plain,) = rows("original", asked, template(look))
     assert both["answers"] == plain["answers"] and words["answers"] == sides["answers"] != plain["answers"]
-    assert (both["text"], both["pictures"]) == (words["text"], sides["pictures"])
+    assert (both["text"], both["images"]) == (words["text"], sides["images"])
 
 
 @given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(NAMES))
@@ -137,6 +137,6 @@ def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
         correct = sorted(row["order"][place] for place in row["answers"])
         assert correct == list(item.answers if row["effect"] == KEPT else others)
         assert len(row["options"]) == len(row["order"])
-        assert row["marks"] == [] or len(row["marks"]) == len(set(row["marks"])) == len(row["options"])
+        assert row["labels"] == [] or len(row["labels"]) == len(set(row["labels"])) == len(row["options"])
     assert len({row["id"] for row in made}) == len(made)
     assert made == rows(name, item, template(look)), "randomness comes from the item's id alone"

@@ -153,7 +153,7 @@ def rendered(template: str, row: dict[str, Any]) -> str:
         messages.append({"role": "system", "content": said(row["system"])})
     for turn in [*row["turns"], {"question": row["text"], "answer": None}]:
         first = not any(message["role"] == "user" for message in messages)
-        messages.append({"role": "user", "content": said(turn["question"], len(row["pictures"]) * first)})
+        messages.append({"role": "user", "content": said(turn["question"], len(row["images"]) * first)})
         if turn["answer"] is not None:
             messages.append({"role": "assistant", "content": said(turn["answer"])})
     made = jinja2.Environment().from_string((CHATS / template).read_text("utf-8"))
@@ -215,7 +215,7 @@ def test_instructblip_of_tu_et_al() -> None:
 def test_texts_of_task_families(template: str, hint: str | None, text: str) -> None:
     row = prompt(template, replace(ITEM, hint=hint))
     assert row["text"] == text
-    assert row["marks"] == ([] if "likelihood" in template else ["A", "B"])
+    assert row["labels"] == ([] if "likelihood" in template else ["A", "B"])
     assert row["options"] == ["x", "y"] and row["answers"] == [1]
     assert len(row["turns"]) == ("likelihood" not in template)
 
@@ -286,7 +286,9 @@ def test_prompts_of_azad_et_al(
         f"Only respond with the option letter ({letters}).",
         "Which?",
     ]
-    assert lines[4:] == [f"{mark}. {text}" for mark, text in zip("ABCDEFGHIJ", row["options"], strict=False)]
+    assert lines[4:] == [
+        f"{label}. {text}" for label, text in zip("ABCDEFGHIJ", row["options"], strict=False)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -334,12 +336,12 @@ def test_system_messages_of_kostumov_et_al(family: str, system: str, hint: str |
 
 def test_two_pictures_of_parc_are_one() -> None:
     row = prompt("parc", replace(ITEM, images=("d1", "d2")))
-    (picture,) = row["pictures"]
+    (picture,) = row["images"]
     assert (picture["images"], [step["operation"] for step in picture["steps"]]) == (["d1", "d2"], ["merged"])
 
 
 def test_nine_digits_are_all() -> None:
-    template = template_of("plain").model_copy(update={"marks": "digits"})
+    template = template_of("plain").model_copy(update={"labels": "digits"})
     item = replace(ITEM, options=tuple("abcdefghij"))
     with refused(r"item q: 10 options with the 0 .* more than the 9 digits"):
         prompt(template, item)

@@ -69,9 +69,9 @@ def test_wordings_of_the_question_go_with_those_of_the_instruction() -> None:
 def test_where_they_do_not_apply() -> None:
     ten = replace(ITEM, options=tuple("abcdefghij"))
     eight = replace(ITEM, options=tuple("abcdefgh"))
-    assert rows("marks", item=ten) == [] and rows("marks", "kostumov", eight) == []
-    assert len(rows("marks", item=eight)) == 3
-    for name in ("marks", "shuffled"):
+    assert rows("labels", item=ten) == [] and rows("labels", "kostumov", eight) == []
+    assert len(rows("labels", item=eight)) == 3
+    for name in ("labels", "shuffled"):
         assert rows(name, "reform_vqa_likelihood") == []
         assert rows(name, "plain", replace(ITEM, kind="text", options=(), answers=())) == []
     assert len(rows("tests", "reform_vqa_likelihood")) == 5

@@ -6,12 +6,12 @@ from tests.refusals import refused
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.template import Template, parse_template
 
-GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{mark}) {text}"}
+GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{label}) {text}"}
 QWEN = r"""
 body: "Context: {hint}\nQuestion: {question}\nOptions: \n{options}\nAnswer:"
 hint: "{hint}"
 no_hint: N/A
-option: "{mark}. {text}"
+option: "{label}. {text}"
 """
 
 
@@ -20,7 +20,7 @@ def test_defaults():
     assert template.render(None, "q", [("A", "x"), ("B", "y")]) == "q\nA) x\nB) y"
     assert template.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
     assert template.render("h", "q", []) == "h\nq"
-    assert (template.system, template.added, template.pictures) == (None, {}, "first")
+    assert (template.system, template.added, template.images) == (None, {}, "first")
     assert (template.outputs, template.response, template.max_tokens) == (("letters",), None, None)
 
 
@@ -32,7 +32,9 @@ def test_other_layouts_are_data():
 
 def test_braces_in_an_item_are_text():
     template = parse_template(GOOD, "s.yaml")
-    assert template.render("{hint}", "{options} {0}", [("A", "{mark}")]) == "{hint}\n{options} {0}\nA) {mark}"
+    assert (
+        template.render("{hint}", "{options} {0}", [("A", "{label}")]) == "{hint}\n{options} {0}\nA) {label}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,12 +48,12 @@ def test_braces_in_an_item_are_text():
         ({"body": "{hint}{question}{question}{options}"}, r"body: .*no braces but .*each at most once"),
         ({"body": "{hint}{question}{options}{answer}"}, "body: .*no braces but"),
         ({"body": "{hint}{question}{options"}, "not a template"),
-        ({"option": "{text}"}, r"option: .*must hold \{mark\} and \{text\} once"),
-        ({"option": "{mark!r}. {text}"}, "option: .*no braces but"),
-        ({"option": "{mark:>9}. {text}"}, "option: .*no braces but"),
-        ({"option": "{mark.__class__}. {text}"}, r"option: .*must hold \{mark\}"),
+        ({"option": "{text}"}, r"option: .*must hold \{label\} and \{text\} once"),
+        ({"option": "{label!r}. {text}"}, "option: .*no braces but"),
+        ({"option": "{label:>9}. {text}"}, "option: .*no braces but"),
+        ({"option": "{label.__class__}. {text}"}, r"option: .*must hold \{label\}"),
         ({"hint": "{hint} {}"}, "hint: .*no braces but"),
-        ({"marks": "roman"}, "marks: .*'upper', 'lower' or 'digits'"),
+        ({"labels": "roman"}, "labels: .*'upper', 'lower' or 'digits'"),
         ({"pad_to": 1}, "pad_to: "),
         ({"system": "<image 1>"}, "a template holds no `<image 1>`"),
         ({"sample": {"question": "<image 2>", "answer": "A"}}, "a template holds no"),
@@ -63,11 +65,11 @@ def test_braces_in_an_item_are_text():
             {"open_body": "{instruction}", "opening": "{instruction}", "instructions": ["a"]},
             "only where body",
         ),
-        ({"sample": {"question": "q", "answer": "{mark}"}}, r"sample\.answer: .*no braces but"),
+        ({"sample": {"question": "q", "answer": "{label}"}}, r"sample\.answer: .*no braces but"),
         ({"sample": {"question": "q"}}, r"sample\.answer: Field required"),
         ({"equal_options": "maybe"}, "equal_options: "),
         ({"added": {"dunno": "?"}}, "added.dunno"),
-        ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
+        ({"images": "last"}, "images: .*'first', 'interleaved', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"),
         ({"body": ...}, "body: Field required"),
         ({"outputs": ["leters"]}, r"outputs: .*unknown name leters; .*did you mean letters\?"),
@@ -102,9 +104,9 @@ def test_every_template_of_the_project_loads(project):
 
 
 def test_a_variant_replaces_keys():
-    values = GOOD | {"system": "s", "variants": {"bare": {"option": "{mark} {text}", "system": None}}}
+    values = GOOD | {"system": "s", "variants": {"bare": {"option": "{label} {text}", "system": None}}}
     template = parse_template(values, "s.yaml", "bare")
-    assert (template.option, template.system, template.body) == ("{mark} {text}", None, GOOD["body"])
+    assert (template.option, template.system, template.body) == ("{label} {text}", None, GOOD["body"])
     assert parse_template(values, "s.yaml").system == "s"
     with refused(r"s\.yaml: no variant bear; .*did you mean bare"):
         parse_template(values, "s.yaml", "bear")

@@ -18,7 +18,7 @@ from vouch.tables.asked import EFFECTS, TEXT, painted_option
 
 NAMES = declared()
 STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
-JOINED = STYLE.model_copy(update={"pictures": "joined"})
+JOINED = STYLE.model_copy(update={"images": "joined"})
 ITEM = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
 
 
@@ -33,7 +33,7 @@ def steps(row: dict[str, Any]) -> list[Any]:
     """Sources and steps of the pictures."""
     return [
         (recipe["images"], *((step["operation"], step["severity"]) for step in recipe["steps"]))
-        for recipe in row["pictures"]
+        for recipe in row["images"]
     ]
 
 
@@ -48,7 +48,7 @@ def test_a_file_says_what_it_is(name: str) -> None:
     for row in rows(name):
         assert row["variation"] == name and row["id"].startswith(f"q/{name}")
         assert (row["family"], row["effect"]) == (part.declaration.family, part.declaration.effect)
-        for step in (step for recipe in row["pictures"] for step in recipe["steps"]):
+        for step in (step for recipe in row["images"] for step in recipe["steps"]):
             assert step["revision"] == revision_of(step["operation"]), (
                 "recipes are those that extract renders"
             )
@@ -104,7 +104,7 @@ ORDERS = ("option_order", "circular", "shuffled", "tests", "vr_b+option_order", 
 
 
 @pytest.mark.parametrize(
-    ("last", "orders", "marks"),
+    ("last", "orders", "labels"),
     [
         ("z", True, True),
         ("neither of these", True, True),
@@ -114,10 +114,10 @@ ORDERS = ("option_order", "circular", "shuffled", "tests", "vr_b+option_order", 
         ("All of the above", False, True),
     ],
 )
-def test_options_that_name_others_stay_where_they_are(last: str, orders: bool, marks: bool) -> None:
+def test_options_that_name_others_stay_where_they_are(last: str, orders: bool, labels: bool) -> None:
     item = replace(ITEM, options=("x", "y", last))
     assert {name: bool(rows(name, item)) for name in ORDERS} == dict.fromkeys(ORDERS, orders)
-    assert bool(rows("marks", item)) == marks
+    assert bool(rows("labels", item)) == labels
     for name in ("original", "vr_b", "p_true"):
         assert rows(name, item), name
 
@@ -173,20 +173,20 @@ def test_an_exchanged_picture_turns_the_answer() -> None:
     assert steps(rows("vs_e", replace(PAIR, exchange=("x", None)))[0]) == [(["x"],), (["d2"],)]
     assert rows("vs_e", PAIR) == rows("vs_e", replace(PAIR, exchange=(None, None))) == []
     both = [rows("vs_e", replace(PAIR, id=f"i{n}", exchange=("x", "y")))[0] for n in range(40)]
-    places = [[recipe["images"][0] in "xy" for recipe in row["pictures"]].index(True) for row in both]
+    places = [[recipe["images"][0] in "xy" for recipe in row["images"]].index(True) for row in both]
     assert 10 < sum(places) < 30
     assert steps(both[0]) == steps(rows("vs_e", replace(PAIR, id="i0", exchange=("x", "y")))[0])
 
 
-@pytest.mark.parametrize("pictures", ["first", "marks", "joined", "merged"])
+@pytest.mark.parametrize("way", ["first", "interleaved", "joined", "merged"])
 @pytest.mark.parametrize("images", [("d1",), ("d1", "d2")])
-def test_without_its_pictures_an_item_is_asked_in_the_same_words(pictures: str, images: Any) -> None:
-    template = STYLE.model_copy(update={"pictures": pictures})
+def test_without_its_pictures_an_item_is_asked_in_the_same_words(way: str, images: Any) -> None:
+    template = STYLE.model_copy(update={"images": way})
     item = replace(PAIR, images=images, question="Look at this:\n<image 1>\nWhich?", hint="h")
     (row,), (original,) = rows("text_only", item, template), rows("original", item, template)
-    assert row["pictures"] == [] and row["outputs"] == original["outputs"] == ["letters"]
+    assert row["images"] == [] and row["outputs"] == original["outputs"] == ["letters"]
     assert "<image" not in row["text"]
-    if pictures != "marks":
+    if way != "interleaved":
         assert row["text"] == original["text"]
     assert rows("text_only", replace(item, images=())) == []
     assert rows("original", replace(item, images=()))[0]["outputs"] == [], (
@@ -200,7 +200,7 @@ ATTACK, CONTROL = "typographic", "typographic_control"
 def painted(name: str, item: Item, template: Any = None) -> list[tuple[str, str]]:
     """Look and text of the words on each picture of the only prompt."""
     (row,) = rows(name, item, template) if template else rows(name, item)
-    steps = [[step["operation"] for step in recipe["steps"]] for recipe in row["pictures"]]
+    steps = [[step["operation"] for step in recipe["steps"]] for recipe in row["images"]]
     assert row["answers"] == list(item.answers) and row["effect"] == "kept"
     return [tuple(found[0].removeprefix("write:").split(":", 1)) for found in steps]  # type: ignore[misc]
 
@@ -220,7 +220,7 @@ def test_a_wrong_option_is_painted_and_the_control_in_its_place() -> None:
 
 def test_each_of_two_pictures_is_painted_before_they_are_joined() -> None:
     (row,) = rows(ATTACK, PAIR, JOINED)
-    (recipe,) = row["pictures"]
+    (recipe,) = row["images"]
     assert [step["operation"].split(":")[0] for step in recipe["steps"]] == ["write", "side_by_side"]
     assert painted(ATTACK, PAIR)[0][1] == "Right"
 

@@ -33,9 +33,9 @@ def test_one_prompt(project, item):
         "earlier": [],
         "options": ["a kite", "a hat", "I don\u2019t know", "None of the above"],
         "order": [0, 1, DONT_KNOW, NONE_OF_ABOVE],
-        "marks": ["A", "B", "C", "D"],
+        "labels": ["A", "B", "C", "D"],
         "answers": [1],
-        "pictures": [{"images": ["d1"], "steps": []}],
+        "images": [{"images": ["d1"], "steps": []}],
         "outputs": ["letters"],
         "max_tokens": None,
     }
@@ -62,7 +62,7 @@ def test_hints(project, item, template, hint, start):
 def test_plain_adds_no_option(project, item):
     (prompt,) = project.vary([item()], "plain")
     assert prompt["text"] == f"What is shown?\nA. a kite\nB. a hat\n{INSTRUCTION}"
-    assert prompt["order"] == [0, 1] and prompt["marks"] == ["A", "B"]
+    assert prompt["order"] == [0, 1] and prompt["labels"] == ["A", "B"]
 
 
 def test_marks_and_several_pictures(project, item):
@@ -76,14 +76,14 @@ def test_marks_and_several_pictures(project, item):
     assert rows[0]["text"].startswith("Which?\nA. ")
     assert rows[1]["text"].startswith("image 1 or image 2?\nA. image 1\n")
     assert rows[1]["options"][0] == "image 1"
-    assert [picture["images"] for picture in rows[1]["pictures"]] == [["d1"], ["d2"]]
+    assert [picture["images"] for picture in rows[1]["images"]] == [["d1"], ["d2"]]
     assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["outputs"] == []
 
 
-@pytest.mark.parametrize(("pictures", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
-def test_a_style_that_joins_pictures(project, item, pictures, operation):
+@pytest.mark.parametrize(("way", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
+def test_a_style_that_joins_pictures(project, item, way, operation):
     text = (project.templates / "kostumov.yaml").read_text(encoding="utf-8")
-    text = text.replace("pictures: first", f"pictures: {pictures}")
+    text = text.replace("images: first", f"images: {way}")
     (project.templates / "joining.yaml").write_text(text, encoding="utf-8")
     rows = project.vary(
         [
@@ -93,7 +93,7 @@ def test_a_style_that_joins_pictures(project, item, pictures, operation):
         ],
         "joining",
     )
-    recipes = [row["pictures"] for row in rows]
+    recipes = [row["images"] for row in rows]
     step = {"operation": operation, "severity": 0, "revision": 1}
     assert recipes[0] == [{"images": ["d1", "d2"], "steps": [step]}]
     assert rows[0]["text"].startswith("Is it image 2?\nA. a kite\n")
@@ -117,13 +117,13 @@ def test_several_answers_and_what_is_asked(project, item):
 def test_26_letters(project, item):
     options = [f"o{number}" for number in range(24)]
     (prompt,) = project.vary([item(options=options)])
-    assert prompt["marks"][-1] == "Z" and prompt["text"].split("\n")[-2] == "Z. None of the above"
+    assert prompt["labels"][-1] == "Z" and prompt["text"].split("\n")[-2] == "Z. None of the above"
     options.append("one more")
     before = prompts_path("toy").read_bytes()
     with refused(r"^data/items/.*\.parquet: item q1: 27 options with the 2 "):
         project.vary([item(id="q0"), item(options=options)])
     assert prompts_path("toy").read_bytes() == before
-    assert len(project.vary([item(options=[*options, "last"])], "plain")[0]["marks"]) == 26
+    assert len(project.vary([item(options=[*options, "last"])], "plain")[0]["labels"]) == 26
 
 
 def test_a_draft_in_another_order(project):
@@ -141,8 +141,8 @@ def test_a_draft_in_another_order(project):
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     step = {"operation": "blur", "severity": 3, "revision": 2}
-    assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
-    joined = template.model_copy(update={"pictures": "joined"})
+    assert row["images"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
+    joined = template.model_copy(update={"images": "joined"})
     with refused(r"item q: .* disturbs two images differently, .*first`"):
         item_rows(source, own, joined, "kostumov", None, before={})
 
@@ -264,7 +264,7 @@ def test_a_conversation_is_read_with_the_items_before(project, item):
 
 def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(project, item):
     (project.templates / "told.yaml").write_text(
-        "pictures: marks\nopening: '{instruction} '\nbody: '{question} {options}'\n"
+        "images: interleaved\nopening: '{instruction} '\nbody: '{question} {options}'\n"
         "instructions: ['Look: {question}']\n",
         "utf-8",
     )
@@ -274,7 +274,7 @@ def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(pr
 
 def test_words_made_once_for_an_item_are_those_made_anew(project, item):
     """With marks in the text they depend on the pictures; without, only on words, style and order."""
-    variations = ["original", "option_order", "vr_b", "blank", "text_only", "image_only", "marks", "tests"]
+    variations = ["original", "option_order", "vr_b", "blank", "text_only", "image_only", "labels", "tests"]
     for template in ("kostumov", "azad_mmmu"):
         items = [item(), item(id="q2", question="What is <image 1>?", hint="See <image 1>")]
         together = project.vary(items, template, variations)

@@ -122,7 +122,7 @@ def ask(made: Project, names: list[str]) -> dict[str, dict[str, Any]]:
     """What came for each question: output -> the row, of texts the greedy one."""
     outputs = ["letters", "likelihood", "text"]
     rows = [
-        prompt(f"{name}/original", marks="ABC", outputs=outputs, **ASKED[name])  # type: ignore[arg-type]
+        prompt(f"{name}/original", labels="ABC", outputs=outputs, **ASKED[name])  # type: ignore[arg-type]
         for name in names
     ]
     made.ask(rows, [IMAGE])
@@ -153,9 +153,9 @@ def test_llama_cpp(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "content"
     ]
     told = {one["token"]: math.exp(one["logprob"]) for one in first["top_logprobs"]}
-    for mark, logit in zip("ABC", found["plain"]["letters"]["logits"], strict=True):
+    for label, logit in zip("ABC", found["plain"]["letters"]["logits"], strict=True):
         assert math.exp(logit) == pytest.approx(
-            sum(told.get(one, 0) for one in (mark, f" {mark}", f"{mark}.")), abs=1e-3
+            sum(told.get(one, 0) for one in (label, f" {label}", f"{label}.")), abs=1e-3
         )
 
     problems = {name: rows["letters"]["problem"] for name, rows in found.items()}

@@ -125,8 +125,8 @@ def _metrics(accuracy: float, half_width: float) -> Iterator[Measure]:
             ("auroc", 0.75, 0.05),
             ("letter_bias", 0.125, 0.05),
         ),
-        *(("chosen_share_A", 0.6, 0.04), ("right_share_A", 0.5, 0.04)),
-        *(("chosen_share_B", 0.4, 0.04), ("right_share_B", 0.5, 0.04)),
+        *(("chosen_share_A", 0.6, 0.04), ("correct_share_A", 0.5, 0.04)),
+        *(("chosen_share_B", 0.4, 0.04), ("correct_share_B", 0.5, 0.04)),
         *((f"answered_{how}_{percent}", 0.5, 0.05) for how in ("alone", "conformal") for percent in WRONG),
         *(("accuracy_debiased", accuracy + 0.05, 0.05), ("rows_dropped", 2.0, None)),
     ):

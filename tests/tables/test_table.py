@@ -39,9 +39,9 @@ def test_a_null_hint_is_not_an_empty_one(tmp_path):
 def test_nested_prompts_survive(tmp_path):
     step = {"operation": "blur", "severity": 3, "revision": 1}
     picture = {"images": ["d"], "steps": [step, step]}
-    PROMPTS.write(tmp_path / "a", [{"id": "x", "pictures": [picture, picture], "order": [0, -1]}])
+    PROMPTS.write(tmp_path / "a", [{"id": "x", "images": [picture, picture], "order": [0, -1]}])
     (row,) = PROMPTS.read(tmp_path / "a").to_pylist()
-    assert row["pictures"] == [picture, picture] and row["order"] == [0, -1]
+    assert row["images"] == [picture, picture] and row["order"] == [0, -1]
 
 
 def test_measured_floats_are_stored_byte_by_byte(tmp_path):

@@ -93,7 +93,7 @@ def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict
     return {
         **{key: row[key] for key in ("model", "output", "variation", "prompt", "effect")},
         "answer": row["answer"] if chosen is None else option(prompt, chosen),
-        "right": row["correct"],
+        "correct": row["correct"],
         "kept": row["clean_correct"] is not None,
         **{key: row[key] for key in ("confidence", "half")},
         **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
@@ -106,7 +106,7 @@ def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict
 
 def option(prompt: Row, index: int) -> str:
     """An option as it is shown, with its label."""
-    label = f"{prompt['marks'][index]}. " if index < len(prompt["marks"] or ()) else ""
+    label = f"{prompt['labels'][index]}. " if index < len(prompt["labels"] or ()) else ""
     return f"{label}{prompt['options'][index]}"
 
 
@@ -159,7 +159,7 @@ WIDTH = 60  # characters of a text in the table; --json has all of it
     argument("--model", names="models", help="only this model"),
     json_argument("whole texts"),
     path_argument(
-        "--pictures",
+        "--images",
         metavar="FOLDER",
         help="write the images there as PNG, as models see them in each variation",
     ),
@@ -174,7 +174,7 @@ def run(options: argparse.Namespace) -> int:
 
     Examples:
       vouch item kite-004 --dataset kites
-      vouch item kite-004 --dataset kites --model tiny_a --pictures seen
+      vouch item kite-004 --dataset kites --model tiny_a --images seen
     """
     dataset, item = find_item(options.id, options.dataset)
     if options.model is not None:
@@ -182,15 +182,15 @@ def run(options: argparse.Namespace) -> int:
     prompts = prompts_of(dataset, item["id"])
     entries = answers(dataset, prompts, options.model)
     written = 0
-    if options.pictures:
-        written = write_images(options.pictures, prompts, ImageStore(intact(images_path(dataset))))
+    if options.images:
+        written = write_images(options.images, prompts, ImageStore(intact(images_path(dataset))))
     if options.json:
         named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
         print(as_json(named), end="")
     else:
         print(question(dataset, item) + "\n" + screen(entries), end="")
-        if options.pictures:
-            print(f"images: {written} in {plain(options.pictures)}")
+        if options.images:
+            print(f"images: {written} in {plain(options.images)}")
     warn_if_outdated()
     return 0
 
@@ -203,7 +203,7 @@ def question(dataset: str, item: Row) -> str:
         lines.append(f"option {index + 1}: {text}" + (" (correct)" if index in item["answers"] else ""))
     lines += [f"answer: {text}" for text in item["references"] or ()]
     for position, digest in enumerate(item["images"] or (), start=1):
-        lines.append(f"image {position}: {digest} in {images_path(dataset)} (--pictures FOLDER shows it)")
+        lines.append(f"image {position}: {digest} in {images_path(dataset)} (--images FOLDER shows it)")
     lines += [f"{key}: {item[key]}" for key in ("category", "group", "source_id") if item[key]]
     lines += [f"conversation: {', '.join(item['turns'])}"] if item["turns"] else []
     lines += [f"flags: {', '.join(item['flags'])}"] if item["flags"] else []
@@ -244,9 +244,9 @@ def _answer(entry: Row) -> str:
 
 
 def _verdict(entry: Row) -> str:
-    if entry["right"] is None:
+    if entry["correct"] is None:
         return "n.a."
-    return ("correct" if entry["right"] else "wrong") + ("" if entry["kept"] else ", left out")
+    return ("correct" if entry["correct"] else "wrong") + ("" if entry["kept"] else ", left out")
 
 
 def _set(entry: Row, score: str) -> str:
@@ -283,7 +283,7 @@ def write_images(folder: Path, prompts: Mapping[str, Row], images: ImageStore) -
     written = 0
     for prompt_number, prompt in enumerate(prompts.values(), start=1):
         name = "".join(char if char.isalnum() or char in "_+" else "-" for char in prompt["variation"])
-        for image_number, recipe in enumerate(prompt["pictures"], start=1):
+        for image_number, recipe in enumerate(prompt["images"], start=1):
             render(recipe, images.read).save(folder / f"{prompt_number:02d}-{name[:80]}-{image_number}.png")
             written += 1
     return written

@@ -222,7 +222,7 @@ def _side_by_side(left: Image.Image, right: Image.Image) -> Image.Image:
     if left.height != right.height:
         raise UserError(
             f"image operation side_by_side joins images of one height, these have {left.height} and "
-            f"{right.height} pixels; give the dataset a template with `pictures: merged`"
+            f"{right.height} pixels; give the dataset a template with `images: merged`"
         )
     whole = Image.new("RGB", (left.width + right.width, left.height))
     whole.paste(left, (0, 0))

@@ -30,7 +30,7 @@ from vouch.tables.answered import TEXT
 from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
 
 OF_TEXTS = ("prompt", "temperature", "text")
-OF_PROMPTS = ("id", "item", "variation", "options", "marks", "effect", "template")
+OF_PROMPTS = ("id", "item", "variation", "options", "labels", "effect", "template")
 OF_ITEMS = ("id", "kind", "question")
 OF_OPEN = ("id", "kind", "question", "references")
 
@@ -51,7 +51,7 @@ class UndecidedAnswer:
     def columns(self, reply: str | None) -> dict[str, str | int | None]:
         """Columns of the judged table."""
         reading = choice_verdict(reply, self.choices)
-        return {"verdict": reading.verdict, "place": next(iter(reading.places), None)}
+        return {"verdict": reading.verdict, "index": next(iter(reading.places), None)}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class JudgedOpenAnswer:
 
     def columns(self, reply: str | None) -> dict[str, str | int | None]:
         """Columns of the judged table."""
-        return {"verdict": open_verdict(reply), "place": None}
+        return {"verdict": open_verdict(reply), "index": None}
 
 
 ToJudge = Mapping[str, UndecidedAnswer | JudgedOpenAnswer]
@@ -112,7 +112,7 @@ def choice_answers(
     for prompt, text in _greedy(texts, prompts):
         if prompt["item"] in rows and prompt["options"]:
             question = rows[prompt["item"]]["question"]
-            yield prompt, text, choices_of(prompt["marks"], prompt["options"], prompt["effect"], question)
+            yield prompt, text, choices_of(prompt["labels"], prompt["options"], prompt["effect"], question)
 
 
 def open_answers(texts: pa.Table, prompts: pa.Table, items: pa.Table) -> Iterator[tuple[str, OpenAnswer]]:

@@ -156,9 +156,9 @@ def _labelled_option(line: str, choices: Choices) -> int | None:
 
 def _labels(choices: Choices) -> tuple[str, ...]:
     """The labels as the prompt showed them, where they tell the options apart; else letters."""
-    shown = [label.strip().casefold() for label in choices.marks]
+    shown = [label.strip().casefold() for label in choices.labels]
     if len(set(filter(None, shown))) == len(choices.texts):
-        return choices.marks
+        return choices.labels
     return tuple(string.ascii_uppercase[: len(choices.texts)])
 
 

@@ -352,23 +352,23 @@ class ReadAnswer(Result):
 
 
 def read_answer(
-    text: str, options: Sequence[str], marks: Sequence[str] | None = None, question: str = ""
+    text: str, options: Sequence[str], labels: Sequence[str] | None = None, question: str = ""
 ) -> ReadAnswer:
     """Reads an option out of a generated text.
 
-    options: their texts as shown, empty where a question has none. marks: what stood before them; A, B, ...
+    options: their texts as shown, empty where a question has none. labels: what stood before them; A, B, ...
     by default. question: lets a text be read that answers yes or no in the words of the question.
 
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')
     """
     texts = texts_of(options, "options", least=1)
-    shown = texts_of(marks, "marks") if marks is not None else list(ascii_uppercase[: len(texts)])
+    shown = texts_of(labels, "labels") if labels is not None else list(ascii_uppercase[: len(texts)])
     if len(shown) != len(texts):
-        raise ValueError(f"marks: {len(shown)} of them for {len(texts)} options; give as many of each")
+        raise ValueError(f"labels: {len(shown)} of them for {len(texts)} options; give as many of each")
     twice = [mark for index, mark in enumerate(shown) if mark.strip() and mark in shown[:index]]
     if twice:
-        raise ValueError(f"marks: {twice[0]!r} is a duplicate; give each option its own")
+        raise ValueError(f"labels: {twice[0]!r} is a duplicate; give each option its own")
     reply, asked = text_of(text, "text"), text_of(question, "question")
     reading = read(reply, Choices(tuple(shown), tuple(texts), asked))
     option = reading.places[0] if reading.verdict == OPTION else None

@@ -106,8 +106,8 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
     return {path.stem: readers[path.suffix](path) for path in tables}
 
 
-def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
-    """A picture [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
+def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
+    """A image [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
 
     kind: blur, brighten, contrast, fog, jpeg, motion, noise or pixelate. What is random follows from the
     pixels.
@@ -120,9 +120,9 @@ def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
 
     from vouch.images.operations import LEVELLED, LEVELS
 
-    values = plain(picture, "picture", 1, 2, 3)
+    values = plain(image, "image", 1, 2, 3)
     if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
-        raise ValueError(f"picture: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
+        raise ValueError(f"image: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
     if not isinstance(kind, str) or kind not in LEVELLED:
         raise ValueError(f"kind is {shown(kind)}; give one of {', '.join(LEVELLED)}")
     level = whole(severity, "severity", LEVELS)

@@ -124,7 +124,7 @@ declare(
     source="Park et al. 2026 (VAUQ), Image-Information Score",
 )
 declare(
-    "right_without_picture",
+    "correct_without_image",
     "Still correct",
     "of the correct answers, the share that is correct without the image or with the changed one, too",
     unit=SHARE,
@@ -207,7 +207,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     right = pairs.right == 1
     if right.any():
         stays = pairs.right_without[right]
-        figures.append(mean_figure("right_without_picture", stays, pairs.groups[right], CLEAN))
+        figures.append(mean_figure("correct_without_image", stays, pairs.groups[right], CLEAN))
     value, draws = _bins(pairs.image.corrected, pairs, config)
     unchanged, of_plain = _bins(pairs.confidence, pairs, config)
     gain, count = value - unchanged, len(pairs.rows)

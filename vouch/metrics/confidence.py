@@ -309,7 +309,7 @@ OF_LETTERS(
     detail="for texts, by the position of the option that they name, whatever its label",
 )(lambda letters: by_letter(letters.chosen))
 OF_LETTERS(
-    "right_share",
+    "correct_share",
     "Correct",
     "share of the correct answers that stand at the letter",
     unit=SHARE,

@@ -213,7 +213,7 @@ def gap_figures(
 def preference_figures(
     predictions: Predictions, index: PromptIndex, protocol: str, seed: int
 ) -> Iterator[Figure]:
-    """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several correct ones share.
+    """chosen_share_A, correct_share_A, ... by index, whatever its label; several correct ones share.
 
     Of the rows that name one option. clean: intervals of a bootstrap over groups, as those of letters.
     """

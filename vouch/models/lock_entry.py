@@ -119,13 +119,13 @@ class ServerSource(_Entry):
 class Prices(_Entry):
     """What a server's host charges for a million tokens, and how many an image counts as.
 
-    picture: tokens of any image. tile: further tokens for each 512 x 512 tile of it, after it was fitted
+    image: tokens of any image. tile: further tokens for each 512 x 512 tile of it, after it was fitted
     into 2048 x 2048 and its shorter side into 768 (OpenAI's rule for GPT-4o).
     """
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
-    picture: int = Field(default=0, ge=0)
+    image: int = Field(default=0, ge=0)
     tile: int = Field(default=0, ge=0)
 
     def image_tokens(self, width: int, height: int) -> int:
@@ -133,7 +133,7 @@ class Prices(_Entry):
         fitted = min(1.0, 2048 / max(width, height))
         fitted *= min(1.0, 768 / (fitted * min(width, height)))
         tiles = math.prod(math.ceil(round(fitted * side, 6) / 512) for side in (width, height))
-        return self.picture + self.tile * tiles
+        return self.image + self.tile * tiles
 
 
 class LockEntry(_Entry):

@@ -27,8 +27,8 @@ KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None
 
 ROWS = 1024  # in memory at a time
 _COLUMNS = [
-    *("id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "marks"),
-    *("pictures", "outputs", "max_tokens"),
+    *("id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "labels"),
+    *("images", "outputs", "max_tokens"),
 ]
 
 
@@ -98,9 +98,11 @@ def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
 
 PACK_PROMPTS = 12  # a longer pack gains little, and its mask grows quadratically
 
-_SHOWN = ("system", "turns", "text", "response", "pictures")
-_CONTENT = {LETTERS: (*_SHOWN, "marks"), LIKELIHOOD: (*_SHOWN, "options"), TEXT: (*_SHOWN, "max_tokens")}
-_NEEDED = {LETTERS: "marks", LIKELIHOOD: "options"}
+_SHOWN = ("system", "turns", "text", "response", "images")
+_CONTENT = {LETTERS: (*_SHOWN, "labels"), LIKELIHOOD: (*_SHOWN, "options"), TEXT: (*_SHOWN, "max_tokens")}
+_NAMES_IN_KEYS = {"images": "pictures", "labels": "marks"}
+"""Older names of columns. They are part of the keys of stored answers, so they stay."""
+_NEEDED = {LETTERS: "labels", LIKELIHOOD: "options"}
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,9 @@ class Keys:
         """The pack of some prompts; for text exactly one."""
         if output == LETTERS and self._answer_prefix:
             prompts = [{**one, "response": one["response"] or self._answer_prefix} for one in prompts]
-        contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
+        contents = [
+            {_NAMES_IN_KEYS.get(name, name): prompt[name] for name in _CONTENT[output]} for prompt in prompts
+        ]
         pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
         if output != TEXT:
             members = [Member(prompt, (_digest([pack, index]),)) for index, prompt in enumerate(prompts)]

@@ -305,7 +305,7 @@ class Questions:
             unknown = {key for key in keys - self._asked if key not in cache}
             if unknown:
                 self._asked |= unknown
-                recipes = [recipe for member in pack.members for recipe in member.prompt["pictures"] or ()]
+                recipes = [recipe for member in pack.members for recipe in member.prompt["images"] or ()]
                 digests = {digest for recipe in recipes for digest in recipe["images"]}
                 yield pack, unknown, {digest: self._read(digest) for digest in sorted(digests)}
 
@@ -327,7 +327,7 @@ class Questions:
                 if key in unknown
             }
             try:
-                shown, pixels = self._render_images(member.prompt["pictures"] or (), images)
+                shown, pixels = self._render_images(member.prompt["images"] or (), images)
             except (opening.Undecodable, MemoryError) as error:
                 refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
                 answered = Answered(member.prompt["id"], refusal)
@@ -377,7 +377,7 @@ def _question(
         text=prompt["text"],
         turns=tuple((turn["question"], turn["answer"]) for turn in prompt["turns"] or ()),
         response=prompt["response"],
-        labels=tuple(prompt["marks"]) if output == LETTERS else (),
+        labels=tuple(prompt["labels"]) if output == LETTERS else (),
         options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
         images=tuple(shown),
         max_tokens=prompt["max_tokens"],

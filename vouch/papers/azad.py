@@ -193,7 +193,7 @@ def correlations(lookup: Lookup) -> Built:
 
 def letters(lookup: Lookup) -> Built:
     """Figure 9: shares of right answers by letter and dataset."""
-    measures = [Measure(letter, f"right_share_{letter}", only="clean") for letter in "ABCDEFGHIJ"]
+    measures = [Measure(letter, f"correct_share_{letter}", only="clean") for letter in "ABCDEFGHIJ"]
     shares = lookup.long(measures).groupby(["measure", "dataset"])["value"].first()
     frame = shares[shares > 0].rename_axis(["group", "panel"]).reset_index()
     if frame.empty:

@@ -255,7 +255,7 @@ def _check_writer(name: str, key: str, project: Project, locked: Models) -> Prob
 
 
 def _check_encoders(project: Project, locked: Models) -> Problems:
-    for key, name in (("pictures", project.embed.pictures.model), ("texts", project.embed.texts.model)):
+    for key, name in (("images", project.embed.images.model), ("texts", project.embed.texts.model)):
         if name is not None:
             yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
             entry = locked.models.get(name)

@@ -28,8 +28,8 @@ from vouch.report.config import Config as ReportConfig
 from vouch.report.items.config import Config as BrowseConfig
 
 NAMED = (
-    *("profile", "helpers", "train", "variations", "rewrite", "rewrite.rewriter", "embed", "embed.pictures"),
-    *("embed.pictures.encoder", "embed.texts", "embed.texts.encoder", "extract", "score", "score.alpha"),
+    *("profile", "helpers", "train", "variations", "rewrite", "rewrite.rewriter", "embed", "embed.images"),
+    *("embed.images.encoder", "embed.texts", "embed.texts.encoder", "extract", "score", "score.alpha"),
     *("compare", "browse", "report"),
 )
 """Keys that dvc.yaml names and that have a default."""

@@ -12,14 +12,25 @@ decisions, the code of a variation) adds a line here. Then
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-KEYS: dict[str, str] = {}
-"""Keys of params.yaml by their path, such as "embed.pictures": "embed.images". `*` stands for any one name:
+KEYS: dict[str, str] = {
+    "embed.pictures": "embed.images",
+    "datasets.*.settings.picture": "datasets.*.settings.image",
+    "datasets.*.settings.pictures": "datasets.*.settings.images",
+}
+"""Keys of params.yaml by their path, such as "embed.images": "embed.images". `*` stands for any one name:
 "datasets.*.style": "datasets.*.template"."""
 
 COMMANDS: dict[str, str] = {}
 """Commands, such as "sync": "store sync"."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "mark": "label",
+    "marks": "labels",
+    "picture": "image",
+    "pictures": "images",
+    "--pictures": "--images",
+    "correct_without_image": "correct_without_image",
+}
 """All other names that people write: columns, variations, scores, options of commands."""
 
 

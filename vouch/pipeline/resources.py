@@ -166,7 +166,7 @@ def _settings(package: str, keys: list[str], params: Mapping[str, Any]) -> Mappi
     if package == "judge":
         return params["score"].get("judge") or {}
     values: Mapping[str, Any] = params[package]
-    return values["pictures" if keys else "texts"] if package == "embed" else values
+    return values["images" if keys else "texts"] if package == "embed" else values
 
 
 def _gpus(name: str, model: Model, package: str, device: str, gpu_gb: float | None) -> int:

@@ -21,7 +21,7 @@ from vouch.prompts.combination import Variation
 from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
-from vouch.prompts.template import ADDED, JOINING, MARKS, ImageMarks, Template, in_words
+from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template, in_words
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT
 
 # Reading items
@@ -166,12 +166,12 @@ class Prompts:
                 columns = rendered.get(key) or render(draft, answers, self.name, frames)
                 if shareable:
                     rendered[key] = columns
-                same_images = images is first.images and template.pictures == self.template.pictures
+                same_images = images is first.images and template.images == self.template.images
                 yield {
                     **columns,  # first: the largest part is copied as a whole
                     **variation.columns,
                     "id": name,
-                    "pictures": unchanged if same_images else recipes(draft),
+                    "images": unchanged if same_images else recipes(draft),
                     "outputs": outputs,
                     "max_tokens": self.cap if TEXT in outputs else None,
                 }
@@ -258,7 +258,7 @@ def render(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames
         "earlier": draft.earlier,
         "options": options,
         "order": layout.order,
-        "marks": layout.labels,
+        "labels": layout.labels,
         "answers": _shown_at(layout.order, _correct(draft, answers)),
     }
 
@@ -284,8 +284,8 @@ def _image_marks(draft: Draft) -> ImageMarks:
     """Where the images were taken away, the words are those of images that come first."""
     if not draft.item.marked and not draft.turns:
         return _NO_MARKS
-    removed = draft.template.pictures == "marks" and not draft.images
-    return ImageMarks(len(draft.item.images), "first" if removed else draft.template.pictures)
+    removed = draft.template.images == "interleaved" and not draft.images
+    return ImageMarks(len(draft.item.images), "first" if removed else draft.template.images)
 
 
 def _turns(draft: Draft, marks: ImageMarks, template: str, frames: Frames) -> list[tuple[str, str]]:
@@ -326,7 +326,7 @@ def _layout(template: Template, name: str, choice: bool, order: tuple[int, ...])
         raise UserError(problem)
     added = template.added_to(len(order)) if choice else {}
     order = (*order, *[ADDED[name] for name in added])
-    labels = MARKS[template.marks][: len(order)]
+    labels = LABELS[template.labels][: len(order)]
     shown = tuple(labels) if template.shows_options else ()
     return _Layout(list(added.values()), order, shown, template.listed(labels))
 
@@ -358,14 +358,14 @@ def recipes(draft: Draft) -> list[dict[str, Any]]:
     A template that joins two images gets one recipe, in which the steps of each are done before.
     """
     images = draft.images
-    join = JOINING.get(draft.template.pictures)
+    join = JOINING.get(draft.template.images)
     if join is None or len(images) != 2:
         return [{"images": [image], "steps": _steps(steps)} for image, steps in images]
     first, second = images
     if first.steps != second.steps:
         raise UserError(
             f"item {draft.item.id}: variation {draft.variation} disturbs two images differently, which "
-            "cannot be joined; use a template with `pictures: first`"
+            "cannot be joined; use a template with `images: first`"
         )
     return [{"images": [first.image, second.image], "steps": _steps((*first.steps, Step(join)))}]
 

@@ -112,7 +112,7 @@ def _misleads(first: Draft, draft: Draft) -> bool:
     if options is not first.item.options or not draft.template.shows_options:  # they are not what is asked
         return False
     moved = draft.order != first.order and names_others(options)
-    return moved or (draft.template.marks != first.template.marks and names_letters(options))
+    return moved or (draft.template.labels != first.template.labels and names_letters(options))
 
 
 def combined(effects: Iterable[str]) -> str:

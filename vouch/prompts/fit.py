@@ -135,11 +135,11 @@ class Fit:
         and of those that may replace them, in pixels."""
         if self.counted and (crowded := self.template.crowded(options, self.name)):
             return crowded
-        if self.template.pictures == "joined" and images == 2 and len(set(heights)) > 1:
+        if self.template.images == "joined" and images == 2 and len(set(heights)) > 1:
             different = " and ".join(map(str, sorted(set(heights))))
             return (
                 f"its images have heights of {different} pixels, and template {self.name} joins them side by "
-                "side, which needs one height; use a template with `pictures: merged`, or leave the item out"
+                "side, which needs one height; use a template with `images: merged`, or leave the item out"
             )
         return ""
 
@@ -149,7 +149,7 @@ class Fit:
         body = template.body if options else template.open_body
         passages = [text for text in (row["hint"] if "{hint}" in body else None, row["question"]) if text]
         if any(map(marked, (*passages, *options))):
-            marks = ImageMarks(len(row["images"]), template.pictures)
+            marks = ImageMarks(len(row["images"]), template.images)
             shown = [*map(marks.passage, passages), *map(marks.option, options)]
             pairs = zip((*passages, *options), shown, strict=True)
             dropped, worded = zip(*(changed_marks(*pair) for pair in pairs), strict=True)

@@ -27,7 +27,7 @@ from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
-MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
+LABELS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
 JOINING = {  # `pictures` -> the operation that joins two images
     "joined": "side_by_side",
     "merged": "merged",  # scaled to one height, a line between them: CompBench (Kil et al. 2024)
@@ -97,16 +97,16 @@ class Template(BaseModel):
     hint: Annotated[str, _pattern(["hint"])] = "{hint}\n"
     no_hint: str = ""
     absent_hints: tuple[str, ...] = ()
-    option: Annotated[str, _pattern(["mark", "text"])] = "{mark}. {text}"
+    option: Annotated[str, _pattern(["label", "text"])] = "{label}. {text}"
     separator: str = "\n"
-    marks: Literal["upper", "lower", "digits"] = "upper"
+    labels: Literal["upper", "lower", "digits"] = "upper"
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
     pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
     instructions: tuple[Annotated[str, _pattern(possible=["hint", "question"])], ...] = ()
     opening: Annotated[str, _pattern(possible=["instruction"])] = ""
     sample: Sample | None = None
     system: Annotated[str, _pattern(possible=["instruction"])] | None = None
-    pictures: Literal["first", "marks", "joined", "merged"] = "first"
+    images: Literal["first", "interleaved", "joined", "merged"] = "first"
     outputs: Annotated[tuple[str, ...], AfterValidator(_outputs)] = (LETTERS,)
     response: str | None = None
     max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
@@ -156,10 +156,10 @@ class Template(BaseModel):
 
     def crowded(self, options: int, name: str) -> str:
         """Why a question cannot have so many options, or nothing. name: of the template's file."""
-        added, most = len(self.added_to(options)), len(MARKS[self.marks])
+        added, most = len(self.added_to(options)), len(LABELS[self.labels])
         if options + added <= most:
             return ""
-        kind = "digits" if self.marks == "digits" else "letters"
+        kind = "digits" if self.labels == "digits" else "letters"
         return (
             f"{options + added} options with the {added} that template {name} adds, more than the "
             f"{most} {kind}; use a template that adds none, or leave the item out"
@@ -202,7 +202,7 @@ class Template(BaseModel):
         if not self.shows_options:
             return ""
         line, gap = self.option.replace("%", "%%"), self.separator.replace("%", "%%")
-        return gap.join(line.format(mark=label, text="%s") for label in labels)
+        return gap.join(line.format(label=label, text="%s") for label in labels)
 
     def sample_turn(self) -> tuple[str, str] | None:
         """The sample as an exchange, None without one."""
@@ -313,7 +313,7 @@ class ImageMarks:
         """An option's text, as it is shown. A mark may be all that it holds, so no mark is dropped."""
         if not marked(text):
             return text
-        return in_words(text) if self._mode != "marks" else IMAGE_MARK.sub(self._place, text)
+        return in_words(text) if self._mode != "interleaved" else IMAGE_MARK.sub(self._place, text)
 
     def _place(self, mark: re.Match[str]) -> str:
         number = int(mark[1])

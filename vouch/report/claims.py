@@ -39,7 +39,7 @@ NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
 Guarantee = Literal["kept", "broken", "unclear"]
 TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
-CHOSEN, RIGHT = "chosen_share_", "right_share_"
+CHOSEN, RIGHT = "chosen_share_", "correct_share_"
 once = lru_cache(maxsize=2)
 """Claims of a kind are made all together, because they are corrected for each other; keep the last two
 reports."""

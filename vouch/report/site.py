@@ -239,7 +239,7 @@ def site(
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
-        "pictures": pictures,
+        "images": pictures,
         "views": views,
         "file_of": tables.add,
     }

@@ -276,7 +276,7 @@ problem  string    why there is no answer, one line; null where there is one
 """Columns of every answer, whatever was asked."""
 REASONING = pa.field("reasoning", pa.string())
 
-LETTERS = Table(  # what a model gives to each option letter (`marks` of prompts) where its answer begins
+LETTERS = Table(  # what a model gives to each option letter (`labels` of prompts) where its answer begins
     "letters",
     2,
     columns(
@@ -367,12 +367,12 @@ CORRECT, INCORRECT, NONE = "correct", "incorrect", "none"
 
 JUDGED = Table(  # a row per distinct judged answer: undecided by rules or, with `score.judge.open`, open
     "judged",
-    1,
+    2,
     columns("""
 key      string   SHA-256 of what was judged: the question, its options as shown or its references,
                   and the answer
 verdict  string   option | several | none, of an open question correct | incorrect | none
-place    int32    0-based place of the option as shown; null for the other verdicts
+index    int32    0-based index of the option as shown; null for the other verdicts
 reply    string   the judge's own words, or why there are none, at most 120 characters
 judge    string   `ENGINE/REVISION MODEL PIN` with the first digits of the pin's digest, and `prompt VERSION`
 """),

@@ -166,11 +166,11 @@ EFFECTS = (KEPT, COMPLEMENT, SWAPPED, OWN)
 
 TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
 STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
-PICTURE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
+RECIPE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
 
 PROMPTS = Table(
     "prompts",
-    4,
+    5,
     columns(
         """
 id          string      unique in the dataset: `ITEM/VARIATION`
@@ -187,7 +187,7 @@ template    string      name of the prompt template (file in vouch/prompts/templ
 system      string      system message, or null
 turns       turn[]      earlier exchanges of the conversation, `question` of the user and `answer` of the
                         assistant
-text        string      the user's last text, options and instruction included; `<image 1>` marks where a
+text        string      the user's last text, options and instruction included; `<image 1>` marks where an
                         image goes, in `turns` as well; no mark means: all images first
 response    string      how the assistant's answer begins, null where the model starts it
 earlier     string[][]  for the placeholder `{answer k}` in `turns` or `text`: ids of the prompts, all before
@@ -196,10 +196,10 @@ earlier     string[][]  for the placeholder `{answer k}` in `turns` or `text`: i
 options     string[]    option texts as shown; for likelihood the texts that are scored
 order       int32[]     for each shown option its index among the item's options; DONT_KNOW or NONE_OF_ABOVE
                         for an option that the template adds
-marks       string[]    the letter shown before each option
+labels      string[]    the letter shown before each option
 answers     int32[]     0-based indices of the correct options as shown; an option that the template adds is
                         among them where it says what a correct one says (`None of the above`)
-pictures    picture[]   recipes, rendered where used: `images`, digests of the sources, and `steps`, done in
+images      recipe[]    recipes, rendered where used: `images`, digests of the sources, and `steps`, done in
                         their order; each names an operation (vouch/images/operations.py), its severity, 0
                         where it has no levels, and its revision; one that paints says what after a colon
                         (`write:7:red star`). An operation is done to each image by
@@ -210,7 +210,7 @@ outputs     string[]    what is asked for, of OUTPUTS; empty for prompts that no
 max_tokens  int32       most tokens of a generated text, null for `extract.max_tokens`
 """,
         turn=TURN,
-        picture=PICTURE,
+        recipe=RECIPE,
     ),
 )
 prompts_path = per_dataset("data/prompts/{}.parquet")

@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
     prompts = [
         {
             **{"id": f"{item}/{variation}", "item": item, "variation": variation, "answers": answers},
-            **{"text": f"What of {item}?\nA. a…", "options": OPTIONS, "marks": ["A", "B", "C"]},
+            **{"text": f"What of {item}?\nA. a…", "options": OPTIONS, "labels": ["A", "B", "C"]},
             "outputs": ["letters"],
         }
         for item in ids

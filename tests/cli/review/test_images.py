@@ -145,7 +145,7 @@ def test_out_decided_and_back_into_prompts(
         "the darkest picture beats none, and only rows that can be exchanged are asked"
     )
     for row in prompts:
-        (recipe,) = row["pictures"]
+        (recipe,) = row["images"]
         shades = [shade_of(digest) for digest in recipe["images"]]
         assert row["answers"] == [shades.index(max(shades))], "the lighter picture is the answer"
     exchange()
@@ -189,14 +189,14 @@ def test_mirrored_pairs_are_pictures_that_won_and_leave_the_others_alone(
     found = exchanged()
     assert [row["item"] for row in found] == ["b", "c"], "no picture beats the lightest one"
     for row in found:
-        (recipe,) = row["pictures"]
+        (recipe,) = row["images"]
         shades = [shade_of(digest) for digest in recipe["images"]]
         assert min(shades) > 200 and row["answers"] == [shades.index(max(shades))]
 
 
 def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pages = tmp_path / "pages"
-    rows = exported(tmp_path / "review.csv", "--pictures", str(pages))
+    rows = exported(tmp_path / "review.csv", "--images", str(pages))
     index = (pages / "index.html").read_text("utf-8")
     assert "question-1.html" in index and "(3 pairs)" in index and "<b>lighter" not in index
     page = (pages / "question-1.html").read_text("utf-8")
@@ -207,11 +207,11 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
         with Image.open(pages / f"{digest}.jpg") as thumbnail:
             assert thumbnail.size == (320, 32)
             assert abs(thumbnail.convert("L").getpixel((5, 5)) - shade_of(digest)) < 3
-    exported(tmp_path / "review.csv", "--pictures", str(pages))
+    exported(tmp_path / "review.csv", "--images", str(pages))
     (pages / "exchange.txt").unlink()
     before = (tmp_path / "review.csv").read_bytes()
     capsys.readouterr()
-    assert main(["review", "exchange", "greys", "--export", "review.csv", "--pictures", str(pages)]) == 1
+    assert main(["review", "exchange", "greys", "--export", "review.csv", "--images", str(pages)]) == 1
     assert "`vouch review exchange` did not make it" in capsys.readouterr().err
     assert (tmp_path / "review.csv").read_bytes() == before
 
@@ -239,7 +239,7 @@ def test_names_and_options_that_do_not_fit(project: None, vouch: Vouch) -> None:
     for words, said in (
         (["grays"], "did you mean greys?"),
         (["greys", "--import", "nowhere.csv"], "no such file; write it with --export"),
-        (["greys", "--pictures", "pages"], "give --export FILE as well"),
+        (["greys", "--images", "pages"], "give --export FILE as well"),
         (["greys", "--export", "review.csv"], "nothing to compare"),
     ):
         assert said in vouch("review", "exchange", *words, status=1)
@@ -277,7 +277,7 @@ def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> 
     found = exchanged()
     assert [row["item"] for row in found] == ["0", "1"], "6 m is closer than no other chair that lost"
     for row in found:
-        shown = [known[digest] for digest in row["pictures"][0]["images"]]
+        shown = [known[digest] for digest in row["images"][0]["images"]]
         assert row["answers"] == [shown.index(min(shown))], "the closer chair is the answer"
         assert row["answers"] != [depths[int(row["item"])].index(min(depths[int(row["item"])]))], "turned"
 

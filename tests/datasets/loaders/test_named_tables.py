@@ -93,7 +93,7 @@ CHART = {"type": "human_test", "question": "How many?", "image": cell()}
 # loader, its rows, further settings, and fields of each item
 READ = [
     ("scienceqa", SCIENCE, {}, [{"id": "0", "hint": ""}, {"id": "2", "hint": "Read.", "answers": [1]}]),
-    ("scienceqa", SCIENCE, {"pictures": False}, [{"id": "0"}, {"id": "1", "images": []}, {"id": "2"}]),
+    ("scienceqa", SCIENCE, {"images": False}, [{"id": "0"}, {"id": "1", "images": []}, {"id": "2"}]),
     (
         "scienceqa", SCIENCE, {"tasks": ["closed choice"]},
         [{"category": "natural science", "options": ["a", "b"], "answers": [1]}],
@@ -164,7 +164,7 @@ def test_rows_become_items(project, loader, rows, settings, expected):
     assert [
         {key: item[key] for key in fields} for item, fields in zip(items, expected, strict=True)
     ] == expected
-    assert all(item["images"] or settings.get("pictures") is False for item in items)
+    assert all(item["images"] or settings.get("images") is False for item in items)
 
 
 @pytest.mark.parametrize(

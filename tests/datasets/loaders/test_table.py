@@ -282,11 +282,11 @@ def test_rows_that_are_lists_and_images_that_are_numbers(project: Any) -> None:
     project.image("pics/17.png")
     (project.source / "t.json").write_text('[["What?", "5", 17], ["Who?", "6", null]]')
     columns = {"question": "0", "references": "1", "image": "2"}
-    first, second = prepare(project, columns=columns, picture="pics/{}.png")
+    first, second = prepare(project, columns=columns, image="pics/{}.png")
     assert (len(first["images"]), second["images"], second["references"]) == (1, [], ["6"])
     (project.source / "t.json").write_text('[["What?", "5", "../../secret"]]')
     with pytest.raises(UserError, match=r"no image 'pics/\.\./\.\./secret.png'"):
-        prepare(project, columns=columns, picture="pics/{}.png")
+        prepare(project, columns=columns, image="pics/{}.png")
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_a_repository_of_the_hub(project: Any, tmp_path: Path, monkeypatch: pyte
         ({"columns": {"question": "q", "options": "o"}}, "a choice needs its options"),
         ({"columns": {"question": "q", "options": "o", "answer": "a"}, "choices": ["x", "y"]}, "not both"),
         ({"columns": {"question": "q", "answers": "a"}}, "answers"),
-        ({"columns": {"question": "q", "references": "a"}, "picture": "a.png"}, "picture"),
+        ({"columns": {"question": "q", "references": "a"}, "image": "a.png"}, "image"),
     ],
 )
 def test_maps_that_do_not_fit(settings: dict[str, Any], said: str) -> None:

@@ -220,7 +220,7 @@ def test_a_majority_of_the_original_prompts_without_a_letter() -> None:
     assert not unranked([row(0.9, variation="blank"), row(0.1)])
     assert unranked([row(0.9), row(0.1, variation="blank"), row(0.0, model="n")]) == {("m", "d", "letters")}
     # Without original prompts the first variation stands for them, as in the report's headlines.
-    assert unranked([row(0.1, variation="tests"), row(0.9, variation="marks")]) == {("m", "d", "letters")}
+    assert unranked([row(0.1, variation="tests"), row(0.9, variation="labels")]) == {("m", "d", "letters")}
 
 
 def test_more_than_a_tenth_of_undecided_texts() -> None:

@@ -28,18 +28,18 @@ def choice(name: str, text: str | None, answer: int = 0, **changes: Any) -> dict
         "category": "",
         "answers": [answer],
     }
-    row |= {"options": OPTIONS, "order": [0, 1, 2], "marks": ["A", "B", "C"], "native": [answer]}
+    row |= {"options": OPTIONS, "order": [0, 1, 2], "labels": ["A", "B", "C"], "native": [answer]}
     return row | {"text": text, "logprobs": [-0.5, -1.5], "entropies": [0.25, 0.75], "eos": 1} | changes
 
 
 def question(name: str, text: str | None, *references: str, **changes: Any) -> dict[str, Any]:
     """An open question."""
-    row = choice(name, text) | {"kind": "text", "options": [], "order": [], "marks": [], "answers": []}
+    row = choice(name, text) | {"kind": "text", "options": [], "order": [], "labels": [], "answers": []}
     return row | {"native": [], "references": list(references)} | changes
 
 
 def blocks(rows: list[dict[str, Any]], released: bool = False) -> list[TextBlock]:
-    keys = ("order", "marks", "options", "answers")
+    keys = ("order", "labels", "options", "answers")
     prompts = [
         {"id": f"{row['id']}/original", "item": row["id"], "variation": "original", "outputs": ["text"]}
         | {key: row[key] for key in keys}

@@ -102,7 +102,7 @@ def published() -> dict[str, Question]:
         for name in (path.stem, *(f"{path.stem}_{variant}" for variant in load(path).get("variants", {}))):
             for row in item_rows(item, [load_variation("original")], template_of(name), "own", 7, before={}):
                 turns = [(turn["question"], turn["answer"]) for turn in row["turns"]]
-                shown: Any = row["pictures"]
+                shown: Any = row["images"]
                 found[name] = Question(name, row["system"], row["text"], turns, row["response"], images=shown)
     return found
 

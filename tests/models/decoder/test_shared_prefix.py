@@ -60,7 +60,7 @@ def test_letters_equal_the_whole_forward(tiny: Path) -> None:
 
 def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
     """Capital letters, small ones and digits, in one model."""
-    folder = save_llava(tmp_path / "marks", letters="BCDbcd123")
+    folder = save_llava(tmp_path / "labels", letters="BCDbcd123")
     asked = [
         replace(question(n, 4, [0]), labels=tuple(labels)) for n, labels in enumerate(("BCD", "bcd", "123"))
     ]
@@ -191,7 +191,7 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -
     folder = save_llava(tmp_path / "short", context=40, letters="ABCD")
     asked = {
         "long": question(1, 80),
-        "marks": question(2, 5, text="what is <image 2> here"),
+        "labels": question(2, 5, text="what is <image 2> here"),
         "letters": question(3, 5, labels="ABCDEF"),
         "stands": question(4, 5, text="what is <image> here"),
         "sound": question(5, 5),
@@ -201,7 +201,7 @@ def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -
     check(folder, asked["sound"], answers.pop("sound"))
     problems = {name: refusal(one) for name, one in answers.items()}
     assert "exceed the 40 that the model reads" in problems["long"]
-    assert "image placeholders [2], but 1 images" in problems["marks"]
+    assert "image placeholders [2], but 1 images" in problems["labels"]
     assert "no distinct single token for each of A, B, C, D, E, F" in problems["letters"]
     assert "it holds <image>, where this model expects an image" in problems["stands"]
 

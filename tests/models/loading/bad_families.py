@@ -57,10 +57,10 @@ def answers(pin: Pin) -> int:
 
 
 def vectors(pin: Pin) -> int:
-    from vouch.models.encoders.config import Pictures
+    from vouch.models.encoders.config import Images
     from vouch.models.encoders.pinned import load
 
-    encoder = load(pin, Pictures(encoder="data/models/one.json", device="cpu", batch=2))
+    encoder = load(pin, Images(encoder="data/models/one.json", device="cpu", batch=2))
     texts = ["What colour is the circle", "how many are there, and what"]
     return len(encoder.questions(texts)) + len(encoder.images([image(1), image(2)]) if encoder.images else ())
 

@@ -48,9 +48,9 @@ def test_the_prefix_of_a_model_begins_answers_whose_letter_is_read() -> None:
 @pytest.mark.parametrize(
     ("output", "of_it", "of_others"),
     [
-        (LETTERS, {"marks": ["A", "C"]}, {"options": ["x"], "max_tokens": 9}),
-        (LIKELIHOOD, {"options": ["x"]}, {"marks": ["A"], "max_tokens": 9}),
-        (TEXT, {"max_tokens": 9}, {"marks": ["A"], "options": ["x"]}),
+        (LETTERS, {"labels": ["A", "C"]}, {"options": ["x"], "max_tokens": 9}),
+        (LIKELIHOOD, {"options": ["x"]}, {"labels": ["A"], "max_tokens": 9}),
+        (TEXT, {"max_tokens": 9}, {"labels": ["A"], "options": ["x"]}),
     ],
 )
 def test_a_key_covers_what_can_change_an_answer_and_no_name(
@@ -79,7 +79,7 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
         key(output, response=" ("),
         key(output, turns=[{"question": "a", "answer": "b"}]),
         key(output, turns=[{"question": "b", "answer": "a"}]),
-        *(key(output, pictures=recipes) for recipes in shown),
+        *(key(output, images=recipes) for recipes in shown),
         *(key(output, {**BASE, name: "other"}) for name in BASE),
         *(key(other) for other in ALL if other != output),
     ]
@@ -156,14 +156,14 @@ def test_samples_have_keys_and_seeds_of_their_own() -> None:
 
 
 def test_what_cannot_be_asked_stands_beside_its_pack() -> None:
-    rows = [row("q/a/1"), row("q/a/2", marks=""), row("q/a/3", "who")]
+    rows = [row("q/a/1"), row("q/a/2", labels=""), row("q/a/3", "who")]
     letters = [pack for pack in packs(rows) if pack.output == LETTERS]
     assert [[member.prompt["id"] for member in pack.members] for pack in letters] == [
         ["q/a/1", "q/a/3"],
         ["q/a/2"],
     ]
     (alone,) = letters[1].members
-    assert alone.problem == "asks for letters but has no marks" and alone.keys == ()
+    assert alone.problem == "asks for letters but has no labels" and alone.keys == ()
     options = [pack for pack in packs(rows) if pack.output == LIKELIHOOD]
     assert options[1].members[0].problem == "asks for likelihood but has no options"
 

@@ -141,7 +141,7 @@ def test_images_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, Wo
 
 def test_a_recipe_that_is_not_understood_ends_the_run(caches: dict[str, WorkCache]) -> None:
     row = prompt("q/a", "who", [NOISE])
-    row["pictures"][0]["steps"] = [{"operation": "blurr", "severity": 3, "revision": 1}]
+    row["images"][0]["steps"] = [{"operation": "blurr", "severity": 3, "revision": 1}]
     with refused("operation blurr is unknown"):
         ask(caches, wanted(row))
 
@@ -203,7 +203,7 @@ def test_what_was_written_can_be_taken_over_and_written_again(project: Project) 
     prompts += [
         prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
         prompt("damaged/original", "what", [b"no image"], outputs=OUTPUTS),
-        prompt("unmarked/original", "what", [images[0]], marks="", outputs=[LETTERS]),
+        prompt("unmarked/original", "what", [images[0]], labels="", outputs=[LETTERS]),
         prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
         prompt("mute/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
         prompt("silent/original", "why", outputs=()),

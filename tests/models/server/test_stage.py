@@ -45,7 +45,7 @@ def test_a_whole_stage_asks_once_and_writes_no_key(
     server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     data = png(1)
-    asking = {"marks": "ABC", "outputs": ["letters", "text"]}
+    asking = {"labels": "ABC", "outputs": ["letters", "text"]}
     rows = [
         prompt(f"i{n}/original", f"what is shown {n % 3} here", [data] * (n % 2), **asking) for n in range(4)
     ]
@@ -157,7 +157,7 @@ def test_one_odd_answer_is_refused_in_words_and_the_stage_ends(
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "2")
     monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "1" if place else "16")
     texts = [ODD if n == place else f"what is shown {n}" for n in range(4)]
-    project.ask([prompt(f"i{n}/original", text, marks="ABC") for n, text in enumerate(texts)], [])
+    project.ask([prompt(f"i{n}/original", text, labels="ABC") for n, text in enumerate(texts)], [])
     change, says = {**ODD_ANSWERS, **ODD_REPLIES}[odd]
 
     def instead(request: dict[str, Any], number: int) -> Reply | None:
@@ -181,11 +181,11 @@ def test_a_new_question_that_is_turned_down_does_not_stop_a_stage_that_has_answe
     server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In this run the server answers nothing; those of an earlier one show that it can."""
-    rows = [prompt(f"i{n}/original", f"what is shown {n}", marks="ABC") for n in range(2)]
+    rows = [prompt(f"i{n}/original", f"what is shown {n}", labels="ABC") for n in range(2)]
     project.ask(rows, [])
     project.extract()
     server.instead = lambda request, number: error(400, "bad image")
-    project.ask([*rows, prompt("i2/original", ODD, marks="ABC")], [])
+    project.ask([*rows, prompt("i2/original", ODD, labels="ABC")], [])
     project.extract()
     assert [row["problem"] for row in project.letters()] == [
         None,

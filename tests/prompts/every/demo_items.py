@@ -39,9 +39,9 @@ def shapes() -> Table:
         order: Texts = own,
         right: Texts = (yellow,),
         look: Look = same,
-        marks: str = "ABCDEF",
+        labels: str = "ABCDEF",
     ) -> Asked:
-        return Asked(kostumov(words, order, marks), right, look)
+        return Asked(kostumov(words, order, labels), right, look)
 
     assert ask().text == (
         "Which colour does the triangle have?\nA. yellow\nB. green\nC. blue\nD. red\nE. I don’t know\n"
@@ -75,9 +75,9 @@ def shapes_seen() -> Table:
         order: Texts = own,
         right: Texts = (right,),
         look: Look = same,
-        marks: str = "ABCDEF",
+        labels: str = "ABCDEF",
     ) -> Asked:
-        return Asked(kostumov(words, order, marks), right, look)
+        return Asked(kostumov(words, order, labels), right, look)
 
     words = {
         "lr_i": "Tell me which of these is in the picture.",
@@ -107,10 +107,10 @@ def pairs() -> Table:
         order: Texts = own,
         right: Texts = (left,),
         look: Look = same,
-        marks: str = "ABCD",
+        labels: str = "ABCD",
         images: tuple[int, ...] = (0, 1),
     ) -> Asked:
-        return Asked(kostumov(words, order, marks), right, look if look is nothing else joined(look), images)
+        return Asked(kostumov(words, order, labels), right, look if look is nothing else joined(look), images)
 
     words = {"lr_i": question, "lr_c": "Side with more squares?", "ls_n": not_more, "ls_m": fewer}
     words["lr_v"] = "Please look carefully at what is shown and name the side with more squares."
@@ -155,7 +155,7 @@ def shapes_text() -> Table:
         "original": [ask()],
         **of_the_words(ask, (), "", words),
         **of_the_picture(ask),
-        **never("option_order", "circular", "shuffled", "marks", "image_only", "ls_n+vr_l"),
+        **never("option_order", "circular", "shuffled", "labels", "image_only", "ls_n+vr_l"),
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN),
         "tests": [ask()] * 5,
         "lr_i+vr_l": [ask(told, look=lighter(3))],
@@ -172,10 +172,10 @@ def shapes_dialog() -> Table:
         order: Texts = own,
         right: Texts = (right,),
         look: Look = same,
-        marks: str = "ABCDEF",
+        labels: str = "ABCDEF",
         **more: Any,
     ) -> Asked:
-        return Asked(kostumov(words, order, marks), right, look, **more)
+        return Asked(kostumov(words, order, labels), right, look, **more)
 
     words = {"lr_i": "Tell me in which corner it is.", "lr_v": LOOKING + "in which corner it is?"}
     words["ls_n"] = "In which corner is it not?"
@@ -221,10 +221,10 @@ def shapes_reform() -> Table:
         order: Texts = own,
         right: Texts = (yellow,),
         look: Look = same,
-        marks: str = "ABCD",
+        labels: str = "ABCD",
         told: int = 3,
     ) -> Asked:
-        shown = f"Options: {'; '.join(options(order, '({}) {}', marks))}."
+        shown = f"Options: {'; '.join(options(order, '({}) {}', labels))}."
         sample = (f"{INSTRUCTIONS[told]} {SAMPLE}", "The answer is (A) yes")
         return Asked(f"{words} {shown}" if words else shown, right, look, turns=(sample,), response=BEGUN)
 

@@ -89,20 +89,20 @@ class Asked:
 
 
 Texts = tuple[str, ...]
-Ask = Callable[..., Asked]  # its keywords: words, order, right, look, marks
+Ask = Callable[..., Asked]  # its keywords: words, order, right, look, labels
 Table = Mapping[str, Sequence[Asked]]
 
 
-def options(texts: Sequence[str], mark: str = "{}. {}", marks: str = LETTERS) -> list[str]:
-    return [mark.format(letter, text) for letter, text in zip(marks, texts, strict=False)]
+def options(texts: Sequence[str], mark: str = "{}. {}", labels: str = LETTERS) -> list[str]:
+    return [mark.format(letter, text) for letter, text in zip(labels, texts, strict=False)]
 
 
 def _lines(*lines: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def kostumov(question: str, own: Sequence[str], marks: str = LETTERS) -> str:
-    return _lines(question, *options([*own, IDK, "None of the above"], marks=marks), DIRECTLY)
+def kostumov(question: str, own: Sequence[str], labels: str = LETTERS) -> str:
+    return _lines(question, *options([*own, IDK, "None of the above"], labels=labels), DIRECTLY)
 
 
 def of_the_words(ask: Ask, own: Texts, right: str, words: Mapping[str, str]) -> dict[str, list[Asked]]:
@@ -123,7 +123,7 @@ def of_the_order(ask: Ask, own: Texts, shuffled: Sequence[Texts]) -> dict[str, l
 
 
 def of_the_marks(ask: Ask, count: int) -> dict[str, list[Asked]]:
-    return {"marks": [ask(marks=marks[:count]) for marks in ("abcdefgh", "12345678", LETTERS)]}
+    return {"labels": [ask(labels=kind[:count]) for kind in ("abcdefgh", "12345678", LETTERS)]}
 
 
 LEVELLED = {"vr_b": blurred, "vr_l": lighter, "jpeg": compressed} | {

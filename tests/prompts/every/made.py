@@ -56,9 +56,9 @@ class Made:
             for digest in [*row["images"], *filter(None, row["exchange"] or ())]
         ]
 
-    def pictures(self, row: Row) -> list[Image.Image]:
+    def images(self, row: Row) -> list[Image.Image]:
         """What a model gets to see."""
-        return [render(recipe, self._images.read) for recipe in row["pictures"]]
+        return [render(recipe, self._images.read) for recipe in row["images"]]
 
 
 def checkout(folder: Path) -> Path:

@@ -76,7 +76,7 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
             continue
         right = [at for at, place in enumerate(places) if (place in item["answers"]) != (variation == "ls_n")]
         words = "".join(
-            f"\n{mark}. {item['options'][place]}" for mark, place in zip("ABCD", places, strict=False)
+            f"\n{label}. {item['options'][place]}" for label, place in zip("ABCD", places, strict=False)
         )
         rows.append(
             {
@@ -91,9 +91,9 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
                 "earlier": [],
                 "options": [item["options"][place] for place in places],
                 "order": places,
-                "marks": list("ABCD")[: len(places)],
+                "labels": list("ABCD")[: len(places)],
                 "answers": right if choice else [],
-                "pictures": [{"images": item["images"], "steps": BLUR if variation == "vr_b_5" else []}]
+                "images": [{"images": item["images"], "steps": BLUR if variation == "vr_b_5" else []}]
                 * (2 if number == 51 else 1),
                 "outputs": ["letters"] if choice else ["text"],
             }

@@ -152,7 +152,7 @@ def test_texts_are_kept_whole_or_say_what_is_missing(inputs):
 def test_no_pixel_leaves_where_images_are_not_allowed(inputs):
     assert "sheet.webp" in names(REPORTS / CHOICE)
     assert names(REPORTS / OPEN) == {f"{n}.js" for n in ("index", "rows", "page", "columns", "model", "ids")}
-    assert packed(OPEN, "index")["pictures"] is None
+    assert packed(OPEN, "index")["images"] is None
     assert all(row["tiles"] == [None] for row in all_pages(OPEN)[0]["prompts"])
 
 
@@ -164,7 +164,7 @@ def test_pictures_are_those_that_the_models_saw(inputs):
         with Image.open(REPORTS / CHOICE / f"sheet-{number:04d}.webp") as sheet:
             assert sheet.size == (wide, high)
             seen = sheet.convert("RGB").crop((left, top, left + width, top + height))
-        recipe = prompts[at]["pictures"][0]
+        recipe = prompts[at]["images"][0]
         true = render(recipe, store.read)
         assert np.abs(np.asarray(seen, float) - np.asarray(true, float)).mean() < 12
         assert shown[at]["steps"] == (["blur 5"] if recipe["steps"] else [""])
@@ -180,7 +180,7 @@ def test_the_budget_holds_and_originals_come_first(inputs, tmp_path, monkeypatch
     assert [path.stat().st_size for path in sorted(folder.glob("sheet-*.webp"))] == sizes[:1]
     prompts = [row for page in all_pages(CHOICE) for row in page["prompts"]]
     assert all((row["tiles"][0] is None) == ("blur 5" in row["steps"]) for row in prompts)
-    assert packed(CHOICE, "index")["pictures"]["left_out"] == 40
+    assert packed(CHOICE, "index")["images"]["left_out"] == 40
 
 
 def test_same_bytes_in_another_process(inputs, tmp_path, monkeypatch):

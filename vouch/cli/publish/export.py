@@ -98,7 +98,7 @@ def _of_letters(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | N
     logits = (rows[0]["logits"] or [])[: len(prompt["options"])]
     if rows[0]["problem"] or not any(map(math.isfinite, logits)):
         return None
-    return tuple(prompt["marks"]), tuple(log_softmax(logits).tolist())
+    return tuple(prompt["labels"]), tuple(log_softmax(logits).tolist())
 
 
 def _of_likelihood(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
@@ -151,7 +151,7 @@ def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]
         return list(item["references"])
     if scored:
         return list(prompt["answers"])
-    return [(prompt["marks"] or prompt["options"])[index] for index in prompt["answers"]]
+    return [(prompt["labels"] or prompt["options"])[index] for index in prompt["answers"]]
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

@@ -161,7 +161,7 @@ def write_images(rows: Sequence[PromptRow], number: int, images: ImageStore, fol
     """Writes the images of an item's prompts; returns file names by recipe (`repr`). number: of the item."""
     files: dict[str, str] = {}
     for row in rows:
-        for position, recipe in enumerate(row["pictures"], start=1):
+        for position, recipe in enumerate(row["images"], start=1):
             if repr(recipe) not in files:
                 prompt = row["id"].removeprefix(f"{row['item']}/").replace("/", ".")
                 files[repr(recipe)] = f"{number:03}.{prompt}.{position}.png"
@@ -171,7 +171,7 @@ def write_images(rows: Sequence[PromptRow], number: int, images: ImageStore, fol
 
 def _prompt_cell(row: PromptRow, files: Mapping[str, str]) -> str:
     images = ""
-    for recipe in row["pictures"]:
+    for recipe in row["images"]:
         steps = (f"{step['operation']} {step['severity'] or ''}".strip() for step in recipe["steps"])
         operations = escape(", ".join(steps) or "as it is")
         images += f'<p><img src="{escape(files[repr(recipe)])}" alt="{operations}"><br>{operations}'
@@ -294,7 +294,7 @@ INFORMATION = ("of_first", "of_second")  # columns of an export beside those of 
     "which of two images wins, so that one can be exchanged to change the answer",
     argument("dataset", names="datasets", help="a dataset of params.yaml"),
     argument("--mirrored", action="store_true", help="compare images that won, to replace one that lost"),
-    path_argument("--pictures", metavar="FOLDER", help="with --export: pages with the images, to judge by"),
+    path_argument("--images", metavar="FOLDER", help="with --export: pages with the images, to judge by"),
     one_of(
         path_argument("--export", metavar="FILE", help="write the pairs as CSV, to decide in"),
         path_argument("--import", dest="decided", metavar="FILE", help="take over its decisions"),
@@ -314,14 +314,14 @@ def run_exchange(options: argparse.Namespace) -> int:
     is known (depths, counts, sizes), --order decides by a file of numbers.
 
     Examples:
-      vouch review exchange greys --export review.csv --pictures pages
+      vouch review exchange greys --export review.csv --images pages
       vouch review exchange greys --import review.csv
       vouch review exchange greys --order depths.csv
     """
     name = options.dataset
     project_with(name)
-    if options.pictures and not options.export:
-        raise UserError("--pictures shows the lines of an --export; give --export FILE as well")
+    if options.images and not options.export:
+        raise UserError("--images shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(intact(items_path(name))))
     path = decisions_path(name)
     decisions = read_decisions(path) if are_there(path) else []
@@ -381,9 +381,9 @@ def _export_pairs(
             f"{items_path(options.dataset)}: nothing to compare; vs_e needs a question that several items "
             "ask about two images each, with options that name them (left, right)"
         )
-    if options.pictures:
-        write_pages(options.pictures, pairs, ImageStore(intact(images_path(options.dataset))))
-        print(f"exchange: their images are in {options.pictures / 'index.html'}")
+    if options.images:
+        write_pages(options.images, pairs, ImageStore(intact(images_path(options.dataset))))
+        print(f"exchange: their images are in {options.images / 'index.html'}")
     write_text(options.export, exported_pairs(pairs, decisions))
     print(f"exchange: {len(pairs)} pairs in {options.export}; fill in `winner`, then --import it")
     return 0

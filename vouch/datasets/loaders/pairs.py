@@ -1,7 +1,7 @@
 """pairs: two rendered images of coloured shapes, and questions that one of them answers.
 
 Five tasks: which image has more, fewer or not more of something, which has something, and which does not. An
-item has both images, left and right; a template with `pictures: joined` shows them side by side. For each
+item has both images, left and right; a template with `images: joined` shows them side by side. For each
 image `exchange` has one that changes the answer when it replaces that image, where a single image can.
 """
 

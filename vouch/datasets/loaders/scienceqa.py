@@ -27,11 +27,11 @@ _TEST: Expected = {
 class Settings(LoaderSettings):
     """tasks: keep only questions of these (`closed choice`, `yes or no`, `true-or false`); empty: all.
 
-    pictures: leave out questions without one.
+    images: leave out questions without one.
     """
 
     tasks: list[str] = Field(default=[])
-    pictures: bool = True
+    images: bool = True
 
 
 count = count_each
@@ -39,7 +39,7 @@ count = count_each
 
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the splits and filters that the papers use."""
-    if not settings.pictures:
+    if not settings.images:
         return {"items": {4241}} if source.split in ("validation", "test") and not settings.tasks else None
     if settings.tasks:
         closed = settings.tasks == ["closed choice"] and source.split == "validation+test"
@@ -55,7 +55,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 def _item(row: Row, settings: Settings) -> RawItem | None:
     images = row.images("image")
-    if (settings.pictures and not images) or (settings.tasks and row.text("task") not in settings.tasks):
+    if (settings.images and not images) or (settings.tasks and row.text("task") not in settings.tasks):
         return None
     return RawItem(
         id=str(row.number),

@@ -50,7 +50,7 @@ class Settings(LoaderSettings):
     """files: patterns of the tables to read; empty: all. choices: the options of every row.
 
     answer: the form of the answer: an index from 0, a number from 1, a letter, the text of an option, or
-    (`auto`) an index where it is an integer, else a letter or a text. picture: the path of an image, where {}
+    (`auto`) an index where it is an integer, else a letter or a text. image: the path of an image, where {}
     stands for the value of its cell.
     """
 
@@ -58,7 +58,7 @@ class Settings(LoaderSettings):
     files: list[str] = Field(default=[])
     choices: list[str] | None = Field(default=None, min_length=2)
     answer: Literal["auto", "index", "number", "letter", "text"] = "auto"
-    picture: str | None = Field(default=None, pattern=r"^[^{}]*\{\}[^{}]*$")
+    image: str | None = Field(default=None, pattern=r"^[^{}]*\{\}[^{}]*$")
 
     @model_validator(mode="after")
     def _answered(self) -> Self:
@@ -202,7 +202,7 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
 def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
     image = settings.columns.image
     columns = [image] if isinstance(image, str) else image
-    return [image for column in columns for image in _cell(row, column, settings.picture, tree)]
+    return [image for column in columns for image in _cell(row, column, settings.image, tree)]
 
 
 def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:

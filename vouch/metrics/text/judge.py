@@ -101,7 +101,7 @@ class ChoiceAnswer(NamedTuple):
         return " | ".join(map(self._shown, sorted(self.correct)))
 
     def _shown(self, index: int) -> str:
-        label, text = self.choices.marks[index] if self.choices.marks else "", self.choices.texts[index]
+        label, text = self.choices.labels[index] if self.choices.labels else "", self.choices.texts[index]
         return f"{label}. {text}" if label else text
 
 
@@ -110,7 +110,7 @@ Answer = OpenAnswer | ChoiceAnswer
 
 def key(text: str, choices: Choices) -> str:
     """The digest under which the verdict on an answer is found."""
-    return _digest([choices.question, choices.marks, choices.texts, text])
+    return _digest([choices.question, choices.labels, choices.texts, text])
 
 
 def _digest(asked: object) -> str:

@@ -44,7 +44,7 @@ def contains(text: str, choices: Choices) -> Named:
     first = opening(text, choices)
     options = set() if first is None else {first}
     plain_text = wide(text)
-    options |= {index for index, mark in enumerate(choices.marks) if f"({mark})" in plain_text}
+    options |= {index for index, label in enumerate(choices.labels) if f"({label})" in plain_text}
     rest = f" {' '.join(plain_text.casefold().split())}"
     by_length = sorted(
         enumerate(map(as_written, choices.texts)), key=lambda option: (-len(option[1]), option[0])
@@ -71,14 +71,14 @@ def mmmu(text: str, choices: Choices) -> Named:
     cue = text.rfind(_CUE)
     if cue >= 0:
         tail = text[cue + len(_CUE) :]
-        after = [index for index, mark in enumerate(choices.marks) if mark in tail]
+        after = [index for index, label in enumerate(choices.labels) if label in tail]
         if len(after) == 1:
             return (after[0],)
     for character in _STRIPPED:
         text = text.strip(character)
     text = f" {text} "
     for sought, ranked in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
-        option = _last(text, choices.marks, sought.format, ranked.format)
+        option = _last(text, choices.labels, sought.format, ranked.format)
         if option is not None:
             return (option,)
     if len(text.split()) > _FEW_WORDS:

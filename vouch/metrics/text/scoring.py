@@ -125,7 +125,7 @@ def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Pla
     shown = [index for index in named if index < len(question.order)]
     # In the order of the item, so that the order shown cannot matter; added options last.
     shown.sort(key=lambda one: question.order[one] % 2**32)
-    texts, letters = question.choices.texts, question.choices.marks
+    texts, letters = question.choices.texts, question.choices.labels
     answer = " | ".join(plain(texts[index]) or plain(letters[index]) for index in shown)[:LONGEST]
     if reading.verdict in _UNDECIDED:
         return Graded(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)

@@ -323,10 +323,12 @@ def _plainly(texts: list[str], stating: bool) -> list[str]:
 
 
 def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]:
-    columns = [prompts[name].to_pylist() for name in ("id", "options", "order", "marks", "answers", "effect")]
+    columns = [
+        prompts[name].to_pylist() for name in ("id", "options", "order", "labels", "answers", "effect")
+    ]
     columns += [items[name].to_pylist() for name in ("kind", "answers", "references", "question")]
     questions = []
-    for name, options, order, marks, answers, effect, kind, native, references, asked in zip(
+    for name, options, order, labels, answers, effect, kind, native, references, asked in zip(
         *columns, strict=True
     ):
         if kind != "choice":
@@ -338,16 +340,16 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
                 f"{where}: prompt {name} has no answer among its options; correct the dataset's answers"
             )
         own = frozenset(index_shown for index_shown, index in enumerate(order) if index in set(native or ()))
-        choices = choices_of(marks, options, effect, asked)
+        choices = choices_of(labels, options, effect, asked)
         questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
     return questions
 
 
 def choices_of(
-    marks: Sequence[str], options: Sequence[str], effect: str | None, asked: str | None
+    labels: Sequence[str], options: Sequence[str], effect: str | None, asked: str | None
 ) -> Choices:
     """Options as shown, with the item's question; a variation that turns the answer asks something else."""
-    return Choices(tuple(marks), tuple(options), (asked if effect == KEPT else "") or "")
+    return Choices(tuple(labels), tuple(options), (asked if effect == KEPT else "") or "")
 
 
 def _tokens(answers: pa.Table) -> Tokens:

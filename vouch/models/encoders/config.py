@@ -1,4 +1,4 @@
-"""Parameters of `embed`: `embed.pictures` and `embed.texts` in params.yaml."""
+"""Parameters of `embed`: `embed.images` and `embed.texts` in params.yaml."""
 
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -39,7 +39,7 @@ class _Encoder(BaseModel):
         return None if self.encoder in self.FILES else Path(self.encoder).stem
 
 
-class Pictures(_Encoder):
+class Images(_Encoder):
     """What turns images and questions into vectors, to compare datasets: a file, or a model like CLIP."""
 
     FILES: ClassVar[tuple[str, ...]] = (COLOURS, NONE)
@@ -63,5 +63,5 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pictures: Pictures = Pictures()
+    images: Images = Images()
     texts: Texts = Texts()

@@ -16,7 +16,7 @@ import torch
 import transformers
 from PIL import Image
 
-from vouch.models.encoders.config import Pictures, Texts
+from vouch.models.encoders.config import Images, Texts
 from vouch.models.encoders.vectors import Encoded, Encoder, Vectors, encoded
 from vouch.models.loading import (
     LOCAL,
@@ -40,7 +40,7 @@ WHAT, ADVICE = (
 ENDS = ("cls", "sep", "bos", "eos")  # tokens that a tokenizer puts at the ends of a text
 
 
-def load(pin: Pin, config: Pictures) -> Encoder:
+def load(pin: Pin, config: Images) -> Encoder:
     """The encoder that a pin names. Raises UserError where its files are not as pinned or no encoder."""
     folder, device, model = _loaded(pin, config)
     name, notes = encoder_name(pin), {"device": device}
@@ -182,7 +182,7 @@ def encoder_name(pin: Pin) -> str:
     return f"{pin.model} {pin.digest[:DIGITS]}"
 
 
-def _loaded(pin: Pin, config: Pictures | Texts) -> tuple[Path, str, Any]:
+def _loaded(pin: Pin, config: Images | Texts) -> tuple[Path, str, Any]:
     """Folder, device and model in evaluation mode. Raises UserError, one line, whatever is wrong with it."""
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)

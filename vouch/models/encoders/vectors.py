@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from vouch.images.opening import decode
-from vouch.models.encoders.config import Pictures
+from vouch.models.encoders.config import Images
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import TEXT, read_pin
 from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, ImageStore, images_path, items_path, prompts_path
@@ -55,7 +55,7 @@ class Encoder:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-def encoder_of(config: Pictures) -> Encoder:
+def encoder_of(config: Images) -> Encoder:
     """The encoder that the parameters name. Raises UserError."""
     if config.model is None:
         encoder: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()
@@ -149,7 +149,7 @@ def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]
     """Rows of TEXT_SIMILARITY. path: the texts of one model and dataset."""
     dataset, model = path.parent.name, path.name.removesuffix(TEXTS_SUFFIX)
     texts = TEXT.read(path, ("prompt", "temperature", "sample", "text"))
-    prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "marks", "options"))
+    prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "labels", "options"))
     prompts_sampled = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
     common = {"model": model, "dataset": dataset, "encoder": encoder.name}
     for start in range(0, len(prompts_sampled), PROMPTS_AT_ONCE):
@@ -176,7 +176,7 @@ def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[
 def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
     """What was sampled for the prompts, in their order; those without a greedy text are left out.
 
-    texts: columns prompt, temperature, sample, text of TEXT. prompts: id, marks, options of PROMPTS.
+    texts: columns prompt, temperature, sample, text of TEXT. prompts: id, labels, options of PROMPTS.
     """
     greedy: dict[str, str] = {}
     drawn: dict[tuple[str, float], list[tuple[int, str]]] = {}
@@ -195,7 +195,7 @@ def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
             temperature,
             greedy[row["id"]],
             tuple(text for _, text in sorted(drawn[row["id"], temperature])),
-            tuple(row["marks"] or ()),
+            tuple(row["labels"] or ()),
             tuple(row["options"] or ()),
         )
         for row in prompts.to_pylist()

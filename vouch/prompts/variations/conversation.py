@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vouch.prompts.draft import ORDER, PARTS, TEMPLATE, TURNS, WORDS, Draft, prompt_id, start
-from vouch.prompts.template import MARKS, Template, in_words
+from vouch.prompts.template import LABELS, Template, in_words
 from vouch.prompts.variations import variation
 from vouch.tables.asked import LETTERS, ORIGINAL, OWN
 
@@ -82,10 +82,10 @@ def correct_answer(draft: Draft) -> str | None:
     item, template = draft.item, draft.template
     if item.kind != "choice":
         return next(iter(item.references), None)
-    for label, index in zip(MARKS[template.marks], draft.order, strict=False):
+    for label, index in zip(LABELS[template.labels], draft.order, strict=False):
         if index in item.answers:
             text = in_words(item.options[index])
-            return template.option.format(mark=label, text=text) if template.shows_options else text
+            return template.option.format(label=label, text=text) if template.shows_options else text
     return None
 
 

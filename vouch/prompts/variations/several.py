@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft
-from vouch.prompts.template import MARKS
+from vouch.prompts.template import LABELS
 from vouch.prompts.variations import variation
 
 MOST_TESTS, TESTS = 50, 5  # the authors ask five
@@ -112,7 +112,7 @@ def _tests(draft: Draft, level: int) -> list[Draft]:
 
 
 @variation(
-    "marks",
+    "labels",
     "options labelled a, b, c; 1, 2, 3; A, B, C",
     does="a prompt for each kind of option labels: a, b, c; 1, 2, 3; A, B, C",
     skips="items without options or with more than nine, options that name letters, templates that show none",
@@ -121,6 +121,8 @@ def _tests(draft: Draft, level: int) -> list[Draft]:
 def _in_every_alphabet(draft: Draft) -> list[Draft] | None:
     """The authors draw the labels; here each alphabet has its turn."""
     template, own = draft.template, len(draft.order)
-    if not own or not template.shows_options or own + len(template.added_to(own)) > len(MARKS["digits"]):
+    if not own or not template.shows_options or own + len(template.added_to(own)) > len(LABELS["digits"]):
         return None
-    return [draft._replace(template=template.changed(marks=marks)) for marks in ("lower", "digits", "upper")]
+    return [
+        draft._replace(template=template.changed(labels=labels)) for labels in ("lower", "digits", "upper")
+    ]

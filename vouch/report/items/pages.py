@@ -128,8 +128,8 @@ OF_ITEMS = (
     *("turns", "source_id", "flags"),
 )
 OF_PROMPTS = (
-    *("variation", "effect", "system", "turns", "text", "response", "options", "order", "marks"),
-    *("answers", "pictures"),
+    *("variation", "effect", "system", "turns", "text", "response", "options", "order", "labels"),
+    *("answers", "images"),
 )
 
 
@@ -174,7 +174,7 @@ def whole(item: Row) -> dict[str, Any]:
 
 def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> dict[str, Any]:
     """A prompt as asked. number: of its item on the page. tiles: null for images that are not shown."""
-    pictures = row["pictures"] or ()
+    pictures = row["images"] or ()
     return _filled(
         {
             "item": number,
@@ -188,7 +188,7 @@ def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> 
             "response": row["response"],
             "options": [cut(option, LONGEST) for option in row["options"] or ()],
             "order": row["order"],
-            "marks": row["marks"],
+            "labels": row["labels"],
             "answers": row["answers"],
             "tiles": [tiles.get(key(picture)) for picture in pictures],
             "steps": [_steps(picture) for picture in pictures],
@@ -209,8 +209,8 @@ def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
         for item in rows(items, ["images"]):
             yield from ({"images": [digest], "steps": []} for digest in item["images"] or ())
     else:
-        for row in rows(prompts, ["pictures"], PROMPTS):
-            yield from row["pictures"] or ()
+        for row in rows(prompts, ["images"], PROMPTS):
+            yield from row["images"] or ()
 
 
 def item_pages(

@@ -22,7 +22,7 @@ log-likelihood that the answer then loses, <em>image information</em> the entrop
 gain is biased upwards if logits are noisy, because the answer is the option that scored best with the image;
 it is descriptive, and claims rest on accuracy. The probabilities given the text alone can be divided out of
 the confidence; the last columns show whether that improves calibration.""")
-LOOKS_SHOWN = ("right_without_picture", "image_gain", "image_information", "ece_corrected")
+LOOKS_SHOWN = ("correct_without_image", "image_gain", "image_information", "ece_corrected")
 LOOKS_TABLE = TableSpec(
     "looks",
     f"with and without the image, clean protocol, 95{formatting.NARROW}% intervals in small print",

@@ -16,7 +16,7 @@ const view = (() => {
     return one;
   }).filter((one) => one.has || one.problem !== undefined);
 
-  const letter = (prompt, place) => prompt.marks?.[place] ?? String(place + 1);
+  const letter = (prompt, place) => prompt.labels?.[place] ?? String(place + 1);
   const sure = (one) => (one.p ? Math.max(...one.p) : one.c);
 
   const long = (index, name) => index.meanings[name] ?? name;

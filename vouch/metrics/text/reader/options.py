@@ -31,7 +31,7 @@ _WORD = r"(?:(?:option|choice|answer|letter|opción|opção|alternativa|letra|�
 class Choices:
     """marks: the letter before each option as shown. texts: of the options. question: empty where unknown."""
 
-    marks: tuple[str, ...]
+    labels: tuple[str, ...]
     texts: tuple[str, ...]
     question: str = ""
 
@@ -47,17 +47,19 @@ class Reading(NamedTuple):
 
 
 def opening(text: str, choices: Choices) -> int | None:
-    """Place of the option whose mark opens the text: `B`, `(b)`, `B: a cat`, `Option B`; not of `A, B`."""
-    found = _rule(choices.marks).match(wide(text).strip()) if choices.marks else None
-    return None if found is None else [mark.lower() for mark in choices.marks].index(found.group(1).lower())
+    """Index of the option whose label opens the text: `B`, `(b)`, `B: a cat`, `Option B`; not of `A, B`."""
+    found = _rule(choices.labels).match(wide(text).strip()) if choices.labels else None
+    if found is None:
+        return None
+    return [label.lower() for label in choices.labels].index(found.group(1).lower())
 
 
 @lru_cache
-def _rule(marks: tuple[str, ...]) -> re.Pattern[str]:
+def _rule(labels: tuple[str, ...]) -> re.Pattern[str]:
     """Either case of a letter counts, whatever case was shown."""
-    mark = _any({form for mark in marks for form in (mark.lower(), mark.upper())})
-    another = rf"(?!\W{{1,8}}(?:(?:and|or|y|e|o)\b\W{{1,8}})?{mark}{_CLOSED})"
-    return re.compile(rf"{_OPENING}(?i:{_WORD}){_OPENING}({mark}){_CLOSED}{another}")
+    label = _any({form for each in labels for form in (each.lower(), each.upper())})
+    another = rf"(?!\W{{1,8}}(?:(?:and|or|y|e|o)\b\W{{1,8}})?{label}{_CLOSED})"
+    return re.compile(rf"{_OPENING}(?i:{_WORD}){_OPENING}({label}){_CLOSED}{another}")
 
 
 def _any(names: Iterable[str]) -> str:
@@ -75,9 +77,9 @@ class Known:
 
     def __init__(self, choices: Choices) -> None:
         self._given = choices.texts
-        self.shown = frozenset(filter(None, choices.marks))
-        self.places = {mark.lower(): place for place, mark in enumerate(choices.marks) if mark.strip()}
-        self.marks = _marks(choices.marks)
+        self.shown = frozenset(filter(None, choices.labels))
+        self.places = {mark.lower(): place for place, mark in enumerate(choices.labels) if mark.strip()}
+        self.labels = _label_patterns(choices.labels)
         self._full = [compared(text) for text in choices.texts]
         # `A is closer` begins with no article where `B is closer` is another option.
         lettered = len({text[0] for text in self._full if text[1:2] == " "}) > 1
@@ -185,10 +187,12 @@ def without_article(text: str) -> str:
 
 
 @lru_cache
-def _marks(marks: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """Rules for any large letter by itself, small ones of options that are closed, and other marks."""
-    letters = "".join(mark.lower() for mark in marks if len(mark) == 1 and mark.isascii() and mark.isalpha())
-    others = "|".join(re.escape(mark) for mark in marks if mark.strip() and mark.lower() not in letters)
+def _label_patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """Rules for any large letter by itself, small ones of options that are closed, and other labels."""
+    letters = "".join(
+        label.lower() for label in labels if len(label) == 1 and label.isascii() and label.isalpha()
+    )
+    others = "|".join(re.escape(label) for label in labels if label.strip() and label.lower() not in letters)
     rules = [rf"[A-Z](?![{LATIN}/]|'[a-z])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
     rules += (
         [rf"[{letters}](?=[ \t]{{0,3}}(?:$|\n)|[)\].,;:])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []

@@ -82,7 +82,7 @@ def read(text: str, choices: Choices) -> Reading:
     text = shortened(text)
     if len(text) <= _BARE:  # without a look at the options, which takes longer
         plain = text.strip(EDGES).lower()
-        for place, mark in enumerate(choices.marks):
+        for place, mark in enumerate(choices.labels):
             if plain and mark.lower() == plain and (plain.isalpha() or trimmed(text).lower() == plain):
                 return Reading(OPTION, (place,), "mark alone", plain)
     options = known(choices)

@@ -69,8 +69,8 @@ def marked(said: str, low: str, known: Known) -> list[Span]:
     """All marks of a text that stand by themselves, with the texts that follow them."""
     found = []
     end = 0
-    matches = [match for rule in known.marks for match in rule.finditer(said)]
-    if len(known.marks) > 1:
+    matches = [match for rule in known.labels for match in rule.finditer(said)]
+    if len(known.labels) > 1:
         matches.sort(key=lambda match: match.start())
     for match in matches:
         start, after = match.span()
@@ -242,8 +242,8 @@ def _texts(said: str, low: str, known: Known) -> list[Span]:
                 found.append(Span((place,), start, end, TEXT))
             start = low.find(text, end)
     subjects, predicate = known.shared
-    if predicate and known.marks:
-        found += _predicates(said, low, known.marks[0], subjects, predicate)
+    if predicate and known.labels:
+        found += _predicates(said, low, known.labels[0], subjects, predicate)
     found.sort(key=lambda span: (span.start, -span.end))
     kept: list[Span] = []
     for span in found:
