@@ -36,6 +36,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.report.gates import SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.names import HEADLINE
 from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -45,7 +46,6 @@ from vouch.tables.results import (
     outcomes_path,
 )
 
-SCORES = ("lac", "aps")
 _SIDE = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("set_size", "aps"), ("ece", ""))
 Row = Mapping[str, Any]
 
@@ -132,7 +132,7 @@ def pairs(
                     score: size_gap(both, f"clean_size_{score}", config)
                     if all(("set_size", score) in side for side in (sides[0], sides[1]))
                     else dict.fromkeys(("difference", "low", "high"))
-                    for score in SCORES
+                    for score in HEADLINE
                 },
             }
         )
@@ -225,7 +225,7 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
 SHOWN = 8  # categories on the screen; --json has all
 _COLUMNS = (
     *("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct"),
-    *("clean_size_lac", "clean_size_aps"),
+    *(f"clean_size_{score}" for score in HEADLINE),
 )
 
 
@@ -436,7 +436,7 @@ def _counts(entry: Row) -> list[str]:
         *(entry["dataset"], entry["output"]),
         *(str(counts_found.get(name, "n.a.")) for name in names),
         _p(counts_found.get("mcnemar_p")),
-        *(interval(entry["set_size"][score], "difference") for score in SCORES),
+        *(interval(entry["set_size"][score], "difference") for score in HEADLINE),
         *(number(entry[side]["coverage_lac"]["value"]) for side in ("first", "second")),
         *(number(entry[side]["ece"]["value"]) for side in ("first", "second")),
     ]

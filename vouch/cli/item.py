@@ -39,6 +39,7 @@ from vouch.tables.asked import (
     items_path,
     prompts_path,
 )
+from vouch.tables.names import HEADLINE
 from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
 from vouch.tables.table import Table
 
@@ -96,8 +97,8 @@ def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict
         "correct": row["correct"],
         "kept": row["clean_correct"] is not None,
         **{key: row[key] for key in ("confidence", "half")},
-        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
-        "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
+        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in HEADLINE},
+        "clean_size": {score: row[f"clean_size_{score}"] for score in HEADLINE},
         "text": texts[0] if texts else None,
         "problem": next((each["problem"] for each in responses if each["problem"]), None),
         "against_original": change,

@@ -28,11 +28,12 @@ from vouch.pipeline.intact import intact
 from vouch.pipeline.yaml12 import loads
 from vouch.report.gates import shown, too_small
 from vouch.tables.asked import ITEMS, LETTERS, ORIGINAL, OUTPUTS, items_path
+from vouch.tables.names import HEADLINE
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
 _COLUMNS = (  # metric and score
-    *(("accuracy", ""), ("coverage", "lac"), ("coverage", "aps"), ("set_size", "lac"), ("set_size", "aps")),
+    *(("accuracy", ""), *((metric, score) for metric in ("coverage", "set_size") for score in HEADLINE)),
     *(("uacc", "mean"), ("ece", "")),
 )
 _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate", ""))
@@ -112,7 +113,7 @@ def named(now: Cells) -> list[dict[str, Any]]:
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
         | {"too_small": few.get(key[0], "")}
         | {
-            metric if score not in ("lac", "aps") else f"{metric}_{score}": {
+            metric if score not in HEADLINE else f"{metric}_{score}": {
                 name: row.get(name) for name in ("value", "low", "high", "items")
             }
             for (metric, score), row in now[key].items()
@@ -150,7 +151,7 @@ def label(metric: str, score: str) -> str:
     """The heading of a column: the metric's label, and the nonconformity score."""
     from vouch.metrics.metric import metrics
 
-    return " ".join([metrics()[metric].label, *([score.upper()] if score in ("lac", "aps") else [])])
+    return " ".join([metrics()[metric].label, *([score.upper()] if score in HEADLINE else [])])
 
 
 def _number(of: Mapping[tuple[str, str], Mapping[str, Any]], column: tuple[str, str]) -> str:

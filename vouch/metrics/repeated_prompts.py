@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import softmax
 
 from vouch.metrics.calibration import Probabilities, clean_probabilities, log_softmax
 from vouch.metrics.confidence import OF_LETTERS, Letters
@@ -174,8 +175,7 @@ def _priors(logs: Floats, group: Ints) -> Floats:
     sums = np.zeros((int(group.max()) + 1, logs.shape[1]))
     np.add.at(sums, group, logs)
     sums /= np.bincount(group)[:, None]
-    weights = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(sums, axis=1) if sums.shape[1] else sums)
 
 
 declare("gap_to_likelihood", "Gap to likelihood", "accuracy minus that of likelihood")

@@ -31,6 +31,7 @@ from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends
 from vouch.tables.answered import Pin, pin_path, read_pin
 from vouch.tables.asked import ORIGINAL
+from vouch.tables.names import HEADLINE
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 CARD_METRICS = (  # metric and score
     *(("accuracy", ""), ("ece", "")),
-    *(("coverage", "lac"), ("set_size", "lac"), ("coverage", "aps"), ("set_size", "aps")),
+    *((metric, score) for score in HEADLINE for metric in ("coverage", "set_size")),
 )
 _DIGITS = 4
 GUESS = "guess"
@@ -186,7 +187,7 @@ def _sentences(
     error = of.get(("ece", ""))
     if error and error["value"] is not None:
         yield f"Its stated confidence is off by {points(error)} percentage points on average."
-    for score in ("lac", "aps"):
+    for score in HEADLINE:
         size, covered = of.get(("set_size", score)), of.get(("coverage", score))
         if size and covered and size["value"] is not None and covered["value"] is not None:
             yield (

@@ -23,6 +23,7 @@ from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.asked import KEPT, LETTERS, ORIGINAL, OUTPUTS
+from vouch.tables.names import HEADLINE
 from vouch.tables.results import DIMENSIONS, LEADERBOARD, OVERALL, PUBLISHED, REPRODUCED, contents, flips
 
 LEADERBOARD_KEYS = [
@@ -67,17 +68,18 @@ Rows = list[dict[str, Any]]
 PUBLISHED_KEYS = ["dataset", "model"]
 ALPHA = 0.1
 """Target miscoverage of the published sets."""
+
+
+def _of_sets(mean: str, of_score: str, metric: str) -> dict[str, tuple[str, str]]:
+    """The published names of a metric of sets: of the mean of both scores, and of each."""
+    return {mean: ("mean", metric)} | {f"{of_score}_{s.upper()}": (s, metric) for s in HEADLINE}
+
+
 NAMES = {
     "acc": ("", "accuracy"),
-    "coverage": ("mean", "coverage"),
-    "coverage_all_LAC": ("lac", "coverage"),
-    "coverage_all_APS": ("aps", "coverage"),
-    "set_sizes": ("mean", "set_size"),
-    "set_sizes_LAC": ("lac", "set_size"),
-    "set_sizes_APS": ("aps", "set_size"),
-    "uacc": ("mean", "uacc"),
-    "uacc_LAC": ("lac", "uacc"),
-    "uacc_APS": ("aps", "uacc"),
+    **_of_sets("coverage", "coverage_all", "coverage"),
+    **_of_sets("set_sizes", "set_sizes", "set_size"),
+    **_of_sets("uacc", "uacc", "uacc"),
     "ece": ("", "ece"),
     "mce": ("", "mce"),
     "E_ratio": ("", "dont_know_rate"),
@@ -248,8 +250,7 @@ CONTENT = "content"
 MEASURES = (
     ("accuracy", "", "clean_correct"),
     ("confidence", "", "confidence"),
-    ("set_size", "lac", "clean_size_lac"),
-    ("set_size", "aps", "clean_size_aps"),
+    *(("set_size", score, f"clean_size_{score}") for score in HEADLINE),
     (FLIPPED, "", CONTENT),
     (NOT_FLIPPED, "", CONTENT),
 )
