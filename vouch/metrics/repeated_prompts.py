@@ -15,11 +15,9 @@ added by a template keep their probability. In `circular`, or where a group hold
 question, the inner mean cancels what the options say. Elsewhere the estimate assumes that correct answers and
 options are spread evenly over the letters. Each number of options has a prior of its own.
 
-`gap_figures` compares outputs. `number_figures` covers the tests of a question and the turns of a
-conversation, `first_figures` the first text sampled for each test (temperature 0.2 in ReForm-Eval),
-`preference_figures` the positions that generated answers prefer (all: Li et al. 2023). The faithful protocol
-takes all rows and gives no intervals; the clean one drops defective rows and gives 95 % intervals over
-groups.
+`number_figures` covers the tests of a question and the turns of a conversation, `first_figures` the first
+text sampled for each test (temperature 0.2 in ReForm-Eval), `preference_figures` the positions that generated
+answers prefer (all: Li et al. 2023).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,7 @@
 """Which models have no rank on a dataset, because what was scored is not what they answer.
 
-letters   most prompts have low letter mass: the model answers in another form (vouch/metrics/join.py)
+letters   most prompts have a letter mass below one half (LOW_MASS): the model answers in another form. Both
+          bounds are majorities; neither is tuned
 text      more than a tenth of the texts are undecided: no parser reads them, or they name several options. Of
           the texts that a judge decided, the share counts as undecided that it may have misread by people's
           decisions: 1 minus the lower end of its sensitivity or specificity, all of them without decisions

@@ -188,11 +188,7 @@ def abstention(
 def selective_figures(
     confidence: Floats, right: Floats | Bools, groups: Ints, seed: int, score: str = ""
 ) -> list[Figure]:
-    """answered_alone_W and answered_conformal_W for each per cent W of WRONG.
-
-    Arguments as of `answer_threshold`. The first
-    rests on the questions that prove, with the interval of a share at the threshold found.
-    """
+    """answered_alone_W and answered_conformal_W for each per cent W of WRONG; see `answer_threshold`."""
     figures, right = [], right.astype(np.float64)
     for percent in WRONG:
         limit = answer_threshold(confidence, right, groups, percent / 100, seed=seed)
