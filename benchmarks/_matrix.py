@@ -12,7 +12,8 @@ from tests.checkouts.small import small
 from tools.scale import VARIATIONS
 from tools.simulated import write
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, as_read, present, write_receipt
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.records import as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
 
 ROWS = 48

@@ -13,8 +13,8 @@ from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ITEMS, items_path
-from vouch.tables.names import HEADLINE
 from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,

@@ -23,7 +23,7 @@ from vouch.metrics.text.judge import Verdicts
 from vouch.metrics.text.scoring import score_texts, split_p_true
 from vouch.metrics.text.texts import text_blocks
 from vouch.params.start import run_stage
-from vouch.pipeline.result_cache import ResultCache
+from vouch.pipeline.files import ResultCache
 from vouch.pipeline.run import Run
 from vouch.tables.answered import CORRECT, INCORRECT, JUDGED, RESPONSES, judged_path, pin_path, read_pin
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path

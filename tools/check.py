@@ -1,30 +1,19 @@
 """`make check`: runs the unit tests of what differs from main, without whole checkouts.
 
-A file of vouch/ROOM selects the tests of tests/ROOM that import it, or all of them where none does. A test
-file selects itself, a helper the tests that import it. Tests marked `slow` are left to `make test`.
+A file of vouch/ROOM selects the tests of tests/ROOM that import it, or all of them where none does. A stage
+does the same in the room that it imports most from. A test file selects itself, a helper
+the tests that import it. Tests marked `slow` are left to `make test`.
 """
 
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-STAGES = {
-    "prepare": "datasets",
-    "rewrite": "prompts",
-    "vary": "prompts",
-    "judge": "prompts",
-    "train": "demo",
-    "pin": "models",
-    "extract": "models",
-    "embed": "models",
-    "score": "metrics",
-    "compare": "metrics",
-    "browse": "report",
-    "report": "report",
-}
-"""Room whose tests run a stage."""
+NEUTRAL = ("params", "pipeline", "tables")
+"""Rooms that every stage uses."""
 OTHER = {
     "docs": "tests/docs",
     "README.md": "tests/docs",
@@ -74,6 +63,12 @@ def imports(path: Path) -> set[str]:
     return names
 
 
+def main_room(stage: Path) -> str:
+    """The room that a stage imports most from, apart from those that all use."""
+    rooms = Counter(name.split(".")[1] for name in imports(stage) if name.startswith("vouch."))
+    return next((room for room, _ in rooms.most_common() if room not in NEUTRAL), "pipeline")
+
+
 class Suite:
     """The test files of this checkout, and what each imports, its helpers' imports among them."""
 
@@ -105,11 +100,9 @@ class Suite:
             if path.name == "conftest.py":
                 return self.below(str(path.parent))
             return [path] if path in self.files else self.importing(module(path), "tests")
-        if first == "stages":
-            return self.below(f"tests/{STAGES[path.stem]}") if path.stem in STAGES else []
-        if first == "vouch" and len(path.parts) > 2:
-            folder = f"tests/{path.parts[1]}"
-            return self.importing(module(path), folder) or self.below(folder)
+        if first == "stages" or (first == "vouch" and len(path.parts) > 2):
+            room = path.parts[1] if first == "vouch" else main_room(path)
+            return self.importing(module(path), f"tests/{room}") or self.below(f"tests/{room}")
         return self.below(OTHER[first]) if first in OTHER else []
 
 

@@ -12,9 +12,9 @@ from vouch.models.decoder.self_check import known_mode
 from vouch.models.loading import pinned_folder
 from vouch.models.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.digests import MEMORY, Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import Recorded, damaged
-from vouch.pipeline.state import MEMORY, RECEIPTS, Digests, read_receipt
+from vouch.pipeline.records import RECEIPTS, Recorded, damaged, read_receipt
 from vouch.tables.answered import Pin, read_pin
 
 CACHE = Path(".dvc/cache/files/md5")

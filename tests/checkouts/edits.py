@@ -52,6 +52,14 @@ def _append(file: str, text: str = "\n# a remark\n") -> Callable[[Checkout], Non
     return edit
 
 
+def _several(*edits: Callable[[Checkout], None]) -> Callable[[Checkout], None]:
+    def edit(checkout: Checkout) -> None:
+        for each in edits:
+            each(checkout)
+
+    return edit
+
+
 def _replace(file: str, old: str, new: str) -> Callable[[Checkout], None]:
     return lambda checkout: checkout.edit(file, old, new)
 
@@ -67,14 +75,14 @@ def _raise_revision(checkout: Checkout) -> None:
 
 # The engine's name and revision are a column of the letters, which the report shows; the scores do not change.
 REVISION = Edit("the engine's REVISION", _raise_revision, ANSWERING, AFTER_REWRITE, whole=JUDGE)
-# prepare and rewrite depend on the whole entry, and come out the same
-VARIATIONS = Edit(
-    "one dataset's variations",
-    _set("datasets.right.variations", ["original", "vr_b"]),
-    ENTRY,
-    OF_RIGHT,
-)
 SCORED = {"score@left", "score@right"}
+FORMULA = Edit(
+    "a comment in a formula",
+    _append("vouch/metrics/conformal/scores.py"),
+    SCORED | {"compare", "report"},
+    SCORED | END,
+    JUDGE,
+)
 DECISIONS = {
     "rewrites": ("dataset,kind,original,decision,text\n", REWRITE, "rewrite@right"),
     "exchange": ("id,variation\n", VARY, "vary@right"),
@@ -83,16 +91,20 @@ DECISIONS = {
 """Kind: the first line of a file of decisions, the stages that depend on the folder, the one that reads the file."""
 EDITS = [
     Edit("nothing", lambda checkout: None),
-    Edit("a comment in runtime code", _append("vouch/pipeline/state.py")),
-    Edit("a comment in the code that checks", _append("vouch/params/check.py")),
-    Edit("a comment in a page of the documentation", _append("docs/statistics.md")),
-    Edit("a prompt template that no dataset uses", _append("vouch/prompts/templates/azad_ai2d.yaml")),
-    Edit("a loader that no dataset uses", _append("vouch/datasets/loaders/mmbench.py")),
-    # models.lock
-    Edit("a comment in models.lock", _append("models.lock", "# a remark\n"), whole={*PIN, "report"}),
     Edit(
-        "a model in models.lock that nobody uses",
-        _append("models.lock", "  other: {source: {kind: folder, path: elsewhere}}\n"),
+        "what no stage reads: code that only checks or reports, a page, a template and a loader of no dataset",
+        _several(
+            _append("vouch/pipeline/state.py"),
+            _append("vouch/params/check.py"),
+            _append("docs/statistics.md"),
+            _append("vouch/prompts/templates/azad_ai2d.yaml"),
+            _append("vouch/datasets/loaders/mmbench.py"),
+        ),
+    ),
+    # models.lock
+    Edit(
+        "a comment in models.lock, and a model that nobody uses",
+        _append("models.lock", "# a remark\n  other: {source: {kind: folder, path: elsewhere}}\n"),
         whole={*PIN, "report"},
     ),
     Edit(
@@ -137,14 +149,12 @@ EDITS = [
         EXTRACT,
         EXTRACT | SCORE | TEXTS | END,
     ),
+    FORMULA,
     Edit(
-        "a comment in a formula",
-        _append("vouch/metrics/conformal/scores.py"),
-        SCORED | {"compare", "report"},
-        SCORED | END,
-        JUDGE,
+        "comments in the judge's words and code",
+        _several(_append("vouch/judge/choice.yaml"), _append("vouch/judge/prompts.py")),
+        whole=JUDGE,
     ),
-    Edit("a comment in the judge's words", _append("vouch/judge/choice.yaml"), whole=JUDGE),
     REVISION,
     # params.yaml
     Edit("alpha", _set("score.alpha", 0.2), SCORED | {"compare", "report"}, SCORED | END, JUDGE),
@@ -152,7 +162,9 @@ EDITS = [
     Edit("thumbnails", _set("browse.thumbnail", 120), BROWSE, BROWSE),
     Edit("the report's title", _set("report.title", "Another"), {"report"}, {"report"}),
     Edit("one dataset", _set("datasets.right.settings.items", 18), ENTRY, OF_RIGHT),
-    VARIATIONS,
+    Edit(  # prepare and rewrite depend on the whole entry, and come out the same
+        "one dataset's variations", _set("datasets.right.variations", ["original", "vr_b"]), ENTRY, OF_RIGHT
+    ),
     Edit(
         "variations of all datasets",
         _set("variations", ["original", "vr_b"]),
@@ -177,5 +189,4 @@ EDITS = [
         VARY,
         VARY | EXTRACT | SCORE | TEXTS | END,
     ),
-    Edit("a comment about the judge", _append("vouch/judge/prompts.py"), whole=JUDGE),
 ]

@@ -1,9 +1,9 @@
 """Bad input at the stages' own doors: one line, exit status 1, nothing that looks whole."""
 
+import importlib
 import json
 import os
 import re
-import runpy
 import shutil
 import signal
 import subprocess
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.checkouts.checkout import ROOT
+from vouch.params.start import run_stage
 
 MEANT = ("dvc.yaml", "stages", "vouch", "docs", "decisions")
 
@@ -41,7 +42,7 @@ def start(monkeypatch, module, *words):
     """What a stage's process would exit with: 0, or the line of its error, which means status 1."""
     monkeypatch.setattr(sys, "argv", [module, *words])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        run_stage(module.removeprefix("stages."), importlib.import_module(module).main)
     return ended.value.code
 
 

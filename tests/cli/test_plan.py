@@ -19,7 +19,8 @@ from vouch.models.config import Config, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, as_read, present, write_receipt
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.records import as_read, present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item

@@ -8,9 +8,8 @@ import pytest
 from tests.cli.conftest import Vouch
 from tests.models.project import ROOT
 from vouch.cli.main import main
-from vouch.pipeline import errors, renamed
-from vouch.pipeline.errors import did_you_mean
-from vouch.pipeline.renamed import rename_key, renamed_keys
+from vouch.pipeline import errors
+from vouch.pipeline.errors import did_you_mean, rename_key, renamed_keys
 from vouch.pipeline.yaml12 import load, loads
 
 OLD = {
@@ -23,9 +22,9 @@ OLD = {
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
     """These keys, a command and a column are renamed."""
-    monkeypatch.setattr(renamed, "KEYS", OLD)
-    monkeypatch.setitem(renamed.COMMANDS, "headline", "show")
-    monkeypatch.setitem(errors.RENAMED, "victor", "winner")
+    monkeypatch.setattr(errors, "KEYS", OLD)
+    monkeypatch.setitem(errors.COMMANDS, "headline", "show")
+    monkeypatch.setitem(errors.NAMES, "victor", "winner")
 
 
 def old_profile() -> str:
@@ -98,4 +97,4 @@ def test_every_new_name_exists() -> None:
     from vouch.cli.command import commands
 
     known = {found.name for own in commands().values() for found in own.values()}
-    assert set(renamed.COMMANDS.values()) <= known
+    assert set(errors.COMMANDS.values()) <= known

@@ -9,7 +9,8 @@ from tools.simulated import write
 from vouch.models.decoder.self_check import keep_mode
 from vouch.models.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, is_folder, read_dag
-from vouch.pipeline.state import Digests, as_read, present, write_receipt
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.records import as_read, present, write_receipt
 
 CHECKOUT = Path(__file__).parents[2]
 ROWS = 5

@@ -21,7 +21,7 @@ from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.metric import Figure
 from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Responses, rank, uniform
-from vouch.tables.names import HEADLINE
+from vouch.tables import HEADLINE
 
 SCORES = list(FORMULAS)
 STRATA = ["marginal", "class", "category", "options"]

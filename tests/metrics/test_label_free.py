@@ -16,7 +16,7 @@ from vouch.metrics.label_free import PER_TEXT, option_scores, sample_bleu, text_
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import Tokens
-from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables import SAMPLES, TOKENS
 from vouch.tables.results import LABEL_FREE
 
 

@@ -27,8 +27,8 @@ from vouch.metrics.robustness import (
     turn_slope,
 )
 from vouch.prompts.draft import prompt_id
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import COMPLEMENT, EFFECTS, ITEMS, KEPT, PROMPTS, SWAPPED
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED
 
 Rows = dict[tuple[str, str, str, str, str], dict[str, Any]]

@@ -21,7 +21,7 @@ from vouch.metrics.calibration import authors_probabilities, clean_probabilities
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold, clean, faithful
 from vouch.metrics.responses import Responses, descending
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 
 def network(p: np.ndarray) -> np.ndarray:

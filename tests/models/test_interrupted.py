@@ -22,7 +22,7 @@ from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.models.work_cache import FLUSH_ANSWERS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.locks import stage_lock
-from vouch.pipeline.run_record import local_record
+from vouch.pipeline.records import local_record
 from vouch.tables.answered import RESPONSES, Pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 

@@ -20,9 +20,9 @@ from vouch.models.config import Config
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
 from vouch.prompts.template import Template
+from vouch.tables import SAMPLES, SIMILARITIES
 from vouch.tables.answered import pin_path, write_pin
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, OUTPUTS, TEXT, items_path
-from vouch.tables.names import SAMPLES, SIMILARITIES
 from vouch.tables.results import (
     LABEL_FREE,
     METRICS,

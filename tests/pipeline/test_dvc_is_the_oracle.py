@@ -21,7 +21,7 @@ datasets:
   gamma: {loader: released, source: ../elsewhere, template: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
 rewrite: {rewriter: data/models/two.json, clean: [alpha]}
-embed: {pictures: {encoder: data/models/three.json, batch: 010}, texts: {encoder: data/models/two.json}}
+embed: {images: {encoder: data/models/three.json, batch: 010}, texts: {encoder: data/models/two.json}}
 models: {one: data/trained/one, two: ../weights, four: ../elsewhere}
 helpers: {three: models.lock}
 train: {one: {seed: 12e4, width: 8, learning_rate: 3.0e-3, nested: {on: off, list: [1, 2.5, null, ~]}}}

@@ -13,20 +13,11 @@ from dvc.repo import Repo, lock_repo
 
 from vouch.cli.store import dvc
 from vouch.pipeline.dag import Dag, Stage, left_out
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_json
-from vouch.pipeline.state import (
-    Digests,
-    as_read,
-    by_reason,
-    present,
-    read_lock,
-    receipt_path,
-    settle,
-    stamp_path,
-    states,
-    write_receipt,
-)
+from vouch.pipeline.records import as_read, present, read_lock, receipt_path, write_receipt
+from vouch.pipeline.state import by_reason, settle, stamp_path, states
 from vouch.pipeline.yaml12 import dumped, load, loads
 
 DEFINITION = """
@@ -225,18 +216,14 @@ def test_what_snakemake_is_told_is_one_output_of_each_stage_and_what_nobody_make
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "[]", "42", "<<<<<<< HEAD\n", "stages:\n", "stages: []", "stages: {next: 3}", "stages: {next: {}}",
-     "stages: {next: {cmd: x, deps: 3}}", "stages: {next: {cmd: x, deps: [3]}}", "stages: ["],
-)  # fmt: skip
+    "text", ["[]", "hello: [\n", "stages:\n  a: {cmd: [}\n", "stages: {next: {cmd: x, deps: 3}}"]
+)
 def test_a_damaged_lock_is_refused_in_one_line(dag, text):
     Path("dvc.lock").write_text(text)
-    for text in ("[]", "hello: [\n", "stages:\n  a: {cmd: [}\n"):
-        Path("dvc.lock").write_text(text)
-        with pytest.raises(
-            UserError, match=r"^dvc\.lock: not the lock file that DVC writes; .* `vouch store sync`"
-        ):
-            states(dag)
+    with pytest.raises(
+        UserError, match=r"^dvc\.lock: not the lock file that DVC writes; .* `vouch store sync`"
+    ):
+        states(dag)
 
 
 def test_a_lock_is_read_where_receipts_do_not_suffice(dag):

@@ -21,7 +21,9 @@ H100 = Site(gpu_gb=80, longest=1440, cpu_partition="cpu", gpu_partition="gpu")
 
 def extract(name: str = "m") -> Stage:
     deps = ("data/prompts/d.parquet", f"data/models/{name}.json")
-    return Stage(f"extract@{name}-d", f"python -m stages.extract {name} d", deps, (), {})
+    return Stage(
+        f"extract@{name}-d", f"python -m stages.extract {name} d", deps, (), {}, resources={"minutes": 10}
+    )
 
 
 def params(device: str = "auto", **more: Any) -> dict[str, Any]:

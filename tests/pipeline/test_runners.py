@@ -21,7 +21,7 @@ from dvc.utils.strictyaml import validate
 from tests.pipeline.conftest import ENV
 from vouch.pipeline import runners
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.state import read_lock
+from vouch.pipeline.records import read_lock
 from vouch.pipeline.yaml12 import loads
 
 ENTRY = """  {name}:

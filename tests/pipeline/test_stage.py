@@ -15,10 +15,10 @@ from PIL import Image
 from stages.prepare import main
 from tests.pipeline.conftest import ENV
 from vouch.params.start import check_once
-from vouch.pipeline import files, state
+from vouch.pipeline import digests, files
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run, _run, _told
-from vouch.pipeline.state import Digests
 from vouch.pipeline.yaml12 import load
 
 SOURCE = Path("of-ours")
@@ -76,8 +76,8 @@ def test_pictures_are_not_read_a_second_time_for_their_digests(
     toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again: list[str] = []
-    whole = state._md5
-    monkeypatch.setattr(state, "_md5", lambda path, size: again.append(path) or whole(path, size))
+    whole = digests._md5
+    monkeypatch.setattr(digests, "_md5", lambda path, size: again.append(path) or whole(path, size))
     prepare()
     assert f"{SOURCE}/items.jsonl" in again
     assert not [path for path in again if path.endswith(".png")]
@@ -233,8 +233,37 @@ def test_a_stage_that_hashes_a_huge_source_stops_when_it_is_told(toy: Path) -> N
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told_before_the_work(toy: Path) -> None:
     (SOURCE / "0.png").chmod(0)
-    look = f"from vouch.pipeline.state import fingerprint; fingerprint({str(SOURCE)!r})"
+    look = f"from vouch.pipeline.digests import fingerprint; fingerprint({str(SOURCE)!r})"
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     ran = subprocess.run([*bound, sys.executable, "-c", look], capture_output=True, text=True, check=False)
     message = f"{SOURCE}/0.png: you may not read it; change its permissions, or take it away"
     assert ran.stderr.splitlines()[-1].endswith(message)
+
+
+NO_THREADS = "ulimit -s 40000000 && ulimit -v 30000000"  # a thread's stack would be larger than all memory
+ONE_LINE = "vouch: no further thread may be started; end other programs, or allow more"
+
+
+def python(project: Path, command: str, limit: str = "true") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", f'{limit} && exec "$0" -m {command}', sys.executable],
+        cwd=project,
+        env=ENV | {"OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="as Linux limits threads")
+def test_no_further_thread_is_one_line(project: Path) -> None:
+    """Python says so of its own threads, Arrow of a table that it calls unreadable."""
+    if subprocess.run(["sh", "-c", NO_THREADS], check=False, capture_output=True).returncode:
+        pytest.skip("the limit of stacks cannot be raised here")
+    dataset = next(iter(load(project / "params.yaml")["datasets"]))
+    assert python(project, f"stages.prepare {dataset}").returncode == 0
+    for command in (f"stages.prepare {dataset}", f"stages.embed {dataset}", "vouch.cli.main plan"):
+        ran = python(project, command, NO_THREADS)
+        assert ran.returncode == 1
+        assert ran.stderr.splitlines()[-1].startswith(ONE_LINE) and "Traceback" not in ran.stderr, ran.stderr
+    assert python(project, f"stages.embed {dataset}").returncode == 0, "nothing is damaged"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.files import followed, read_file, read_otherwise, sealed, streamed_digest
-from vouch.pipeline.state import Digests
 from vouch.tables.asked import IMAGES
 
 

@@ -25,6 +25,7 @@ REFUSED = [
     ("a: !!bool four", "four"),
     ('a: "\\ud800"', "not valid YAML"),
     ("a: !!python/object/apply:os.getcwd []", "tag"),
+    ("a: !!python/name:os.system", "tag"),
     ("a: &a [*a]", "line 1"),
     ("a: !!map [1]", "expected a mapping"),
     (

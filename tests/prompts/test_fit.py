@@ -8,7 +8,7 @@ import pytest
 
 from vouch.prompts.fit import Fit, as_added, names_letters, names_others
 from vouch.prompts.template import read_template
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 MMBENCH = Path(__file__).resolve().parents[3] / "shared/reference/vlm-uncertainty-bench/items-mmbench.parquet"
 

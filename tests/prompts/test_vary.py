@@ -9,8 +9,8 @@ from vouch.prompts.draft import Item, ShownImage, Step, prompt_id
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.template import TEMPLATES, parse_template
 from vouch.prompts.variations import Declaration
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import items_path, prompts_path
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 ALL = ItemBuilder(Rewrites([]), Exchanges([]), lambda _: True)
 INSTRUCTION = "Answer with the option's letter from the given choices directly."

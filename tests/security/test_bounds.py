@@ -104,15 +104,6 @@ def test_metadata_of_a_card_too_long_to_be_read() -> None:
         choose([], f"---\nconfigs: [{'1, ' * 100_000}]\n---\n", None, "test", "o/n")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a: 1\na: 2\n", "!!python/object/apply:os.system [x]\n", "a: !!python/name:os.system\n", "<<: {a: 1}\n"],
-)
-def test_what_yaml_may_not_hold(text: str) -> None:
-    with pytest.raises(UserError, match=r"^x line \d"):
-        loads(text, "x")
-
-
 def test_a_member_without_a_name(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a/", b"")

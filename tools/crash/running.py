@@ -14,7 +14,7 @@ import psutil
 from tests.checkouts.checkout import Checkout
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.files import PART
-from vouch.pipeline.state import LOCK, receipt_path
+from vouch.pipeline.records import LOCK, receipt_path
 
 LIMIT = 600.0  # seconds for one command
 _POLL = 0.002

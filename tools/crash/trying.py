@@ -25,8 +25,8 @@ from tools.crash.points import Point
 from tools.crash.running import Runner, end_within
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.files import replacing
+from vouch.pipeline.records import receipt_path
 from vouch.pipeline.runners import REPLACED
-from vouch.pipeline.state import receipt_path
 from vouch.pipeline.yaml12 import dumped, load
 
 _SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")

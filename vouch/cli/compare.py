@@ -33,10 +33,10 @@ from vouch.metrics.tables import UNANSWERED
 from vouch.metrics.unranked import WORTH_SAYING
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.report.gates import SIGNIFICANCE, minimum_detectable_effect
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL, OUTPUTS
-from vouch.tables.names import HEADLINE
 from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,

@@ -25,7 +25,7 @@ from vouch.models.packs import PACK_PROMPTS
 from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.combination import Variation, load_variation
 from vouch.prompts.draft import Item
 from vouch.prompts.template import Template, read_template

@@ -9,8 +9,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.params.project import left_out
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.renamed import rename_key, renamed_keys
+from vouch.pipeline.errors import UserError, rename_key, renamed_keys
 from vouch.pipeline.yaml12 import dumped, loads
 
 PROFILES = Path("profiles")

@@ -23,7 +23,8 @@ from vouch.cli.printing import (
 )
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
+from vouch.tables import HEADLINE
 from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,
@@ -39,7 +40,6 @@ from vouch.tables.asked import (
     items_path,
     prompts_path,
 )
-from vouch.tables.names import HEADLINE
 from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
 from vouch.tables.table import Table
 

@@ -10,13 +10,13 @@ from vouch.cli.command import Command, Found, Parser, commands, imported, purpos
 from vouch.cli.printing import plain
 from vouch.params.start import check_place
 from vouch.pipeline.errors import (
+    COMMANDS,
     NO_THREAD,
     UserError,
     meant,
     refused_by_system,
     without_threads,
 )
-from vouch.pipeline.renamed import COMMANDS
 from vouch.pipeline.terminal import open_streams, warnings_aside
 
 USAGE = """\

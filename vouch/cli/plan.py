@@ -33,7 +33,8 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import UNUSED
-from vouch.pipeline.state import State, by_reason, check_lock, states
+from vouch.pipeline.records import check_lock
+from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of

@@ -24,11 +24,11 @@ from vouch.cli.printing import (
     warn_if_outdated,
 )
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.pipeline.yaml12 import loads
 from vouch.report.gates import shown, too_small
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ITEMS, LETTERS, ORIGINAL, OUTPUTS, items_path
-from vouch.tables.names import HEADLINE
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown

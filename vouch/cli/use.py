@@ -17,9 +17,8 @@ from vouch.models.released.files import released_models
 from vouch.params.check import check_params
 from vouch.params.project import Released
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError, did_you_mean, renamed_keys
 from vouch.pipeline.files import UNUSED, replacing, write_text
-from vouch.pipeline.renamed import renamed_keys
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated

@@ -17,8 +17,9 @@ from pydantic import BaseModel, Field
 from vouch.cli.command import argument, command
 from vouch.cli.printing import cut, plain
 from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.records import receipt_path
 from vouch.pipeline.run import RUNNING
-from vouch.pipeline.state import receipt_path, states
+from vouch.pipeline.state import states
 
 ERRORS = 3  # of the last ones, shown
 SHORTEST, LONGEST = 0.1, 86_400.0  # seconds from one look to the next

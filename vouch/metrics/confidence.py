@@ -32,7 +32,7 @@ from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count, entropy
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config

@@ -21,7 +21,7 @@ from vouch.metrics.metric import MARGINAL
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
-from vouch.tables.names import HEADLINE
+from vouch.tables import HEADLINE
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 # Told apart by what is given, so that a wrong one is one problem and not two.

@@ -23,8 +23,8 @@ from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import Numbers, TextBlock, Tokens
 from vouch.metrics.text.wording import plain
+from vouch.tables import SAMPLES, TOKENS
 from vouch.tables.asked import ORIGINAL
-from vouch.tables.names import SAMPLES, TOKENS
 from vouch.tables.results import LABEL_FREE
 
 PER_TEXT = Formulas[Callable[[Tokens], Numbers]]()

@@ -42,7 +42,7 @@ from vouch.metrics.metric import (
     metrics,
 )
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, count
-from vouch.tables.names import DONT_KNOW, HEADLINE, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, HEADLINE, NONE_OF_ABOVE
 
 
 @lru_cache(maxsize=8)

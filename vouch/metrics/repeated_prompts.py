@@ -39,8 +39,8 @@ from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.text.scoring import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
+from vouch.tables import NONE_OF_ABOVE
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
-from vouch.tables.names import NONE_OF_ABOVE
 from vouch.tables.results import OUTCOMES
 
 declare(

@@ -19,9 +19,15 @@ import transformers
 from huggingface_hub.dataclasses import validate_typed_dict
 from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING_NAMES
 
-from vouch.pipeline.errors import UserError, did_you_mean, raised_for_us, reason, without_threads
+from vouch.pipeline.errors import (
+    UserError,
+    did_you_mean,
+    out_of_memory,
+    raised_for_us,
+    reason,
+    without_threads,
+)
 from vouch.pipeline.locks import lease
-from vouch.pipeline.out_of_memory import out_of_memory
 from vouch.tables.answered import WEIGHT_SUFFIX, Pin, check_covered, folder_digests, hub_snapshot
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}

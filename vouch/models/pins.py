@@ -20,7 +20,7 @@ from vouch.models.lock_entry import HubSource, LockEntry, ServerSource
 from vouch.models.released.files import answer_files, relative
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.files import check_plain
+from vouch.pipeline.files import check_plain, file_digest
 from vouch.pipeline.hub import BRANCH, one_line
 from vouch.tables.answered import (
     INDEX,
@@ -30,7 +30,6 @@ from vouch.tables.answered import (
     Reasoning,
     Source,
     check_covered,
-    file_digest,
     folder_digests,
     hub_snapshot,
     indexed_files,

@@ -16,8 +16,7 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.errors import UserError, did_you_mean, refusal
-from vouch.pipeline.renamed import rename_key, renamed_keys
+from vouch.pipeline.errors import UserError, did_you_mean, refusal, rename_key, renamed_keys
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
@@ -53,8 +52,7 @@ def check_params(values: Any, where: str) -> Project:
         *_check_paper(project),
         *_check_models(project, locked),
         *_check_origins(project),
-        *_check_rewriter(project, locked),
-        *_check_encoders(project, locked),
+        *_check_helpers(project, locked),
     ]
     if problems:
         raise refusal(where, problems)
@@ -218,9 +216,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
 
 
 def _is_model(source: Path) -> bool:
-    from vouch.models.pins import (
-        is_model,  # imported only here, as it takes as long to load as all the rest
-    )
+    from vouch.models.pins import is_model  # here, as it takes as long to load as all the rest
 
     return is_model(source)
 
@@ -236,28 +232,22 @@ def _check_origins(project: Project) -> Problems:
             )
 
 
-def _check_rewriter(project: Project, locked: Models) -> Problems:
-    yield from _known(project.rewrite.clean, project.datasets, "rewrite.clean")
+def _check_helpers(project: Project, locked: Models) -> Problems:
+    """Of models that rewrite, judge or encode."""
+    rewrite, embed = project.rewrite, project.embed
+    yield from _known(rewrite.clean, project.datasets, "rewrite.clean")
     for key, name in (
-        (f"rewrite.rewriter ({PINS}; models and helpers)", project.rewrite.model),
+        (f"rewrite.rewriter ({PINS}; models and helpers)", rewrite.model),
         ("score.judge.model (models and helpers)", project.score.judge.model),
     ):
         if name is not None:
-            yield from _check_writer(name, key, project, locked)
-
-
-def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
-    yield from _known([name], project.sources, key)
-    engines = plugins("vouch/prompts/asking")
-    entry = locked.models.get(name)
-    engine = entry.engine if entry else "transformers"
-    yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to write")
-
-
-def _check_encoders(project: Project, locked: Models) -> Problems:
-    for key, name in (("images", project.embed.images.model), ("texts", project.embed.texts.model)):
+            yield from _known([name], project.sources, key)
+            engine = locked.models[name].engine if name in locked.models else "transformers"
+            yield from _known(
+                [engine], plugins("vouch/prompts/asking"), f"{MODELS}: models.{name}.engine, to write"
+            )
+    for key, name in (("images", embed.images.model), ("texts", embed.texts.model)):
         if name is not None:
             yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
-            entry = locked.models.get(name)
-            if entry is not None and entry.source.kind == "server":
+            if name in locked.models and locked.models[name].source.kind == "server":
                 yield f"embed.{key}.encoder: {name} is a server; give a model with weights"

@@ -1,14 +1,9 @@
-"""dvc.yaml expanded into plain stages: commands, inputs, outputs and parameters with nothing left to fill in.
+"""The DAG of a checkout, the one reading of it for Snakemake and for every stage: who makes and reads what.
 
-Understands what dvc.yaml of this project uses: `foreach` over lists of names and over mappings,
-`matrix` over lists and over the keys of mappings, `${...}` with `item`, `key` and params.yaml.
-Standard library and PyYAML only, because cluster jobs read the Snakefile again. The tests compare
-the result with DVC's own index of stages.
-
-The DAG of a checkout: the one reading of it for Snakemake and for every stage.
-
-Who makes and who reads what, over the plain stages that dvc.yaml stands for. Standard library and PyYAML
-only, because cluster jobs read the Snakefile again.
+dvc.yaml is expanded into plain stages, with nothing left to fill in. Of its language this understands what
+this project uses: `foreach` over lists of names and over mappings, `matrix` over lists and over the keys of
+mappings, `${...}` with `item`, `key` and params.yaml. The tests compare the result with DVC's own index of
+stages. Standard library and PyYAML only, because cluster jobs read the Snakefile again.
 """
 
 import fnmatch
@@ -36,7 +31,7 @@ class Stage:
 
     reports: out -> what Snakemake's reports show of it (`meta.report` of the out). reads: dep or parameter ->
     the parts of it that the stage reads, where that is not the whole. without: parameter -> the deps that the
-    stage still reads where it is empty.
+    stage still reads where it is empty. resources: what it needs on a cluster (resources.py).
     """
 
     name: str
@@ -47,6 +42,7 @@ class Stage:
     reports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reads: Mapping[str, Sequence[str]] = field(default_factory=dict)
     without: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    resources: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def read_params(self) -> dict[str, dict[str, Any]]:
@@ -68,19 +64,6 @@ class Stage:
 def _part(value: Any, keys: Sequence[str] | None) -> Any:
     """A mapping with some of its keys, or the whole value."""
     return value if keys is None else {key: value[key] for key in keys if key in value}
-
-
-def read_stages(root: Path, params: Any = None) -> list[Stage]:
-    """The stages of a checkout's dvc.yaml in its order; see `read_dag`. Raises UserError."""
-    files: dict[str, Any] = {PARAMS: load(root / PARAMS) if params is None else params}
-    definition = load(root / DEFINITION)
-    if not isinstance(definition, dict) or not isinstance(definition.get("stages"), dict):
-        raise UserError(f"{DEFINITION}: has no `stages`; restore it from version control")
-    return [
-        _stage(name, body, {**files[PARAMS], **context}, files, root)
-        for group, spec in definition["stages"].items()
-        for name, body, context in _instances(group, spec, files[PARAMS])
-    ]
 
 
 def _instances(group: str, spec: Mapping[str, Any], params: Mapping[str, Any]) -> Iterator[Any]:
@@ -139,6 +122,7 @@ def _stage(
             for dep, parts in meta.get("reads", {}).items()
         },
         without=meta.get("without", {}),
+        resources=meta.get("resources", {}),
     )
 
 
@@ -177,8 +161,6 @@ def _paths(entries: Sequence[Any] | None, context: Mapping[str, Any], where: str
     for entry in entries or ():
         yield _fill(entry if isinstance(entry, str) else next(iter(entry)), context, where)
 
-
-__all__ = ["DEFINITION", "PARAMS", "Dag", "Stage", "is_folder", "left_out", "read_dag", "source_files"]
 
 CODE = ("stages/", "vouch/")  # deps that are code
 ITEM_PAGES = "reports/items"  # holds a folder of each dataset
@@ -380,4 +362,14 @@ def _files_below(start: str, inside: bool) -> Iterator[str]:
 
 def read_dag(root: Path = Path(), params: Any = None) -> Dag:
     """The DAG of a checkout, with the values of its params.yaml or of `params`. Raises UserError."""
-    return Dag(read_stages(root, params))
+    files: dict[str, Any] = {PARAMS: load(root / PARAMS) if params is None else params}
+    definition = load(root / DEFINITION)
+    if not isinstance(definition, dict) or not isinstance(definition.get("stages"), dict):
+        raise UserError(f"{DEFINITION}: has no `stages`; restore it from version control")
+    return Dag(
+        [
+            _stage(name, body, {**files[PARAMS], **context}, files, root)
+            for group, spec in definition["stages"].items()
+            for name, body, context in _instances(group, spec, files[PARAMS])
+        ]
+    )

@@ -11,11 +11,10 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
-from vouch.pipeline.state import check_lock
+from vouch.pipeline.records import check_lock
 from vouch.pipeline.yaml12 import dumped
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects
-_CHUNK = 1 << 20
 
 
 class Store:
@@ -34,10 +33,8 @@ class Store:
 
     def is_whole(self, name: str) -> bool:
         """Whether an object is what its name says."""
-        digest = hashlib.md5(usedforsecurity=False)
         with self._odb.fs.open(self.path(name), "rb") as handle:
-            while chunk := handle.read(_CHUNK):
-                digest.update(chunk)
+            digest = hashlib.file_digest(handle, lambda: hashlib.md5(usedforsecurity=False))
         return digest.hexdigest() == name[:32]
 
     def naming(self, damaged: set[str], whole: list[str]) -> list[str]:

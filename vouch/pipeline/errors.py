@@ -1,13 +1,44 @@
-"""The one kind of error a person is meant to read, without secrets; and errors of others in one line."""
+"""The one kind of error a person is meant to read, without secrets; and errors of others in one line.
+
+Names that were changed, old to new, stand here as well. Whoever renames a key of params.yaml, a command, or
+another name that people write (a column of a file of decisions, the code of a variation) adds a line. Then
+
+- a params.yaml with the old key is refused in one line that gives the new one (vouch/params/check.py),
+- `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/entries.py),
+- an old command is answered with the new one (vouch/cli/main.py),
+- every message about an unknown name says what it is called now (`did_you_mean`).
+"""
 
 import errno
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from vouch.pipeline.renamed import NAMES as RENAMED
+KEYS: dict[str, str] = {
+    "embed.pictures": "embed.images",
+    "datasets.*.settings.picture": "datasets.*.settings.image",
+    "datasets.*.settings.pictures": "datasets.*.settings.images",
+}
+"""Keys of params.yaml by their path, such as "embed.pictures": "embed.images". `*` stands for any one name:
+"datasets.*.style": "datasets.*.template"."""
 
-NAMES = 20  # of those that are valid that are listed
+COMMANDS: dict[str, str] = {}
+"""Commands, such as "sync": "store sync"."""
+
+NAMES: dict[str, str] = {
+    "mark": "label",
+    "marks": "labels",
+    "picture": "image",
+    "pictures": "images",
+    "--pictures": "--images",
+    "right_without_picture": "correct_without_image",
+}
+"""All other names that people write: columns, variations, scores, options of commands."""
+
+
+_LISTED = 20  # names that are valid
 MOST = 20  # problems of a file that are listed
 LONGEST = 2000  # characters of an error: names of others may be as long as their files
 _END = 400  # of them, for what to do about it
@@ -62,8 +93,8 @@ def refusal(where: str, problems: Sequence[str]) -> UserError:
 def did_you_mean(name: str, known: list[str]) -> str:
     """`did you mean a? valid: a, b, c` for an unknown name; of many the first. An empty list says `none`."""
     listed = sorted(known)
-    more = f" and {len(listed) - NAMES} more" if len(listed) > NAMES else ""
-    return f"{meant(name, known)}valid: {', '.join(listed[:NAMES]) or 'none'}{more}"
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    return f"{meant(name, known)}valid: {', '.join(listed[:_LISTED]) or 'none'}{more}"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -71,8 +102,8 @@ def meant(name: str, known: Iterable[str]) -> str:
     import difflib
 
     known = list(known)
-    if RENAMED.get(name) in known:
-        return f"it is now {RENAMED[name]}; "
+    if NAMES.get(name) in known:
+        return f"it is now {NAMES[name]}; "
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}? " if close else ""
 
@@ -114,3 +145,70 @@ def hidden(text: str, environment: Mapping[str, str] = os.environ) -> str:
         if len(value) >= SHORTEST and value in text and _NAME.search(name):
             text = text.replace(value, f"[{name}]")
     return _QUERY.sub(r"\1[hidden]", _USER.sub("[hidden]", text))
+
+
+# What libraries below torch say in a plain RuntimeError.
+_ALLOCATION_FAILED = (
+    "DefaultCPUAllocator",
+    "can't allocate memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out."""
+    torch: Any = sys.modules.get("torch")  # without it no error is torch's, and no stage loads it to ask
+    if isinstance(error, MemoryError) or (torch and isinstance(error, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _ALLOCATION_FAILED)
+
+
+def renamed_keys(values: Any, table: Mapping[str, str] | None = None) -> Iterator[tuple[str, str]]:
+    """The old keys in the content of a params file, each with the new one. table: KEYS by default."""
+    for old, new in (KEYS if table is None else table).items():
+        for path in _paths(values, old.split("."), ()):
+            names = iter(name for name, part in zip(path, old.split("."), strict=True) if part == "*")
+            yield ".".join(path), ".".join(next(names) if part == "*" else part for part in new.split("."))
+
+
+def _paths(values: Any, pattern: list[str], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Paths of the keys that fit a pattern."""
+    if not pattern:
+        yield path
+    elif isinstance(values, dict):
+        for name in list(values) if pattern[0] == "*" else [pattern[0]]:
+            if name in values:
+                yield from _paths(values[name], pattern[1:], (*path, str(name)))
+
+
+def rename_key(document: Any, old: str, new: str) -> bool:
+    """Gives a value its new key, in place. If the new key is there already, removes the old one: False.
+
+    document: nested dicts, or what ruamel.yaml read, whose comments and order of keys stay.
+    """
+    *parents, last = old.split(".")
+    *new_parents, new_last = new.split(".")
+    level: Any = _level(document, parents)
+    position, value = list(level).index(last), level.pop(last)
+    target: Any = _level(document, new_parents)
+    if not isinstance(target, dict) or new_last in target:
+        return False
+    comments: Any = getattr(level, "ca", None)  # ruamel.yaml keeps them by key
+    if target is level and comments is not None:
+        comment = comments.items.pop(last, None)
+        mapping: Any = level  # ruamel.yaml's, which knows positions
+        mapping.insert(position, new_last, value)
+        if comment is not None:
+            comments.items[new_last] = comment
+    else:
+        target[new_last] = value
+    return True
+
+
+def _level(document: Any, path: list[str]) -> Any:
+    """What stands at a path; a level that is missing becomes an empty mapping."""
+    level = document
+    for name in path:
+        level = level.setdefault(name, type(document)()) if isinstance(level, dict) else None
+    return level

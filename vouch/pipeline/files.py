@@ -3,10 +3,8 @@
 What no other record covers (receipts, the memory of digests, modes) is sealed: a digest of the values stands
 beside them. A file whose seal does not fit counts as one that is not there.
 
-Streaming digests: of files while this process writes or reads them, not before or after.
-
-A thread hashes large outputs while they are written: it reads what is there of a file that only grows, and
-brings it to the disk. Pictures of a source are hashed by who reads them. A digest holds as long as the file
+Large outputs are hashed by a thread while they are written: it reads what is there of a file that only grows,
+and brings it to the disk. Images of a source are hashed by who reads them. A digest holds as long as the file
 has the inode, size and times that it had meanwhile.
 """
 
@@ -127,6 +125,12 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, canonical_json(value))
 
 
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with their seal, to be written as JSON."""
     as_read = json.loads(json.dumps(values))  # keys that are no strings become strings before they are sorted
@@ -238,3 +242,42 @@ def _follow(handle: int, written: Event, found: list[_Known]) -> None:
 
 def _state(status: os.stat_result) -> _State:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+_DIGEST = hashlib.sha256().digest_size
+
+
+class ResultCache:
+    """Bytes by a digest that names all they rest on: contents, code, parameters, versions.
+
+    A file that does not hold what it held when it was written counts as none.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._used: set[str] = set()
+
+    def get(self, name: str) -> bytes | None:
+        """What was kept under a name, None where there is nothing whole."""
+        self._used.add(name)
+        try:
+            whole = (self._root / name).read_bytes()
+        except OSError:
+            return None
+        held = whole[_DIGEST:]
+        return held if hashlib.sha256(held).digest() == whole[:_DIGEST] else None
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keeps bytes under a name."""
+        self._used.add(name)
+        self._root.mkdir(parents=True, exist_ok=True)
+        # not synced: a file that a crash cuts short is found out by its digest
+        temporary = self._root / temporary_name(name)
+        temporary.write_bytes(hashlib.sha256(data).digest() + data)
+        os.replace(temporary, self._root / name)
+
+    def forget_others(self) -> None:
+        """Removes what was neither asked for nor kept, so that the folder holds one run."""
+        for path in self._root.glob("*"):
+            if path.name not in self._used:
+                path.unlink(missing_ok=True)

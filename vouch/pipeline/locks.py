@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.state import receipt_path
+from vouch.pipeline.records import receipt_path
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

@@ -1,12 +1,9 @@
-"""What each stage needs, from params.yaml and models.lock: GPUs, memory, processors, time.
+"""What each stage asks of a cluster, its rule's `resources:`: GPUs, memory, processors, time.
 
-Rough on purpose and rather too much: a job that runs out of either is tried again with twice as much, and
-one that meets its time limit keeps its finished answers and goes on where it was. Standard library and
-PyYAML only, because cluster jobs read the Snakefile again.
-
-What a stage asks of a cluster: `resources:` of its rule, from what it needs and what the cluster has.
-
-Standard library and PyYAML only, because cluster jobs read the Snakefile again.
+They follow from dvc.yaml, params.yaml, models.lock and from what the cluster has. Rough on purpose and rather
+too much: a job that runs out of memory or time is tried again with twice as much, and one that meets its time
+limit keeps its finished answers and goes on where it was. Standard library and PyYAML only, because cluster
+jobs read the Snakefile again.
 """
 
 import json
@@ -23,21 +20,8 @@ from vouch.pipeline.yaml12 import load
 
 MODELS = Path("models.lock")
 
-# stage -> memory in GB, minutes, processors, for papers' datasets of some ten thousand items
-_PLAIN = {
-    "prepare": (16, 240, 2),
-    "rewrite": (8, 120, 1),
-    "vary": (8, 60, 1),
-    "train": (4, 120, 1),
-    "pin": (4, 120, 1),
-    "extract": (8, 10, 1),
-    "judge": (8, 120, 1),
-    "score": (16, 120, 1),
-    "browse": (16, 120, 1),
-    "embed": (8, 120, 1),
-    "compare": (16, 120, 1),
-    "report": (16, 60, 1),
-}
+_USUAL = {"gigabytes": 8, "minutes": 120, "processors": 1}
+"""What a stage needs where dvc.yaml says nothing else (`meta.resources`)."""
 _SPLIT = ("extract", "rewrite", "judge")  # may spread a model over several GPUs
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _BILLION = 10**9
@@ -135,38 +119,40 @@ def needs(
     Raises UserError where its model does not fit on one GPU and is not split.
     """
     package, *keys = stage.cmd.removeprefix("python -m stages.").split()
-    gigabytes, minutes, processors = _PLAIN[package]
-    name = _model_of(package, keys, params)
+    usual: dict[str, Any] = {**_USUAL, **stage.resources}
+    name, settings = _loaded(package, keys, params)
     if name is None or name not in models:
-        return Needs(gigabytes, minutes, processors)
-    model, settings = models[name], _settings(package, keys, params)
+        return Needs(**usual)
+    model = models[name]
     # A judge reads what no rule decides, of all models together: about the prompts of one.
     asked = model if package in ("extract", "judge") else None
-    processors += settings.get("threads", 1) - 1 + (settings.get("workers", 2) if package == "extract" else 0)
+    usual["processors"] += settings.get("threads", 1) - 1
+    usual["processors"] += settings.get("workers", 2) if package == "extract" else 0
     if model.server:
-        return Needs(gigabytes, minutes, processors, model=asked)
-    minutes += math.ceil(model.gigabytes / _LOAD_GB_A_MINUTE)
-    gpus = _gpus(name, model, package, settings.get("device", "auto"), gpu_gb)
-    return Needs(gigabytes + model.gigabytes * _HOST_SHARE, minutes, processors, gpus, asked)
+        return Needs(**usual, model=asked)
+    usual["minutes"] += math.ceil(model.gigabytes / _LOAD_GB_A_MINUTE)
+    usual["gigabytes"] += model.gigabytes * _HOST_SHARE
+    return Needs(
+        **usual, gpus=_gpus(name, model, package, settings.get("device", "auto"), gpu_gb), model=asked
+    )
 
 
-def _model_of(package: str, keys: list[str], params: Mapping[str, Any]) -> str | None:
-    """The model that a stage loads."""
+def _loaded(package: str, keys: list[str], params: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+    """The model that a stage loads, and the parameters that say how."""
+    settings: Mapping[str, Any]
     if package == "extract":
-        return keys[0]
+        return keys[0], params["extract"]
     if package == "judge":
-        return _settings(package, keys, params).get("model")
-    used = {"embed": "encoder", "rewrite": "rewriter"}.get(package)
-    path = Path(_settings(package, keys, params)[used]) if used else None
-    return path.stem if path and path.suffix == ".json" else None
-
-
-def _settings(package: str, keys: list[str], params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters that say how a stage loads its model."""
-    if package == "judge":
-        return params["score"].get("judge") or {}
-    values: Mapping[str, Any] = params[package]
-    return values["images" if keys else "texts"] if package == "embed" else values
+        settings = params["score"].get("judge") or {}
+        return settings.get("model"), settings
+    if package == "rewrite":
+        settings, key = params["rewrite"], "rewriter"
+    elif package == "embed":
+        settings, key = params["embed"]["images" if keys else "texts"], "encoder"
+    else:
+        return None, {}
+    pin = Path(settings[key])
+    return (pin.stem if pin.suffix == ".json" else None), settings
 
 
 def _gpus(name: str, model: Model, package: str, device: str, gpu_gb: float | None) -> int:

@@ -15,26 +15,27 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
-from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
+from vouch.pipeline.digests import Digests, fingerprint
+from vouch.pipeline.errors import NO_THREAD, UserError, out_of_memory, refused_by_system, without_threads
 from vouch.pipeline.files import UNUSED, read_otherwise, set_aside
-from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.locks import stage_lock
-from vouch.pipeline.run_record import versions, write_records
-from vouch.pipeline.runners import mend
-from vouch.pipeline.state import (
-    Digests,
+from vouch.pipeline.records import (
     Record,
+    Recorded,
     as_read,
-    fingerprint,
     present,
     read_receipt,
+    refuse_damaged,
+    versions,
     write_receipt,
+    write_records,
 )
+from vouch.pipeline.runners import mend
 from vouch.pipeline.terminal import open_streams, progress, warnings_aside
 
 T = TypeVar("T")
@@ -43,49 +44,47 @@ _SECONDS = 1.0  # between two records of progress
 
 
 class Live:
-    """The record of one run. Times are seconds since 1970."""
+    """The record of one run, kept while a block runs; it stays where the block ends by an error.
+
+    Times are seconds since 1970.
+    """
 
     def __init__(self, stage: Stage) -> None:
         self._path = RUNNING / f"{stage.slug}.json"
-        self._said: dict[str, Any] = {"stage": stage.name, "pid": os.getpid(), "host": socket.gethostname()}
-        self._said["began"] = time.time()
+        self._facts: dict[str, Any] = {"stage": stage.name, "pid": os.getpid(), "host": socket.gethostname()}
+        self._facts["began"] = time.time()
+
+    def __enter__(self) -> Self:
+        self.say()
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if error is None:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+            return
+        text = " ".join(str(error).split())[:300]
+        named = text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+        self.say(error=named, at=time.time())
 
     def say(self, **facts: Any) -> None:
         """Adds facts. A full disk only costs the display: nothing is raised, nothing waits for the disk."""
-        self._said |= facts
+        self._facts |= facts
         part = self._path.with_name(f".{self._path.name}.part")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(self._said), encoding="utf-8")
+            part.write_text(json.dumps(self._facts), encoding="utf-8")
             os.replace(part, self._path)
 
     def follow(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
         """Passes `items` on, and says how far it is: here and on stderr."""
         since = last = time.time()
-        for done, item in enumerate(progress(items, total, label or self._said["stage"]), start=1):
+        for done, item in enumerate(progress(items, total, label or self._facts["stage"]), start=1):
             yield item
             now = time.time()
             if now - last >= _SECONDS or done == total:
                 last = now
                 self.say(done=done, total=total, since=since, at=now)
-
-    def end(self) -> None:
-        """Forgets the run."""
-        with suppress(OSError):
-            self._path.unlink(missing_ok=True)
-
-
-@contextmanager
-def live(told: Live) -> Iterator[None]:
-    """Keeps the record while the block runs; it stays where the block ends by an error."""
-    told.say()
-    try:
-        yield
-    except BaseException as error:
-        text, kind = " ".join(str(error).split())[:300], type(error).__name__
-        told.say(error=text if isinstance(error, UserError) else f"{kind}: {text}", at=time.time())
-        raise
-    told.end()
 
 
 FILES = ("params.yaml", "models.lock")
@@ -100,9 +99,9 @@ class Run:
         stage: Stage,
         arguments: Sequence[str],
         digests: Digests | None = None,
-        told: Live | None = None,
+        live: Live | None = None,
     ) -> None:
-        self._live = told or Live(stage)
+        self._live = live or Live(stage)
         self.stage = stage.name
         self.keys = tuple(arguments)
         self.inputs = [Path(path) for path in dag.inputs(stage)]
@@ -200,26 +199,25 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Ca
             _refuse_new_values(stage, settings)
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
-        told = Live(stage)
-        with live(told):
-            record = _make(dag, stage, arguments, body, told)
+        with Live(stage) as live:
+            record = _make(dag, stage, arguments, body, live)
         _refuse_new_values(stage, settings)
         write_receipt(stage, record)
 
 
-def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], told: Live) -> Record:
+def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], live: Live) -> Record:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     # what no stage has made is hashed while it is read, or at the end
     unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
     before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
-    run = Run(dag, stage, arguments, digests, told)
+    run = Run(dag, stage, arguments, digests, live)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
-    with warnings_aside() as said:
+    with warnings_aside() as warnings:
         body(run)
-    if said:
-        run.measure("warnings", said)
+    if warnings:
+        run.measure("warnings", warnings)
     times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
     known = as_read(
         stage, Record(stage.cmd, stage.params, {dep: digests.of(dep) for dep in stage.deps}, {}), digests
@@ -247,20 +245,11 @@ def _told(error: BaseException) -> UserError | None:
         return error
     elif isinstance(error, OSError):
         what = refused_by_system(error)
-    elif isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _without_memory(error)):
+    elif out_of_memory(error):
         what = "memory ran out; give the stage more, or run fewer at once"
     else:
         return None
     return UserError(f"{what}; nothing that looks whole was written")
-
-
-def _without_memory(error: RuntimeError) -> bool:
-    """Whether torch says so of this machine's memory or a GPU's; stages without torch do not load it here."""
-    if "torch" not in sys.modules:
-        return False
-    from vouch.pipeline.out_of_memory import out_of_memory
-
-    return out_of_memory(error)
 
 
 def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None]) -> NoReturn:

@@ -18,7 +18,7 @@ from typing import Any
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import alive, replacing, write_text
-from vouch.pipeline.state import CONFLICT, LOCK, cut_short, whole_lock
+from vouch.pipeline.records import CONFLICT, LOCK, cut_short, whole_lock
 from vouch.pipeline.yaml12 import loads
 
 COPY = Path(".vouch/dvc.lock")

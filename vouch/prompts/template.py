@@ -22,8 +22,8 @@ from pydantic import (
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.yaml12 import load
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}

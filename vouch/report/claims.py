@@ -32,8 +32,8 @@ from vouch.report.gates import (
     share_claim,
     significant,
 )
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import TEXT
-from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""

@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 import vl_convert
 from PIL import Image
 
-from vouch.pipeline.result_cache import ResultCache
+from vouch.pipeline.files import ResultCache
 from vouch.report import vegalite
 from vouch.report.vegalite import Chart
 

@@ -1,6 +1,5 @@
 """Reads the declared inputs of the stage into `Evidence`."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence
 from vouch.tables.answered import RESPONSES, letters_path
@@ -71,11 +71,6 @@ OF_OUTCOMES = (
 OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
     empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
     return pa.concat_tables([empty, *(table.read(path, columns) for path in paths)]).to_pandas()
@@ -132,7 +127,7 @@ def load(
         scoring=scoring,
         setup=setup or {},
         engines=engines(responses),
-        digests={path.as_posix(): _digest(path) for path in every},
+        digests={path.as_posix(): file_digest(path) for path in every},
         printed=read_printed(published),
         facts=known or {},
     )

@@ -9,7 +9,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import ends
-from vouch.tables.names import HEADLINE
+from vouch.tables import HEADLINE
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
 

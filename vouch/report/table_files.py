@@ -22,9 +22,9 @@ from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.gates import ends
 from vouch.report.table import MISSING, Cell, Grid, Measured
+from vouch.tables import HEADLINE
 from vouch.tables.asked import REJECTED
 from vouch.tables.decisions import guarded
-from vouch.tables.names import HEADLINE
 
 HEADLINES = (
     Measured("accuracy"),

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import canonical_json, check_plain, write_json
+from vouch.pipeline.files import canonical_json, check_plain, file_digest, write_json
 from vouch.tables.table import Table, columns, per_dataset
 from vouch.tables.thoughts import without_mark
 
@@ -29,7 +29,6 @@ LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vo
 SECOND = "qformer_tokenizer"  # the folder within InstructBLIP's that holds its second tokenizer
 FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
 MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies have some tens of MB
-CHUNK = 1 << 20
 
 
 _CLOSING = re.compile(r"</\w[^<>]*>")
@@ -224,15 +223,6 @@ def check_covered(folder: Path) -> None:
             f"{config}: names weights of its own (transformers_weights), which no digest would cover; save "
             "the model anew"
         )
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as handle:
-        while chunk := handle.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def folder_digests(folder: Path) -> dict[str, str]:

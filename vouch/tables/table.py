@@ -80,8 +80,8 @@ class Writer:
         """Adds one row; a missing key is null, an unknown key is an error when it is written."""
         self._rows.append(row)
         self.count += 1
-        picture = row.get("bytes")  # elsewhere a number
-        self._bytes += len(picture) if isinstance(picture, bytes) else 0
+        image = row.get("bytes")  # elsewhere a number
+        self._bytes += len(image) if isinstance(image, bytes) else 0
         if len(self._rows) >= self._size or self._bytes >= MOST_BYTES:
             self.flush()
 

@@ -26,7 +26,8 @@ from vouch.models.requests import DatasetRequests, Session
 from vouch.models.responses import Recomputed, draw, recompute
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.state import Digests, present, read_receipt, receipt_path
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.records import present, read_receipt, receipt_path
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 

@@ -25,7 +25,7 @@ from vouch.metrics.comparison.rankers import (
     minus_entropy,
 )
 from vouch.metrics.comparison.ranking import few_labels, p_values, rankings, spearman, tasks, weighted_tau
-from vouch.tables.names import SAMPLES, TOKENS
+from vouch.tables import SAMPLES, TOKENS
 from vouch.tables.results import LABEL_FREE
 
 FEW = st.integers(2, 12).flatmap(

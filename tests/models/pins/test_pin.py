@@ -16,8 +16,9 @@ from tests.refusals import refused
 from vouch.models.loading import pinned_folder
 from vouch.models.pins import count_parameters, weight_files
 from vouch.pipeline.dag import read_dag
+from vouch.pipeline.files import file_digest
 from vouch.pipeline.run import Run
-from vouch.tables.answered import Reasoning, file_digest, pin_path, read_pin
+from vouch.tables.answered import Reasoning, pin_path, read_pin
 
 
 @pytest.fixture

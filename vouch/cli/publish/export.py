@@ -15,7 +15,7 @@ from vouch.cli.printing import check_name, plain
 from vouch.models.released.samples import HARNESSES, Record
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.tables.answered import RESPONSES, letters_path
 from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, prompts_path
 

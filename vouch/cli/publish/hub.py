@@ -25,13 +25,13 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.report.caveats import NOTE, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends
+from vouch.tables import HEADLINE
 from vouch.tables.answered import Pin, pin_path, read_pin
 from vouch.tables.asked import ORIGINAL
-from vouch.tables.names import HEADLINE
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 
 if TYPE_CHECKING:

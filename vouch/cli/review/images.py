@@ -21,7 +21,7 @@ from vouch.datasets.read.json_rows import json_object
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder, write_text
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items, read_rows
 from vouch.prompts.combination import load_variation
 from vouch.prompts.exchange import (

@@ -20,7 +20,7 @@ from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
-from vouch.pipeline.intact import intact
+from vouch.pipeline.records import intact
 from vouch.prompts.asking import CachedModel, Engine, Text
 from vouch.prompts.rewrites.table import (
     ACCEPT,

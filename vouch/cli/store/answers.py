@@ -15,10 +15,11 @@ from vouch.models.requests import DatasetRequests, Session, answer
 from vouch.models.responses import draw, recompute, restore
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.intact import Recorded, refuse_damaged
-from vouch.pipeline.run import Live, live
-from vouch.pipeline.state import Digests, Record, present, read_lock, read_receipt, states
+from vouch.pipeline.records import Record, Recorded, present, read_lock, read_receipt, refuse_damaged
+from vouch.pipeline.run import Live
+from vouch.pipeline.state import states
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 
 
@@ -85,8 +86,8 @@ def _warm(name: str) -> None:
     for dataset in project.datasets:
         requests = DatasetRequests(model, dataset)
         stage = dag[f"extract@{name}-{dataset}"]
-        taken, progress = _taken_over(requests, stage, digests), Live(stage)
-        with live(progress):
+        taken = _taken_over(requests, stage, digests)
+        with Live(stage) as progress:
             answers = answer(requests, progress.follow)["answers"]
         print(
             f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before",

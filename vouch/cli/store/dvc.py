@@ -20,12 +20,13 @@ from vouch.cli.command import argument, command, json_argument
 from vouch.cli.printing import and_more, as_json, check_name, plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import Store, addresses, cache, held, remote, repository
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
-from vouch.pipeline.intact import Recorded, damaged
+from vouch.pipeline.records import LOCK, Recorded, damaged, read_lock
 from vouch.pipeline.runners import mend, none_at_work
-from vouch.pipeline.state import LOCK, Digests, State, by_reason, read_lock, settle
+from vouch.pipeline.state import State, by_reason, settle
 
 _OF_A_MODEL = ("train", "pin", "extract")
 STORAGE = Path(".dvc/storage")  # the remote inside this repository

@@ -14,10 +14,12 @@ from pathlib import Path
 from vouch.cli.command import argument, command
 from vouch.cli.printing import plain
 from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import held, remember
 from vouch.pipeline.files import PART, UNUSED, abandoned, set_aside, write_text
+from vouch.pipeline.records import LOCK, RECEIPTS, read_lock, receipt_path
 from vouch.pipeline.runners import none_at_work
-from vouch.pipeline.state import LOCK, MARKER, RECEIPTS, STAMPS, Digests, read_lock, receipt_path, stamp_path
+from vouch.pipeline.state import MARKER, STAMPS, stamp_path
 from vouch.pipeline.yaml12 import dumped, load
 
 _ROOTS = ("data", "reports")

@@ -23,7 +23,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from vouch.datasets.fetch.origin import Download, Origin
 from vouch.datasets.read.files import File
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import canonical_json, replacing_folder, write_json
+from vouch.pipeline.files import canonical_json, file_digest, replacing_folder, write_json
 from vouch.pipeline.locks import PATIENCE_SECONDS, locked
 
 STORE = Path(".vouch/sources")
@@ -96,9 +96,9 @@ def check_room(needed: int, where: str) -> None:
 
 def digest_of(path: Path, like: str = "") -> str:
     """SHA-256 of a file, hexadecimal; where `like` is a SHA-1, as a git blob has, that of the blob."""
+    if len(like) != _SHA1:
+        return file_digest(path)
     with path.open("rb") as file:
-        if len(like) != _SHA1:
-            return hashlib.file_digest(file, "sha256").hexdigest()
         blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
         return hashlib.file_digest(file, lambda: blob).hexdigest()
 

@@ -22,8 +22,8 @@ from vouch.metrics.metric import metrics as declared
 from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables import HEADLINE
 from vouch.tables.asked import KEPT, LETTERS, ORIGINAL, OUTPUTS
-from vouch.tables.names import HEADLINE
 from vouch.tables.results import DIMENSIONS, LEADERBOARD, OVERALL, PUBLISHED, REPRODUCED, contents, flips
 
 LEADERBOARD_KEYS = [

@@ -25,8 +25,8 @@ from vouch.metrics.comparison.leaderboard import GRAIN
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Task
 from vouch.metrics.intervals import SHARES, bootstrap, some
 from vouch.metrics.responses import Array
+from vouch.tables import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.asked import OUTPUTS, TEXT
-from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 EXACT = 8

@@ -40,7 +40,7 @@ from vouch.metrics.metric import (
     split_figure,
 )
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, rank
-from vouch.tables.names import HEADLINE
+from vouch.tables import HEADLINE
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config

@@ -29,8 +29,7 @@ from vouch.models.chat.chat import (
 from vouch.models.chat.rendering import LONGEST
 from vouch.models.engine import Question
 from vouch.models.families import family_of
-from vouch.pipeline.errors import UserError, raised_for_us, reason
-from vouch.pipeline.out_of_memory import out_of_memory
+from vouch.pipeline.errors import UserError, out_of_memory, raised_for_us, reason
 
 
 @dataclass(frozen=True)

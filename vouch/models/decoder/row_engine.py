@@ -24,8 +24,7 @@ from vouch.models.decoder.decoding import (
 from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.engine import Answered, Pack, Question, Refusal
 from vouch.models.loading import ADVICE, foreign
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
+from vouch.pipeline.errors import UserError, out_of_memory
 
 HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
 PASS_TOKENS = 2048  # most tokens of a pass, about: more rows gain nothing, and filling rows cost
@@ -72,6 +71,23 @@ def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Itera
             count -= len(waiting[ready])
             yield waiting.pop(ready)
     yield from waiting.values()
+
+
+class RowLimits:
+    """Rows of the passes for which memory ran out, by their shape; all other passes keep theirs."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Hashable, int] = {}
+
+    def of(self, shape: Hashable, rows: int) -> int:
+        """Rows of a pass that should have so many."""
+        return min(rows, self._rows.get(shape, rows))
+
+    def halve(self, shape: Hashable, rows: int) -> bool:
+        """From now on half the rows for a shape; False where it is down to one."""
+        if rows > 1:
+            self._rows[shape] = rows // 2
+        return rows > 1
 
 
 class RowEngine(ABC, Generic[J]):

@@ -25,9 +25,8 @@ from vouch.models.decoder.passes import Forward, State
 from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.rows import MODES, Job, Mode, Unsupported, jobs
 from vouch.models.engine import Question
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, out_of_memory
 from vouch.pipeline.files import sealed, unsealed, write_json
-from vouch.pipeline.out_of_memory import out_of_memory
 from vouch.tables.asked import LIKELIHOOD, TEXT
 
 TOP_TOKENS = 4  # the likeliest, whose shares are compared

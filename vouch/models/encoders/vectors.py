@@ -23,9 +23,9 @@ from PIL import Image
 from vouch.images.opening import decode
 from vouch.models.encoders.config import Images
 from vouch.pipeline.errors import UserError
+from vouch.tables import SIMILARITIES
 from vouch.tables.answered import TEXT, read_pin
 from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, ImageStore, images_path, items_path, prompts_path
-from vouch.tables.names import SIMILARITIES
 
 if TYPE_CHECKING:
     from vouch.models.encoders.pinned import TextEncoder

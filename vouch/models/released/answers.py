@@ -19,7 +19,8 @@ from vouch.models.released.logits import Rows, parse_parquet, parse_pickle
 from vouch.models.released.samples import HARNESSES, Sample, read_samples
 from vouch.models.released.tables import table_samples
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import RESPONSES, Pin, file_digest
+from vouch.pipeline.files import file_digest
+from vouch.tables.answered import RESPONSES, Pin
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
 
 VARIATION = "original"

@@ -50,8 +50,8 @@ from vouch.report.table import (
     rounded,
 )
 from vouch.report.table_files import HEADLINES, OPTIONAL
+from vouch.tables import HEADLINE
 from vouch.tables.asked import TEXT as OUTPUT
-from vouch.tables.names import HEADLINE
 
 SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
 COVERAGE_STEP = 17
