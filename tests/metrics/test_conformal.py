@@ -54,10 +54,15 @@ def parameter(score: str, name: str, settings: Settings) -> float:
     return settings.get(score, {}).get(name, FORMULAS[score].parameters[name].default)
 
 
-def exactly(name: str, logits: list[float], u: float, settings: Settings) -> list[Decimal]:
+@cache
+def exact_probabilities(logits: tuple[float, ...], digits: int) -> list[Decimal]:
+    with localcontext(prec=digits):
+        weights = [Decimal(each).exp() for each in logits]
+        return [weight / sum(weights) for weight in weights]
+
+
+def exactly(name: str, p: list[Decimal], u: float, settings: Settings) -> list[Decimal]:
     """The scores of a row's letters in the digits of the context."""
-    weights = [Decimal(each).exp() for each in logits]
-    p = [weight / sum(weights) for weight in weights]
     found = []
     for k, own in enumerate(p):
         others, place = p[:k] + p[k + 1 :], 1 + sum(each > own for each in p)
@@ -105,8 +110,10 @@ def test_order_holds_where_probabilities_vanish(name: str, scale: float, setting
     answer = np.take_along_axis(
         np.argsort(-logits, axis=1), rng.choice(5, (rows, 1), p=[0.4, 0.2, 0.2, 0.1, 0.1]), 1
     )
-    with localcontext(prec=60 + int(5 * scale)):
-        exact = [exactly(name, row.tolist(), u, settings) for row, u in zip(logits, noise, strict=True)]
+    digits = 60 + int(5 * scale)
+    p = [exact_probabilities(tuple(row), digits) for row in logits.tolist()]
+    with localcontext(prec=digits):
+        exact = [exactly(name, row, u, settings) for row, u in zip(p, noise, strict=True)]
         of_answers = sorted(row[int(k)] for row, (k,) in zip(exact, answer, strict=True))
         wanted = [[[s <= q for s in row] for row in exact] for q in of_answers]
     right = answer == np.arange(5)
@@ -277,7 +284,7 @@ def figures_of(seed: int, alpha: float) -> dict[tuple[str, str], float]:
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 50), st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([0.4, 0.6]))
+@given(st.integers(0, 9), st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([0.4, 0.6]))
 def test_sets_are_nested_in_alpha(seed: int, low: float, high: float) -> None:
     for score in SCORES:
         wide, narrow = (figures_of(seed, alpha) for alpha in (low, high))
