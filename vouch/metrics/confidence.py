@@ -74,7 +74,7 @@ class Letters:
     """Per letter, [..., k]: the share of the predictions on it, and of the correct answers; both sum to 1."""
 
     chosen: Array
-    right: Array
+    correct: Array
 
 
 PER_ROW = Formulas[Callable[[Probabilities], Any]]()
@@ -314,7 +314,7 @@ OF_LETTERS(
     "share of the correct answers that stand at the letter",
     unit=SHARE,
     detail="for texts, by the position of the option",
-)(lambda letters: by_letter(letters.right))
+)(lambda letters: by_letter(letters.correct))
 OF_LETTERS(
     "letter_bias",
     "Letter bias",
@@ -322,7 +322,7 @@ OF_LETTERS(
     better="lower",
     unit=SHARE,
     source="Zheng et al. 2024",
-)(lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2)
+)(lambda letters: np.abs(letters.chosen - letters.correct).sum(axis=-1) / 2)
 OF_SCALED(
     "temperature",
     "T",

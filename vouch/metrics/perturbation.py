@@ -173,7 +173,7 @@ class PromptIndex:
     def __len__(self) -> int:
         return int(self._prompts.num_rows)
 
-    def right_shares(self, prompts: Ints) -> Array:
+    def correct_shares(self, prompts: Ints) -> Array:
         """[n, k] share of the correct options at each position of some prompts; rows sum to 1."""
         rows, _, index = cells(self._prompts["answers"].take(pa.array(prompts)))
         shares = np.zeros((len(prompts), int(index.max(initial=0)) + 1))

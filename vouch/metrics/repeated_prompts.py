@@ -217,7 +217,7 @@ def preference_figures(
     """
     rows = predictions.counted(protocol)
     rows = rows.take(rows.option >= 0)
-    right = index.right_shares(rows.prompts)
+    right = index.correct_shares(rows.prompts)
     width = max(right.shape[1], int(rows.option.max(initial=0)) + 1)
     if width < 2 or not len(rows):
         return
