@@ -32,7 +32,7 @@ RUN = """
 import sys
 from pathlib import Path
 from stages.browse import write
-from vouch.report.items.config import Config
+from vouch.browse.config import Config
 write(sys.argv[1], Config(images=False, thumbnail=160, budget=0), sorted(Path("data").rglob("*.parquet")))
 """
 

@@ -16,23 +16,24 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from vouch.params.start import run_stage
-from vouch.pipeline.files import replacing_folder
-from vouch.pipeline.run import Run
-from vouch.report.items import pages
-from vouch.report.items.answers import write_models
-from vouch.report.items.config import Config, config_of
-from vouch.report.items.pages import (
+from vouch.browse.answers import write_models
+from vouch.browse.config import Config, config_of
+from vouch.browse.items import (
     ROWS,
     Questions,
+    Sheets,
     briefs,
     item_pages,
     items_a_page,
     of_items,
     read_questions,
     recipes,
+    script_text,
+    write_script,
 )
-from vouch.report.items.sheets import Sheets
+from vouch.params.start import run_stage
+from vouch.pipeline.files import replacing_folder
+from vouch.pipeline.run import Run
 from vouch.tables.asked import ImageStore, images_path, items_path, prompts_path
 
 REPORTS = Path("reports/items")
@@ -67,9 +68,9 @@ def write_pages(
         parts = [stack.enter_context(path.open(encoding="utf-8")) for path in paths]
         for number, (items, prompts) in enumerate(joined):
             models = ",".join(part.readline().rstrip("\n") for part in parts)
-            shown, asked = pages.script_text(items), pages.script_text(prompts)
+            shown, asked = script_text(items), script_text(prompts)
             page = f'{{"items":{shown},"prompts":{asked},"models":[{models}]}}'
-            pages.write_script(folder, dataset, f"page-{number:04d}", page)
+            write_script(folder, dataset, f"page-{number:04d}", page)
     for path in paths:
         path.unlink()
 
@@ -84,10 +85,10 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
         correct, leads = write_models(folder, dataset, models, questions, size)
         write_pages(folder, dataset, questions, size, len(models), sheets)
         for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
-            pages.write_script(folder, dataset, f"rows-{number:03d}", pages.script_text(rows))
+            write_script(folder, dataset, f"rows-{number:03d}", script_text(rows))
         columns, ids = of_items(items_path(dataset))
-        pages.write_script(folder, dataset, "columns", pages.script_text(columns | correct))
-        pages.write_script(folder, dataset, "ids", pages.script_text(ids))
+        write_script(folder, dataset, "columns", script_text(columns | correct))
+        write_script(folder, dataset, "ids", script_text(ids))
         index = {
             "dataset": dataset,
             "items": questions.items,
@@ -99,7 +100,7 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
             "variations": questions.variations,
             "images": sheets and {"sheets": sheets.sheets, "left_out": sheets.left_out},
         }
-        pages.write_script(folder, dataset, "index", pages.script_text(index))
+        write_script(folder, dataset, "index", script_text(index))
     if run and sheets:
         run.note("picture_bytes", sheets.bytes)
         run.note("pictures_left_out", sheets.left_out)

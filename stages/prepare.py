@@ -9,8 +9,8 @@ Outputs  data/items, data/images, data/rejects, data/defects, data/published: NA
 import sys
 from contextlib import ExitStack
 
-from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
-from vouch.datasets.cleaning.second_pass import Findings, flagged, normalised
+from vouch.datasets.first_pass import Dataset, FirstPass
+from vouch.datasets.second_pass import Findings, flagged, normalised
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.prompts.config import template_name

@@ -3,9 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-import vouch.papers
 from vouch.metrics.config import Config as ScoreConfig
-from vouch.papers.models import facts
+from vouch.papers import page as papers
+from vouch.papers.entry import facts
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load as load_yaml
@@ -31,7 +31,7 @@ def main(run: Run) -> None:
     scoring = Scoring(alpha=score.main_alpha, **shown)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
     config, watch = Config.model_validate(run.params["report"]), partial(run.progress, label="figures")
-    write(config, evidence, watch, Registry(pages, vouch.papers))
+    write(config, evidence, watch, Registry(pages, papers))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from vouch.prompts.rewrites.table import (
 )
 from vouch.tables.answered import read_pin
 from vouch.tables.asked import BY_HAND, CLEAN, ITEMS, KINDS, REJECTED, REWRITES, items_path, rewrites_path
-from vouch.tables.decisions import are_there
 
 
 def read_questions(path: Path) -> dict[str, bool]:
@@ -53,8 +52,7 @@ def main(run: Run) -> None:
     config = Config.model_validate(run.params["rewrite"])
     variations = run.params["datasets"][name].get("variations") or run.params["variations"]
     questions = read_questions(items_path(name))
-    path = decisions_path(name)
-    decisions = read_decisions(path) if are_there(path) else []
+    decisions = read_decisions(decisions_path(name))
     check_known(decisions, questions, [CLEAN])
     decided = {one.task: one for one in decisions}
     engine, rewriter = rewriter_of(config, name)

@@ -20,13 +20,11 @@ from vouch.prompts.draft import Item
 from vouch.prompts.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
 from vouch.prompts.template import Template, read_template
 from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
-from vouch.tables.decisions import are_there
 
 
 def read_exchanges(name: str, source: Path) -> Exchanges:
     """What people decided about images to exchange. Raises UserError."""
-    path = decisions_path(name)
-    decisions = read_decisions(path) if are_there(path) else []
+    decisions = read_decisions(decisions_path(name))
     if decisions:
         check_known(decisions, comparable(read_rows(source)), name)
     return Exchanges(decisions)

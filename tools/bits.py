@@ -22,7 +22,7 @@ from typing import Any
 
 from stages import extract  # sets the kernels before numpy is loaded
 from tools.ending import ended
-from vouch.cli.entries import as_params
+from vouch.cli.use import as_params
 from vouch.models.responses import numbers
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError

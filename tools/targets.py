@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.ending import ended
-from vouch.cli.printing import check_name, cut
-from vouch.pipeline.errors import UserError
+from vouch.cli.printing import cut
+from vouch.pipeline.errors import UserError, check_name
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "build/targets"

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from stages.browse import write as browse
-from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
+from tests.browse.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import REGISTRY, SCORING, Made, write_tables
+from vouch.browse.config import Config as Pictures
 from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
-from vouch.report.items.config import Config as Pictures
 from vouch.report.loading import load
-from vouch.report.pages.accuracy_and_set_size import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.pages.calibration import RELIABILITY_FIGURE
+from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text
 from vouch.tables.asked import ITEMS, items_path

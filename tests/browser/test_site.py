@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from tests.report.items.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
+from tests.browse.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
 from vouch.tables.asked import ITEMS
 from vouch.tables.results import OUTCOMES
 

@@ -135,6 +135,7 @@ EDITS = [
     ),
     # code
     Edit("a comment in report code", _append("stages/report.py"), {"report"}, {"report"}),
+    Edit("a comment in the code of item pages", _append("vouch/browse/items.py"), BROWSE, BROWSE),
     Edit("a comment in the engine", _append(ENGINE), REVISION.stale, REVISION.below, JUDGE),
     Edit(
         "a comment in what chooses the kernels",

@@ -27,10 +27,12 @@ from vouch.tables.asked import COMPLEMENT, IMAGES, ITEMS, KEPT, PROMPTS, images_
 from vouch.tables.results import (
     EMBEDDED,
     EMBEDDINGS,
+    OUTCOMES,
     PUBLISHED,
     TEXT_SIMILARITY,
     TEXT_SIMILARITY_PATH,
     embeddings_path,
+    outcomes_path,
     published_path,
 )
 
@@ -96,11 +98,7 @@ def _item(dataset: str, place: int) -> dict[str, Any]:
         "category": f"sky {ESCAPE}" if place % 2 else "ground",
         "kind": "choice",
         "source_id": f"{dataset}/{place}",
-        "flags": [],
-        "references": [],
-        "turns": [],
-        "exchange": [],
-        "phrasings": [],
+        **{key: [] for key in ("flags", "references", "turns", "exchange", "phrasings")},
     }
 
 
@@ -146,3 +144,12 @@ def _answer(model: str, skill: float, mass: Sequence[float | None], unread: int)
         LETTERS.write(letters_path(model, dataset), own[0])
         LIKELIHOOD.write(likelihood_path(model, dataset), [])
         TEXT.write(text_path(model, dataset), own[1])
+
+
+def outcomes(model: str, dataset: str, variation: str = "original") -> dict[str, dict[str, Any]]:
+    """Rows of OUTCOMES by item."""
+    return {
+        row["item"]: row
+        for row in OUTCOMES.read(outcomes_path(dataset)).to_pylist()
+        if (row["model"], row["variation"]) == (model, variation)
+    }

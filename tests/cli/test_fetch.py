@@ -12,7 +12,7 @@ from tests.cli.conftest import set_params
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from vouch.cli import fetch
 from vouch.cli.counts import Items, count_items
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.params.check import check_params
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load

@@ -1,7 +1,9 @@
 """Models without a rank, from their answers through score and compare to what people read."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -36,62 +38,78 @@ from vouch.tables.results import (
     label_free_path,
 )
 
-# tiny_a is right most often. Three of four of its prompts have little mass on letters, one has no known mass.
+# tiny_a is correct most often. Three of four of its prompts have little mass on letters, one has no known mass.
 MASS = {"tiny_a": [0.03, 0.02, 0.04, 0.9, None], "tiny_b": [0.99, 0.2, 0.97]}
+UNREAD = {"tiny_a": 8, "tiny_b": 3}  # of 64 texts
+
+
+def made(
+    folder: Path, mass: Mapping[str, Sequence[Any]] | None = None, unread: Mapping[str, int] | None = None
+) -> Path:
+    """A project that is scored and compared."""
+    lay_out(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        build(folder, mass, unread)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def chatty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project in which tiny_a does not answer by letters."""
-    folder = tmp_path_factory.mktemp("chatty")
-    lay_out(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        build(folder, MASS)
-    return folder
+    return made(tmp_path_factory.mktemp("chatty"), MASS)
 
 
-@pytest.fixture
-def here(chatty: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(chatty)
-    return chatty
+@pytest.fixture(scope="module")
+def mumbling(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which 8 of 64 texts of tiny_a and 3 of tiny_b say nothing."""
+    return made(tmp_path_factory.mktemp("mumbling"), unread=UNREAD)
 
 
 def read() -> Evidence:
     return load(Path("data").rglob("*.parquet"), SCORING)
 
 
-def test_show_has_the_share_and_says_who_answers_otherwise(here: Path, vouch: Vouch) -> None:
-    shown = vouch("show", "--all")
-    assert "Low letter mass" in shown.splitlines()[0]
-    (line,) = [one for one in shown.splitlines() if NOTE[LETTERS] in one]
-    assert line == f"left: tiny_a {NOTE[LETTERS]}. {REMEDY[LETTERS]}"
-    (of_model,) = [one for one in shown.splitlines() if one.startswith("left ") and "tiny_a" in one]
+def ranks(dataset: str) -> dict[str, int | None]:
+    """By model, over all categories."""
+    rows = LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+    wanted = ("accuracy", dataset, "all")
+    return {
+        row["model"]: row["rank"]
+        for row in rows
+        if (row["metric"], row["dataset"], row["category"]) == wanted
+    }
+
+
+def results_on(evidence: Evidence, dataset: str) -> Any:
+    """The part of the report's results about a dataset."""
+    return next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == dataset)
+
+
+def test_letters_that_nobody_said_have_no_rank(
+    chatty: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    monkeypatch.chdir(chatty)
+    shown = vouch("show", "--all").splitlines()
+    assert "Low letter mass" in shown[0] and f"left: tiny_a {NOTE[LETTERS]}. {REMEDY[LETTERS]}" in shown
+    (of_model,) = [line for line in shown if line.startswith("left ") and "tiny_a" in line]
     assert "0.750 [" in of_model
-
-
-def test_compare_gives_it_no_rank_and_no_comparison(here: Path, vouch: Vouch) -> None:
-    rows = [row for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist() if row["metric"] == "accuracy"]
-    ranks = {(row["dataset"], row["model"]): row["rank"] for row in rows if row["category"] == "all"}
-    assert ranks["left", "tiny_a"] is None and ranks["left", "tiny_b"] == 1
-    assert sorted([ranks["right", "tiny_a"], ranks["right", "tiny_b"]]) == [1, 2]  # by text it is compared
+    assert ranks("left") == {"tiny_a": None, "tiny_b": 1}
+    assert sorted(ranks("right").values()) == [1, 2], "by text it is compared"
     tested = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
     assert {(row["dataset"], row["output"]) for row in tested} == {("right", "text")}
     ranked = {(row["dataset"], row["model"]) for row in RANKED.read(RANKED_PATH).to_pylist()}
     assert ("left", "tiny_a") not in ranked
-    assert "tiny_a" in LABEL_FREE.read(label_free_path("left"))["model"].to_pylist()  # its scores stay
-    said = vouch("compare", "tiny_a", "tiny_b", "--dataset", "left")
-    assert "is better" not in said and f"left: tiny_a {NOTE[LETTERS]}" in said
-
-
-def test_the_card_says_it(here: Path, vouch: Vouch) -> None:
-    card = vouch("publish", "card", "tiny_a")
+    assert "tiny_a" in LABEL_FREE.read(label_free_path("left"))["model"].to_pylist(), "its scores stay"
+    text = vouch("compare", "tiny_a", "tiny_b", "--dataset", "left")
+    assert "is better" not in text and f"left: tiny_a {NOTE[LETTERS]}" in text
+    card, other = vouch("publish", "card", "tiny_a"), vouch("publish", "card", "tiny_b")
     assert "In 75.0 [" in card and f"It {NOTE[LETTERS]}." in card
-    other = vouch("publish", "card", "tiny_b")
     assert "begins with no option letter" in other and NOTE[LETTERS] not in other
 
 
-def test_the_report_trusts_the_other_model(here: Path) -> None:
+def test_the_report_trusts_the_other_model(chatty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(chatty)
     evidence = read()
     assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
     assert evidence.candidates("left") == ("tiny_b",) and not leaders(evidence, "left"), "it guesses"
@@ -102,8 +120,8 @@ def test_the_report_trusts_the_other_model(here: Path) -> None:
         "leave out tiny_a (75\u202f%) on left: " in view.warnings[0] and REMEDY[LETTERS] in view.warnings[0]
     )
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
-    left = next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == "left")
-    first, last = (row for row in left.grids[0].rows)
+    left = results_on(evidence, "left")
+    first, last = left.grids[0].rows
     assert (first[0].text, last[0].text, last[0].note) == ("tiny_b", "tiny_a", NOTE[LETTERS])
     assert left.grids[0].columns[-1].label == "Low letter mass %" and last[-1].text == "75.0"
     assert any(REMEDY[LETTERS] in sentence for sentence in left.sentences)
@@ -115,102 +133,48 @@ def test_the_report_trusts_the_other_model(here: Path) -> None:
 def test_where_nobody_answers_by_letters_there_is_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lay_out(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    build(tmp_path, {"tiny_a": [0.1], "tiny_b": [0.2]})
+    monkeypatch.chdir(made(tmp_path, {"tiny_a": [0.1], "tiny_b": [0.2]}))
     evidence = read()
     assert evidence.candidates("left") == ()
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
     view = VERDICT_SECTION.build(replace(evidence, leaderboard=only))
     assert view.headline == "No model answers with letters on left." and not view.cards
     RESULTS_SECTION.build(evidence), LETTERS_SECTION.build(evidence)
-    alone = only[only["model"] == "tiny_a"]
-    headline = VERDICT_SECTION.build(replace(evidence, leaderboard=alone)).headline
-    assert headline == "tiny_a does not answer with letters on left."
+    alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
+    assert VERDICT_SECTION.build(alone).headline == "tiny_a does not answer with letters on left."
 
 
-def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch) -> None:
+def test_unknown_mass_and_texts_that_are_read_are_told_without_a_warning(
+    scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
     monkeypatch.chdir(scored)
-    evidence = read()
+    evidence, shown = read(), vouch("show", "--all")
     assert evidence.candidates("left") == evidence.models("left")
-    assert not any("mass" in text for text in (vouch("show", "--all"), vouch("publish", "card", "tiny_a")))
-    left = next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == "left")
-    assert not any("mass" in column.label for column in left.grids[0].columns)
+    assert not any("mass" in text for text in (shown, vouch("publish", "card", "tiny_a")))
+    assert not any("mass" in column.label for column in results_on(evidence, "left").grids[0].columns)
+    assert "Several" in shown and "all of these are wrong" not in shown and NOTE[WORDS] not in shown
 
 
-@pytest.fixture(scope="module")
-def mumbling(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project in which 8 of 64 texts of tiny_a and 3 of tiny_b say nothing."""
-    folder = tmp_path_factory.mktemp("mumbling")
-    lay_out(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        build(folder, unread={"tiny_a": 8, "tiny_b": 3})
-    return folder
-
-
-def test_show_and_card_have_what_was_not_read_and_its_bounds(
+def test_what_was_not_read_is_shown_with_its_bounds_and_has_no_rank(
     mumbling: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(mumbling)
     shown = vouch("show", "--all").splitlines()
     assert shown[0].split("Accuracy")[1].split()[:3] == ["Unparsed", "Refused", "Several"]
-    (of_model,) = [one for one in shown if one.startswith("right ") and "tiny_a" in one]
+    (of_model,) = [line for line in shown if line.startswith("right ") and "tiny_a" in line]
     assert of_model.split("]")[1].split()[:3] == ["0.125", "0.000", "0.000"]
     assert f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}" in shown
-    (told,) = [one for one in shown if one.startswith("right: tiny_b")]
-    assert told.startswith("right: tiny_b: 4.7 % of its texts are unparsed or name several options, so its")
-    assert "between " in told and "correct)." in told
+    (caveat,) = [line for line in shown if line.startswith("right: tiny_b")]
+    assert caveat.startswith("right: tiny_b: 4.7 % of its texts are unparsed or name several options, so its")
+    assert "between " in caveat and "correct)." in caveat
     card = vouch("publish", "card", "tiny_a")
     assert "12.5 % of its texts are unparsed" in card and f"It {NOTE[WORDS]}." in card
-
-
-def test_show_card_and_report_have_what_a_judge_read_and_the_bounds_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
-) -> None:
-    """8 of 64 texts say nothing to the rules; the judge finds the first option in them."""
-    lay_out(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    build(tmp_path, unread={"tiny_a": 8})
-    params = load_yaml(Path("params.yaml"))
-    params["score"] = {**params["score"], "judge": {"model": "tiny_b"}}
-    Path("params.yaml").write_text(yaml.safe_dump(params), "utf-8")
-    question = ITEMS.read(items_path("right")).to_pylist()[0]["question"]
-    choices = Choices(tuple(LABELS), (f"red {ESCAPE}", "green", "blue"), question)
-    row = {"key": key("Hmm.", choices), "verdict": "option", "index": 0, "reply": "A", "judge": "j"}
-    JUDGED.write(judged_path("right"), [row])
-    JUDGED.write(judged_path("left"), [])
-    for dataset in ("left", "right"):
-        stage(score.main, "score", dataset)
-    stage(compare.main, "compare")
-    away, told = [one for one in vouch("show").splitlines() if one.startswith("right: tiny_a")]
-    assert away == f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}", (
-        "nobody decided whether the judge is right"
-    )
-    assert told.startswith("right: tiny_a: 12.5 % of its texts were read by the judge; without")
-    low, high = (float(one.split()[0]) for one in told.split("between ")[1].split(" and ")[::2])
-    assert high - low == pytest.approx(12.5, abs=0.11)
-    assert "read by the judge" in vouch("publish", "card", "tiny_a")
-    said = [one for part in parts(GENERATED_SECTION.build(read())) for one in part.sentences]
-    assert any("were read by the judge" in one for one in said)
-    assert "leave out tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
-    rows = LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
-    ranks = {
-        row["model"]: row["rank"] for row in rows if row["metric"] == "accuracy" and row["dataset"] == "right"
-    }
-    assert ranks == {"tiny_a": None, "tiny_b": 1}, "what an unproven judge read is not decided"
-
-
-def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(mumbling)
-    rows = [row for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist() if row["metric"] == "accuracy"]
-    ranks = {(row["dataset"], row["model"]): row["rank"] for row in rows if row["category"] == "all"}
-    assert ranks["right", "tiny_a"] is None and ranks["right", "tiny_b"] == 1 and ranks["left", "tiny_a"]
+    assert ranks("right") == {"tiny_a": None, "tiny_b": 1} and ranks("left")["tiny_a"]
     assert {row["dataset"] for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()} == {"left"}
     evidence = read()
     assert evidence.models("right") == ("tiny_a", "tiny_b") and evidence.candidates("right") == ("tiny_b",)
     assert "tiny_a (12\u202f%) on right" in VERDICT_SECTION.build(evidence).warnings[0]
-    right = next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == "right")
+    right = results_on(evidence, "right")
     labels = [column.label for column in right.grids[0].columns]
     assert labels[2:7] == ["Items", "Accuracy %", "Unparsed %", "Refused %", "Several %"]
     assert [row[4].text for row in right.grids[0].rows] == ["4.7", "12.5"]
@@ -222,9 +186,31 @@ def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pyte
     assert VERDICT_SECTION.build(alone).headline == "tiny_a does not give readable answers on right."
 
 
-def test_what_is_read_is_told_without_a_warning(
-    scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+def test_what_a_judge_read_is_shown_with_the_bounds_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
-    monkeypatch.chdir(scored)
-    shown = vouch("show", "--all")
-    assert "Several" in shown and "all of these are wrong" not in shown and NOTE[WORDS] not in shown
+    """8 of 64 texts say nothing to the rules; the judge finds the first option in them."""
+    monkeypatch.chdir(made(tmp_path, unread={"tiny_a": 8}))
+    params = load_yaml(Path("params.yaml"))
+    params["score"] = {**params["score"], "judge": {"model": "tiny_b"}}
+    Path("params.yaml").write_text(yaml.safe_dump(params), "utf-8")
+    question = ITEMS.read(items_path("right")).to_pylist()[0]["question"]
+    choices = Choices(tuple(LABELS), (f"red {ESCAPE}", "green", "blue"), question)
+    row = {"key": key("Hmm.", choices), "verdict": "option", "index": 0, "reply": "A", "judge": "j"}
+    JUDGED.write(judged_path("right"), [row])
+    JUDGED.write(judged_path("left"), [])
+    for dataset in ("left", "right"):
+        stage(score.main, "score", dataset)
+    stage(compare.main, "compare")
+    away, caveat = [line for line in vouch("show").splitlines() if line.startswith("right: tiny_a")]
+    assert away == f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}", (
+        "nobody decided whether the judge is right"
+    )
+    assert caveat.startswith("right: tiny_a: 12.5 % of its texts were read by the judge; without")
+    low, high = (float(text.split()[0]) for text in caveat.split("between ")[1].split(" and ")[::2])
+    assert high - low == pytest.approx(12.5, abs=0.11)
+    assert "read by the judge" in vouch("publish", "card", "tiny_a")
+    sentences = [text for part in parts(GENERATED_SECTION.build(read())) for text in part.sentences]
+    assert any("were read by the judge" in text for text in sentences)
+    assert "leave out tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
+    assert ranks("right") == {"tiny_a": None, "tiny_b": 1}, "what an unproven judge read is not decided"

@@ -336,7 +336,7 @@ DATASETS = """\
 def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A checkout with a profile; nothing is pinned, and three datasets may be that."""
     repos = {
-        "lmms-lab-encoder/data": Repo({FIRST: {"a.tsv": b"x"}, SECOND: {"a.tsv": b"y"}}, {"main": FIRST}),
+        "lmms-lab-encoder/data": Repo({FIRST: {"a.tsv": b"x"}, SECOND: {"a.tsv": b"y"}}, {"main": FIRST})
     }
     with serving(repos, bare / "hf", monkeypatch), serving_files(dict(FILES)) as server:
         text = Path("params.yaml").read_text("utf-8").partition("\n")[2]  # where its schema is

@@ -84,22 +84,22 @@ def test_a_command_is_one_file(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "vouch", tmp_path / "vouch", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "vouch/cli/greet.py").write_text(NEW, "utf-8")
 
-    def said(*command: str) -> str:
-        return subprocess.run(
-            [sys.executable, *command],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-
-    assert "\n  greet       say hello to a model\n" in said("-m", "vouch.cli.main", "--help")
-    assert said("-m", "vouch.cli.main", "greet", "vouch_s") == "hello vouch_s\n"
-    script = said("-m", "vouch.cli.main", "completion", "bash")
-    assert "greet" in script and re.search(r"_greet_pos_0_COMPGEN=\S*", script)
-    page = f"import sys; sys.path.append({str(ROOT)!r}); from tools.site import commands_page; print(commands_page())"
-    assert "| `vouch greet` | say hello to a model |" in said("-c", page)
+    code = f"""
+import sys
+from contextlib import suppress
+from vouch.cli.main import main
+for words in (["--help"], ["greet", "vouch_s"], ["completion", "bash"]):
+    with suppress(SystemExit):
+        main(words)
+sys.path.append({str(ROOT)!r})
+from tools.site import commands_page
+print(commands_page())
+"""
+    env = os.environ | {"PYTHONPATH": str(tmp_path)}
+    out = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env=env, text=True)
+    assert "\n  greet       say hello to a model\n" in out and "\nhello vouch_s\n" in out
+    assert re.search(r"_greet_pos_0_COMPGEN=\S*", out), "TAB offers the names of models"
+    assert "| `vouch greet` | say hello to a model |" in out
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
 from vouch.models.config import Config, Sampling
@@ -102,9 +102,7 @@ def test_open_questions_are_asked_for_text_and_for_less(
     monkeypatch.chdir(ROOT)
     entry = {"loader": loader, "source": "there", "template": template, "settings": settings}
     found = estimate(
-        TEN,
-        DatasetEntry.model_validate(entry),
-        ["original", "vr_b", "lr_i", "option_order", "ls_n", "vs_s"],
+        TEN, DatasetEntry.model_validate(entry), ["original", "vr_b", "lr_i", "option_order", "ls_n", "vs_s"]
     )
     assert (list(found.outputs), found.prompts) == (outputs, prompts)
 

@@ -111,15 +111,11 @@ def test_options_of_reform_are_those_that_the_authors_built(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*PAPERS, "current"])
-def test_dvc_reads_a_profile_as_we_do(name: str) -> None:
+def test_dvc_reads_a_profile_as_we_do_and_what_has_no_commit_is_named(name: str, here: Path) -> None:
     from dvc.utils.serialize import parse_yaml
 
     path = ROOT / f"profiles/{name}.yaml"
     assert parse_yaml(path.read_text("utf-8"), str(path)) == load(path)
-
-
-@pytest.mark.parametrize("name", [*PAPERS, "current"])
-def test_what_has_no_commit_is_named(name: str, here: Path) -> None:
     origins = [entry.origin for entry in project(name).datasets.values() if entry.origin]
     assert all(origin.unpinned != origin.pinned for origin in origins)
     locked = load(ROOT / "models.lock")["models"]
@@ -195,30 +191,25 @@ def test_mmmu_pro_of_azad_keeps_questions_of_several_images(here: Path) -> None:
     assert [round(count, -1) for count in (ten, ten - 51)] == [printed["mmmu_pro"], 1160]
 
 
-@pytest.mark.parametrize(
-    ("changes", "template"),
-    [
-        (["template=kostumov_qwen"], "kostumov_qwen"),
-        (["template=kostumov_qwen", "variant=nan"], "kostumov_qwen_nan"),
-        (["variant=xcomposer"], "kostumov_xcomposer"),
-        (["variant=yi"], "kostumov_yi"),
-    ],
-)
-def test_prompts_of_model_families_are_asked_of_a_server(
-    changes: list[str], template: str, here: Path, vouch: Vouch
-) -> None:
+def test_prompts_of_model_families_are_asked_of_a_server(here: Path, vouch: Vouch) -> None:
     """The commands of docs/profiles.md."""
     locked = load(here / "models.lock")
     server = {"source": {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "Qwen/Qwen-VL-Chat"}}
     locked["models"]["qwen_vl_chat"] = {**server, "engine": "openai"}
     (here / "models.lock").write_text(json.dumps(locked), "utf-8")
-    sets = [f"datasets.{name}.{change}" for name in project("kostumov").datasets for change in changes]
-    sets.append("models={qwen_vl_chat: models.lock}")
-    vouch("use", "kostumov", *(word for one in sets for word in ("--set", one)))
-    out = vouch("plan")
-    lines = [line.split() for line in out.splitlines() if line.startswith(tuple(ROWS["kostumov"]))]
-    assert [line[-2] for line in lines] == [template] * 5
-    assert "5 cells (model x dataset) to extract" in out
+    for template, *changes in (
+        ("kostumov_qwen", "template=kostumov_qwen"),
+        ("kostumov_qwen_nan", "template=kostumov_qwen", "variant=nan"),
+        ("kostumov_xcomposer", "variant=xcomposer"),
+        ("kostumov_yi", "variant=yi"),
+    ):
+        sets = [f"datasets.{name}.{change}" for name in project("kostumov").datasets for change in changes]
+        sets.append("models={qwen_vl_chat: models.lock}")
+        vouch("use", "kostumov", *(word for one in sets for word in ("--set", one)))
+        out = vouch("plan")
+        lines = [line.split() for line in out.splitlines() if line.startswith(tuple(ROWS["kostumov"]))]
+        assert [line[-2] for line in lines] == [template] * 5
+        assert "5 cells (model x dataset) to extract" in out
 
 
 def test_an_unknown_profile(here: Path, vouch: Vouch) -> None:

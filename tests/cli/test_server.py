@@ -3,12 +3,14 @@
 import json
 import os
 import resource
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Vouch
 from tests.models.loopback_server import NAME, Loopback, TinyModel, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import image as png
@@ -113,25 +115,38 @@ def ask_for_letters(project: Project, *datasets: tuple[str, list[str]]) -> None:
         project.ask([prompt(one, "what is shown", [data], **asking) for one in ids], [data], dataset)
 
 
-@pytest.mark.parametrize(
-    "refused",
-    [
-        {"status_code": 400, "body": {"error": {"message": "'max_tokens' is not supported"}}},
-        {"status_code": 400, "body": {"error": {"message": "logprobs are not supported"}}},
-        {"status_code": 400, "body": {"error": {"message": "top_logprobs must be <= 5"}}},
-        {"status_code": 422, "body": {"error": {"message": "top_logprobs is too large"}}},
-        {"status_code": 200, "body": {"choices": [{"message": {"content": "A"}}]}},
-    ],
-)
-def test_what_a_live_run_may_get_is_asked_again(
-    server: Loopback, project: Project, refused: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def one_line(server: Loopback, project: Project) -> str:
+    """The answer to the one request of a project with one prompt."""
     ask_for_letters(project, (DATASET, ["i0/original"]), ("other", []))
     assert main(["server", "batch", "export", MODEL, "out"]) == 0
     (line,) = batch(server, [Path("out/1.jsonl")])
-    Path("answers.jsonl").write_text(json.dumps({**json.loads(line), "response": refused}), "utf-8")
-    assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 0
-    assert f"{DATASET}: 0 answers taken, 1 still to be asked" in capsys.readouterr().out
+    return line
+
+
+def imported(files: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Imports these texts as files of their own, with nothing known before; what is said of the dataset."""
+    shutil.rmtree(".vouch/work", ignore_errors=True)
+    capsys.readouterr()
+    paths = [Path(f"{number}.jsonl") for number in range(len(files))]
+    for path, text in zip(paths, files, strict=True):
+        path.write_text(text, "utf-8")
+    assert main(["server", "batch", "import", MODEL, *map(str, paths)]) == 0
+    return next(line for line in capsys.readouterr().out.splitlines() if DATASET in line)
+
+
+def test_what_a_live_run_may_get_is_asked_again(
+    server: Loopback, project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = one_line(server, project)
+    for status, body in (
+        (400, {"error": {"message": "'max_tokens' is not supported"}}),
+        (400, {"error": {"message": "logprobs are not supported"}}),
+        (400, {"error": {"message": "top_logprobs must be <= 5"}}),
+        (422, {"error": {"message": "top_logprobs is too large"}}),
+        (200, {"choices": [{"message": {"content": "A"}}]}),
+    ):
+        refused = replied(line, response={"status_code": status, "body": body})
+        assert imported([refused], capsys).endswith(": 0 answers taken, 1 still to be asked")
     project.extract()
     assert not project.letters()[0]["problem"]
 
@@ -207,42 +222,32 @@ def replied(line: str, **changes: Any) -> str:
     return json.dumps({**json.loads(line), **changes})
 
 
-@pytest.mark.parametrize("apart", [True, False])
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize(
-    "worse",
-    [
-        {"response": None, "error": {"code": "batch_expired"}},
-        {"response": {"status_code": 500, "body": {"error": {"message": "poison"}}}},
-        {"response": {"status_code": 400, "body": {"error": {"message": TOO_LONG}}}},
-        {"response": {"status_code": 429, "body": None}, "error": None},
-        {"response": {"status_code": 200, "body": {"error": "none"}}},
-        {"response": {"status_code": None}},
-        {"response": {"status_code": 200, "body": {"choices": [{}]}}},
-        {"response": {"status_code": 200, "body": {"choices": [{"index": 0, "message": {"content": None}}]}}},
-        {"response": {"status_code": 200, "body": {"choices": [{"index": 0, "message": {"content": "A"}}]}}},
-        {"response": ["?"]},
-        {"response": "?", "error": 5},
-    ],
-)
+WORSE: list[dict[str, Any]] = [
+    {"response": None, "error": {"code": "batch_expired"}},
+    {"response": {"status_code": 500, "body": {"error": {"message": "poison"}}}},
+    {"response": {"status_code": 400, "body": {"error": {"message": TOO_LONG}}}},
+    {"response": {"status_code": 429, "body": None}, "error": None},
+    {"response": {"status_code": 200, "body": {"error": "none"}}},
+    {"response": {"status_code": None}},
+    {"response": {"status_code": 200, "body": {"choices": [{}]}}},
+    {"response": {"status_code": 200, "body": {"choices": [{"index": 0, "message": {"content": None}}]}}},
+    {"response": {"status_code": 200, "body": {"choices": [{"index": 0, "message": {"content": "A"}}]}}},
+    {"response": ["?"]},
+    {"response": "?", "error": 5},
+]
+
+
 def test_an_answer_outlives_an_error_of_the_same_request(
-    server: Loopback,
-    project: Project,
-    worse: dict[str, Any],
-    first: bool,
-    apart: bool,
-    capsys: pytest.CaptureFixture[str],
+    server: Loopback, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ask_for_letters(project, (DATASET, ["i0/original"]), ("other", []))
-    assert main(["server", "batch", "export", MODEL, "out"]) == 0
-    (line,) = batch(server, [Path("out/1.jsonl")])
-    lines = [line, replied(line, **worse)]
-    lines = lines[::-1] if first else lines
-    for number, group in enumerate(lines if apart else ["\n".join(lines)]):
-        Path(f"{number}.jsonl").write_text(f"\ufeff{group}\r\n\n", "utf-8")
-    files = ["0.jsonl", "1.jsonl"] if apart else ["0.jsonl"]
-    assert main(["server", "batch", "import", MODEL, *files]) == 0
-    assert f"{DATASET}: 1 answers taken, 0 still to be asked" in capsys.readouterr().out
+    """Before or after it, in the same file or in another one."""
+    line = one_line(server, project)
+    for worse in WORSE:
+        lines = [line, replied(line, **worse)]
+        for order in (lines, lines[::-1]):
+            for files in (order, ["\n".join(order)]):
+                text = imported([f"\ufeff{file}\r\n\n" for file in files], capsys)
+                assert text.endswith(": 1 answers taken, 0 still to be asked"), worse
     project.extract()
     assert not project.letters()[0]["problem"]
 
@@ -290,18 +295,11 @@ def test_an_import_is_bounded(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start < 200_000, "kilobytes"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["export", MODEL, "."], ": exists; name a new folder"),
-        (["import", MODEL, "nothing.jsonl"], "nothing.jsonl: not readable"),
-        (["import", MODEL, "params.yaml"], "params.yaml line 1: no line of a batch's output"),
-        (["export", "nobody", "out"], "nobody"),
-    ],
-)
-def test_what_cannot_be(
-    project: Project, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["server", "batch", *arguments]) == 1
-    error = capsys.readouterr().err
-    assert says in error and error.count("\n") == 1
+def test_what_cannot_be(project: Project, vouch: Vouch) -> None:
+    for words, claim in (
+        (("export", MODEL, "."), ": exists; name a new folder"),
+        (("import", MODEL, "nothing.jsonl"), "nothing.jsonl: not readable"),
+        (("import", MODEL, "params.yaml"), "params.yaml line 1: no line of a batch's output"),
+        (("export", "nobody", "out"), "nobody"),
+    ):
+        assert claim in vouch("server", "batch", *words, status=1)

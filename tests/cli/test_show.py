@@ -12,7 +12,9 @@ import pytest
 from dvc.repo import Repo
 
 from tests.models.project import ROOT
-from vouch.cli.show import cells, compared, headline, history, leaderboard_at, named, small
+from vouch.cli.history import history, leaderboard_at
+from vouch.cli.leaderboard import cells, small
+from vouch.cli.show import compared, headline, named
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report.gates import ends

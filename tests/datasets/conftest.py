@@ -13,17 +13,8 @@ from PIL import Image
 from stages.prepare import main
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import Run
-from vouch.tables.asked import (
-    DEFECTS,
-    IMAGES,
-    ITEMS,
-    REJECTS,
-    defects_path,
-    images_path,
-    items_path,
-    rejects_path,
-)
-from vouch.tables.results import PUBLISHED, published_path
+from vouch.tables.asked import DEFECTS, IMAGES, ITEMS, REJECTS
+from vouch.tables.results import PUBLISHED
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "reference"
 TEMPLATES = Path(__file__).resolve().parents[2] / "vouch/prompts/templates"
@@ -71,11 +62,8 @@ class Project:
         main(run)
         self.notes = run.notes
         return {
-            "items": ITEMS.read(items_path("toy")),
-            "images": IMAGES.read(images_path("toy")),
-            "defects": DEFECTS.read(defects_path("toy")),
-            "rejects": REJECTS.read(rejects_path("toy")),
-            "published": PUBLISHED.read(published_path("toy")),
+            table.name: table.read(Path(f"data/{table.name}/toy.parquet"))
+            for table in (ITEMS, IMAGES, DEFECTS, REJECTS, PUBLISHED)
         }
 
     def written(self) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from scipy import stats
 
-from vouch.datasets.cleaning.second_pass import Findings
+from vouch.datasets.second_pass import Findings
 from vouch.tables.asked import DROPPED, EXAMPLES, ITEMS, KNOWN, TREATMENTS
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from vouch.datasets.cleaning.duplicates import (
+from vouch.datasets.flags import (
     BITS,
     CELL,
     Copies,
@@ -33,31 +33,40 @@ def row(options, answer, question="Which?", images=("p",), group="g", hint=None)
     return {**names, "options": options, "answers": [answer], "references": []}
 
 
-def test_rotated_and_repeated():
-    rows = [row(["x", "y", "z"], 0), row(["z", "x", "y"], 1), row(["x", "y", "z"], 0), row(["y", "x"], 0)]
-    assert flags(rows) == {
-        0: {"circular_copy", "repeated_item"},
-        1: {"circular_copy"},
-        2: {"circular_copy", "repeated_item"},
-    }
-
-
-def test_copies_may_be_filled_up_with_different_distractors():
-    assert flags([row(["x", "y", "n"], 0), row(["y", "x", "m"], 1)]) == {
-        0: {"circular_copy"},
-        1: {"circular_copy"},
-    }
-
-
-def test_another_image_question_hint_or_answer_is_another_item():
-    first = row(["x", "y"], 0)
-    others = [
-        row(["y", "x"], 1, images=("q",)),
-        row(["y", "x"], 1, question="What?"),
-        row(["y", "x"], 1, hint="see"),
-        row(["y", "x"], 0),
-    ]
-    assert flags([first, *others]) == {}
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (
+            [row(["x", "y", "z"], 0), row(["z", "x", "y"], 1), row(["x", "y", "z"], 0), row(["y", "x"], 0)],
+            {
+                0: {"circular_copy", "repeated_item"},
+                1: {"circular_copy"},
+                2: {"circular_copy", "repeated_item"},
+            },
+        ),
+        ([row(["x", "y", "n"], 0), row(["y", "x", "m"], 1)], {0: {"circular_copy"}, 1: {"circular_copy"}}),
+        ([row(["x", "y"], 0), row(["y", "x"], 1, images=("q",))], {}),
+        ([row(["x", "y"], 0), row(["y", "x"], 1, question="What?")], {}),
+        ([row(["x", "y"], 0), row(["y", "x"], 1, hint="see")], {}),
+        ([row(["x", "y"], 0), row(["y", "x"], 0)], {}),
+        (
+            [row(["x", "y"], 0), row(["y", "x"], 1, group="h")],
+            {0: {"circular_copy", "copies_apart"}, 1: {"circular_copy", "copies_apart"}},
+        ),
+        # without images only a group of the source counts
+        (
+            [row(["x", "y"], 0, images=()), row(["y", "x"], 1, images=())],
+            {0: {"circular_copy"}, 1: {"circular_copy"}},
+        ),
+        ([row(["x", "y"], n, images=(), group=default_group("q", ())) for n in (0, 0)], {}),
+        # options without a text are told by their position
+        ([row(["", ""], 0), row(["", ""], 1)], {}),
+        ([row(["", ""], 1), row(["", ""], 1)], {0: {"repeated_item"}, 1: {"repeated_item"}}),
+    ],
+)
+def test_copies_of_a_question(rows, found):
+    """The same question about the same image; wrong options may differ."""
+    assert flags(rows) == found
 
 
 @pytest.mark.parametrize(
@@ -68,25 +77,6 @@ def test_what_a_person_reads_as_the_same_is_a_copy(question):
     rows = [row(["x & y", "z"], 0, question="Tom and Jerry?"), row(["x &amp; y", "z"], 0, question=question)]
     assert flags(rows) == {0: {"repeated_item"}, 1: {"repeated_item"}}
     assert flags([rows[0], {**rows[1], "options": ["z", "x & y"], "answers": [1]}])[0] == {"circular_copy"}
-
-
-def test_copies_in_two_groups():
-    assert flags([row(["x", "y"], 0), row(["y", "x"], 1, group="h")]) == {
-        0: {"circular_copy", "copies_apart"},
-        1: {"circular_copy", "copies_apart"},
-    }
-
-
-def test_without_images_only_a_group_of_the_source_counts():
-    pair = [row(["x", "y"], 0, images=()), row(["y", "x"], 1, images=())]
-    assert flags(pair) == {0: {"circular_copy"}, 1: {"circular_copy"}}
-    group = default_group("q", ())
-    assert flags([{**item, "group": group} for item in pair]) == {}
-
-
-def test_options_without_a_text_are_told_by_their_places():
-    assert flags([row(["", ""], 0), row(["", ""], 1)]) == {}
-    assert flags([row(["", ""], 1), row(["", ""], 1)]) == {0: {"repeated_item"}, 1: {"repeated_item"}}
 
 
 GOLDEN = 0x2B1F4863CD13CE19
@@ -206,14 +196,9 @@ def test_many_that_share_a_hash_do_not_hide_a_copy():
     cells = rng.integers(0, 256, (3000, 768), dtype=np.uint8)
     pictures = [looking(Look(77, row.tobytes(), False)) for row in (*cells, cells[123])]
     assert near_pairs(pictures).tolist() == [[123, 3000]]
-    assert (
-        near_pairs([replace(item, width=100 * n) for n, item in enumerate(pictures, start=1)]).tolist() == []
-    )
-
-
-def test_few_images():
-    assert near_pairs([]).shape == (0, 2)
-    assert near_pairs([saved(photo(1))]).shape == (0, 2)
+    of_other_shapes = [replace(item, width=100 * n) for n, item in enumerate(pictures, start=1)]
+    assert near_pairs(of_other_shapes).tolist() == []
+    assert near_pairs([]).shape == near_pairs(pictures[:1]).shape == (0, 2)
 
 
 def test_flags_tell_groups_and_answers_apart():
@@ -223,20 +208,17 @@ def test_flags_tell_groups_and_answers_apart():
     def use(item, group, about="", right=""):
         return Use(item, group, about, right)
 
-    assert similar_flags(pictures, {"first": [use(0, "g")], "other": [use(1, "h")]}) == {}
-    assert similar_flags(pictures, {"first": [use(0, "g")], "near": [use(1, "g")]}) == {}
-    both = {0: {"near_duplicate_image"}, 1: {"near_duplicate_image"}}
-    assert (
-        similar_flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "x")]}) == both
-    )
-    assert (
-        similar_flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "r", "y")]}) == both
-    )
-    found = similar_flags(pictures, {"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "y")]})
-    assert found == {n: {"near_duplicate_image", "conflicting_answer"} for n in (0, 1)}
-    shared = {"first": [use(0, "g", "q", "x"), use(1, "h", "q", "x"), use(2, "h", "q", "y")]}
-    assert similar_flags(pictures, shared) == {n: {"shared_image", "conflicting_answer"} for n in (0, 1, 2)}
-    assert similar_flags(pictures, {"first": [use(0, "g", "q", "x"), use(1, "g", "r", "y")]}) == {}
+    near_flag, conflict = "near_duplicate_image", "conflicting_answer"
+    for uses, found in (
+        ({"first": [use(0, "g")], "other": [use(1, "h")]}, {}),
+        ({"first": [use(0, "g")], "near": [use(1, "g")]}, {}),
+        ({"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "x")]}, {near_flag}),
+        ({"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "r", "y")]}, {near_flag}),
+        ({"first": [use(0, "g", "q", "x")], "near": [use(1, "h", "q", "y")]}, {near_flag, conflict}),
+        ({"first": [use(0, "g", "q", "x"), use(1, "h", "q", "y")]}, {"shared_image", conflict}),
+        ({"first": [use(0, "g", "q", "x"), use(1, "g", "r", "y")]}, {}),
+    ):
+        assert similar_flags(pictures, uses) == (dict.fromkeys((0, 1), found) if found else {})
 
 
 def test_looks_are_golden():

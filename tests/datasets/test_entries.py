@@ -6,9 +6,8 @@ import pytest
 from PIL import Image
 
 from tests.datasets.test_bad_sources import png
-from vouch.datasets.cleaning.duplicates import default_group
-from vouch.datasets.cleaning.first_pass import check, clean
-from vouch.datasets.cleaning.flags import item_flags
+from vouch.datasets.first_pass import check, clean
+from vouch.datasets.flags import default_group, item_flags
 from vouch.datasets.raw import RawItem, Unusable, known_options
 from vouch.datasets.read.images import examine
 
@@ -32,6 +31,9 @@ def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
     return data.getvalue()
 
 
+LINE_BREAKS = ["a\nB. b", "a\n", "a\r\nb", "a\u2028b", "a\vb"]
+
+
 @pytest.mark.parametrize(
     ("changes", "flags"),
     [
@@ -50,9 +52,13 @@ def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
         ({"options": ["x", "<image2>", "z"]}, ["unmatched_mark"]),
         ({"hint": "<image_1>"}, ["unmatched_mark"]),
         ({"options": ["A. a dog", "B. a cat"]}, ["lettered_options"]),
-        ({"options": ["a\nB. b", "c"]}, ["line_break_in_option"]),
+        *(({"options": [text, "c"]}, ["line_break_in_option"]) for text in LINE_BREAKS),
+        ({"options": ["a\x85b", "c"]}, ["damaged_text", "line_break_in_option"]),
+        ({"options": ["שאלה", "a\u200db"]}, []),
         ({"question": "\u202ewhich?"}, ["bidi_controls"]),
         ({"hint": "a\u200e"}, ["bidi_controls"]),
+        ({"question": "\u061ca [[name]]"}, ["bidi_controls", "placeholder"]),
+        ({"question": "Which is [[1, 2], [3, 4]]?"}, []),
         ({"options": ["a\u2067", "b"]}, ["bidi_controls"]),
         ({"kind": "text", "options": [], "answers": [], "references": ["\u202d42"]}, ["bidi_controls"]),
     ],
@@ -61,12 +67,6 @@ def test_flags_of_the_text(changes, flags):
     item = raw(**changes)
     check(item)
     assert flags_of(item, []) == flags
-
-
-def test_no_category_has_the_name_of_all_items():
-    with pytest.raises(Unusable, match="the category is `all`, which stands for all items together"):
-        check(raw(category="all"))
-    check(raw(category="All"))
 
 
 def saved(image, form="PNG", **options):
@@ -82,6 +82,10 @@ def test_flags_of_the_images():
     assert flags_of(raw(question="<image1> or <image2>?"), [rgb, rgb]) == ["several_images"]
     assert flags_of(raw(question="<image 2>?"), [rgb, rgb]) == ["several_images", "unmarked_image"]
     assert flags_of(raw(question="<image 3>?"), [rgb, rgb]) == ["several_images", "unmatched_mark"]
+    for orientation, flags in ((1, []), (3, ["exif_rotated"]), (6, ["exif_rotated"])):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        assert flags_of(raw(), [saved(noise(), "JPEG", exif=exif)]) == flags
     frames = io.BytesIO()
     noise().save(frames, "GIF", save_all=True, append_images=[noise()])
     assert flags_of(raw(), [examine(frames.getvalue())]) == ["animated", "non_rgb"]
@@ -95,17 +99,11 @@ def test_flags_of_the_images():
     assert flags_of(raw(), [saved(noise("I;16"))]) == ["non_rgb"]
 
 
-@pytest.mark.parametrize(("orientation", "flags"), [(1, []), (3, ["exif_rotated"]), (6, ["exif_rotated"])])
-def test_exif(orientation, flags):
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    assert flags_of(raw(), [saved(noise(), "JPEG", exif=exif)]) == flags
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [  # further ones: tests/datasets/test_prepare.py
         ({"id": ""}, "id is empty"),
+        ({"category": "all"}, "the category is `all`, which stands for all items together"),
         ({"id": " q"}, "blanks at an end"),
         ({"id": "a\nb"}, "line breaks"),
         ({"options": ["x", "\udc00"]}, "surrogate"),
@@ -120,24 +118,16 @@ def test_refused(changes, reason):
         check(raw(**changes))
 
 
-def test_26_options_and_open_questions_pass():
-    check(raw(options=[str(i) for i in range(26)], answers=[25]))
+def test_what_passes():
+    check(raw(options=[str(i) for i in range(26)], answers=[25], category="All"))
     check(raw(kind="text", options=[], answers=[], references=["42"]))
 
 
-def test_options_end_before_the_first_missing_one():
-    assert known_options(["x", None, "z"]) == ["x"]
+def test_options_end_before_the_first_missing_one_and_answers_are_a_set():
     assert clean(raw(options=["x", "y", None, "z"]), [])["options"] == ["x", "y"]
-
-
-def test_answers_are_a_set():
     assert clean(raw(answers=[2, 0, 2]), [])["answers"] == [0, 2]
-
-
-def test_where_all_options_are_missing_their_number_is_known():
-    assert known_options([None, None, None]) == ["", "", ""]
-    assert clean(raw(options=[None, None], answers=[1]), [])["options"] == ["", ""]
     assert known_options([None, "x"]) == known_options([]) == []
+    assert known_options([None, None]) == ["", ""], "their number is known"
 
 
 def test_default_group_is_the_images_or_the_item_itself():
@@ -148,15 +138,12 @@ def test_default_group_is_the_images_or_the_item_itself():
     assert clean(raw(group="mine"), [])["group"] == "mine"
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
-def test_png_modes(mode):
-    picture = examine(encoded(mode))
-    assert (picture.format, picture.mode, picture.width, picture.height) == ("PNG", mode, 5, 4)
-
-
-@pytest.mark.parametrize("form", ["JPEG", "WEBP", "GIF", "BMP", "TIFF"])
-def test_formats(form):
-    assert examine(encoded(form=form)).format == form
+def test_modes_and_formats():
+    for mode in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
+        facts = examine(encoded(mode))
+        assert (facts.format, facts.mode, facts.width, facts.height) == ("PNG", mode, 5, 4)
+    for form in ("JPEG", "WEBP", "GIF", "BMP", "TIFF"):
+        assert examine(encoded(form=form)).format == form
 
 
 @pytest.mark.parametrize(

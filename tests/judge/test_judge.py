@@ -244,31 +244,17 @@ def test_a_local_model_judges(project: Project, tmp_path: Path, tiny: Path, kind
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        ("B", ("option", (1,))),
-        ("(b)", ("option", (1,))),
-        ("**B.** a dog\nand more", ("option", (1,))),
-        ("<think>A? No.</think>\nB", ("option", (1,))),
-        ("SEVERAL", ("several", ())),
-        ("None.", ("none", ())),
-        ("A dog", ("none", ())),
-        ("D", ("none", ())),
-        ("The answer is B", ("none", ())),
-        ("B (a dog)", ("option", (1,))),
-        ("B - the dog", ("option", (1,))),
-        ("B</s>", ("option", (1,))),
-        ("```\nB\n```", ("option", (1,))),
-        ("[INST] B", ("option", (1,))),
-        ("(B) It barks, so it is not A.", ("option", (1,))),
-        ("B\n\nB. a dog", ("option", (1,))),
-        ("A. a dog", ("none", ())),
-        ("A (a dog)", ("none", ())),
-        ("A. No wait, B", ("none", ())),
-        ("A. a cat\nB. a dog\nC. a cow", ("none", ())),
-        ("B\nA", ("none", ())),
-        ("", ("none", ())),
-        (None, ("none", ())),
+        ("B", ("option", (1,))), ("(b)", ("option", (1,))), ("**B.** a dog\nand more", ("option", (1,))),
+        ("<think>A? No.</think>\nB", ("option", (1,))), ("SEVERAL", ("several", ())),
+        ("None.", ("none", ())), ("A dog", ("none", ())), ("D", ("none", ())),
+        ("The answer is B", ("none", ())), ("B (a dog)", ("option", (1,))),
+        ("B - the dog", ("option", (1,))), ("B</s>", ("option", (1,))), ("```\nB\n```", ("option", (1,))),
+        ("[INST] B", ("option", (1,))), ("(B) It barks, so it is not A.", ("option", (1,))),
+        ("B\n\nB. a dog", ("option", (1,))), ("A. a dog", ("none", ())), ("A (a dog)", ("none", ())),
+        ("A. No wait, B", ("none", ())), ("A. a cat\nB. a dog\nC. a cow", ("none", ())),
+        ("B\nA", ("none", ())), ("", ("none", ())), (None, ("none", ())),
     ],
-)
+)  # fmt: skip
 def test_a_reply_is_one_letter_or_one_of_two_words(reply: str | None, expected: Any) -> None:
     assert choice_verdict(reply, CHOICES)[:2] == expected
 
@@ -276,19 +262,11 @@ def test_a_reply_is_one_letter_or_one_of_two_words(reply: str | None, expected: 
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        ("A. 3", ()),
-        ("B. 3", (1,)),
-        ("B (3)", (1,)),
-        ("A: three", ()),
-        ("A - 2", (0,)),
-        ("3", ()),
-        ("A. It is 3", ()),
-        ("A, that is 4", ()),
-        ("A\n3", ()),
-        ("A\nas it says 2", (0,)),
+        ("A. 3", ()), ("B. 3", (1,)), ("B (3)", (1,)), ("A: three", ()), ("A - 2", (0,)), ("3", ()),
+        ("A. It is 3", ()), ("A, that is 4", ()), ("A\n3", ()), ("A\nas it says 2", (0,)),
         ("C. It is not 3", (2,)),
     ],
-)
+)  # fmt: skip
 def test_a_letter_beside_a_number_is_read_with_it(reply: str, expected: tuple[int, ...]) -> None:
     assert choice_verdict(reply, Choices(("A", "B", "C"), ("2", "3", "4"))).places == expected
 

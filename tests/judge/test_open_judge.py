@@ -26,12 +26,7 @@ from vouch.report.caveats import of_judge
 from vouch.tables.answered import (
     JUDGED,
     RESPONSES,
-    Pin,
-    Source,
-    folder_digests,
     judged_path,
-    pin_path,
-    write_pin,
 )
 from vouch.tables.asked import ITEMS, KEPT, PROMPTS, items_path, prompts_path
 from vouch.tables.decisions import judgements_path, read_judgements
@@ -305,18 +300,6 @@ def test_wrong_files_are_one_line(open_project: Project, vouch: Vouch, tmp_path:
     ):
         set_params(score=scoring | {"judge": settings})
         assert f"has no verdict; {remedy}" in review(vouch, status=1)
-
-
-def test_a_local_model_judges_open_answers(open_project: Project, tiny: Path) -> None:
-    """Random weights: what they say is nothing, but it is read, stored and found again."""
-    source = Source(kind="folder", path=str(tiny))
-    pinned = Pin(model="writer", engine="transformers", source=source, files=folder_digests(tiny))
-    write_pin(pin_path("writer"), pinned)
-    open_project.judge |= {"device": "cpu", "max_tokens": 2}
-    rows = open_project.rows()
-    assert len(rows) == 114 == open_project.measures["judge"]["asked"]
-    assert all(row["verdict"] == open_verdict(row["reply"]) for row in rows)
-    assert open_project.rows() == rows and open_project.measures["judge"]["asked"] == 0
 
 
 @pytest.mark.parametrize(

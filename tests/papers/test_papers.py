@@ -10,8 +10,7 @@ import pytest
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
 from vouch import papers
-from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, with_mean
-from vouch.papers.models import facts, family, series, size
+from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
 from vouch.papers.page import Review, build_papers, papers_figures, review
 from vouch.papers.pivot import Layout, pivot, ranks
 from vouch.papers.reform_tables import SETS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vouch.cli.entries import as_params
+from vouch.cli.use import as_params
 from vouch.params.check import check_params
 from vouch.params.project import NAMED, OF_ENTRY, Models, Project, left_out
 from vouch.pipeline.dag import read_dag

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
-from vouch.cli.store import dvc
+from vouch.cli import store
 from vouch.pipeline.dag import Dag, Stage, left_out
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
@@ -183,16 +183,16 @@ def vouch_for(dag, *names):
 def test_what_receipts_vouch_for_is_recorded_as_dvc_would(dag):
     text = Path("dvc.lock").read_text()
     vouch_for(dag, "copy", "next")
-    assert dvc.record(states(dag)) == ["copy", "next"]
+    assert store.record(states(dag)) == ["copy", "next"]
     assert load(Path("dvc.lock")) == loads(text, "dvc.lock")
     with Repo() as repo:
         assert repo.status() == {}
-    assert dvc.record(states(dag)) == []
+    assert store.record(states(dag)) == []
 
 
 def test_what_nothing_vouches_for_is_not_recorded(dag):
     vouch_for(dag, "next")
-    assert dvc.record(states(dag)) == ["next"]
+    assert store.record(states(dag)) == ["next"]
     assert list(read_lock()) == ["next"]
 
 
@@ -203,7 +203,7 @@ def test_a_lock_that_dvc_holds_is_one_line(dag):
         lock_repo(repo),
         pytest.raises(UserError, match="another DVC command is at work; wait until it ends") as one,
     ):
-        dvc.record(states(dag))
+        store.record(states(dag))
     assert "\n" not in str(one.value)
 
 

@@ -55,6 +55,13 @@ def template_of(name: str) -> Template:
     return read_template(*family_of(name))
 
 
+def laid_out(template: Template, hint: str | None, question: str, *options: tuple[str, str]) -> str:
+    """What a template makes of a hint, a question and (label, text) of each option."""
+    before, after = template.around(hint, question, bool(options))
+    lines = template.listed([label for label, _ in options])
+    return before + (lines and lines % tuple(text for _, text in options)) + after
+
+
 def item_rows(
     item: Item,
     variations: Sequence[Variation],

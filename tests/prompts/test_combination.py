@@ -22,7 +22,7 @@ NAMES = declared()
 def turning(*effects: str) -> Variation:
     """A variation of parts that do nothing but say what they do to the answers."""
     parts = [
-        Part(Declaration(f"p{n}", lambda draft: draft, (), effect=effect), None)
+        Part(Declaration(f"p{n}", changes=(), effect=effect, vary=lambda draft: draft), None)
         for n, effect in enumerate(effects)
     ]
     return Variation("+".join(part.name for part in parts), tuple(parts))
@@ -71,11 +71,11 @@ def test_every_two_files_combine_or_say_why_not(one: str) -> None:
     for other in NAMES:
         (second,) = load_variation(other).parts
         apart = (
-            not set(first.declaration.changes) & set(second.declaration.changes)
-            and first.declaration.changes
-            and second.declaration.changes
+            not set(first.declaration.parts) & set(second.declaration.parts)
+            and first.declaration.parts
+            and second.declaration.parts
         )
-        turned = "turns" in (*first.declaration.changes, *second.declaration.changes) and {
+        turned = "turns" in (*first.declaration.parts, *second.declaration.parts) and {
             first.declaration.effect,
             second.declaration.effect,
         } != {KEPT}
@@ -111,7 +111,7 @@ def test_a_variation_changes_no_more_than_it_says() -> None:
         (part,) = variation.parts
         for draft in variation.drafts(source, STYLE)[0]:
             changed = {key for key, value in parts(draft).items() if value != parts(plain)[key]}
-            assert changed <= set(part.declaration.changes), name
+            assert changed <= set(part.declaration.parts), name
             seen += bool(changed)
     assert seen > len(NAMES) / 2
 

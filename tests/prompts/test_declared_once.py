@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.prompts.rows import item_rows, template_of
 from tests.refusals import refused
 from tests.report.conftest import loaded as loaded
 from tests.report.conftest import make as make
@@ -13,12 +14,19 @@ from tests.report.project import Made, Make
 from vouch.cli.counts import Items, estimate
 from vouch.cli.main import main
 from vouch.cli.schema import VARIATIONS, schemas
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.prompts import variations
-from vouch.prompts.draft import IMAGES, Draft
+from vouch.datasets.config import DatasetEntry
+from vouch.images.operations import LEVELLED, PLAIN
+from vouch.metrics.robustness import compared
+from vouch.models.config import Config
+from vouch.models.packs import Keys
+from vouch.papers.parc_tables import KINDS
+from vouch.prompts import build, variations
+from vouch.prompts.combination import load_variation
+from vouch.prompts.draft import IMAGES, Draft, Item
 from vouch.prompts.variations import declared, variation
 from vouch.report.costs import in_words
 from vouch.report.pages.image_use import SEVERITY_FIGURE, severity_frame
+from vouch.tables.asked import FAMILIES, IMAGE_REVISIONS, LETTERS
 
 ROOT = Path(__file__).parents[2]
 SMUDGE = """
@@ -64,6 +72,42 @@ def test_one_new_entry_is_planned_completed_documented_and_drawn(
     frame = severity_frame(evidence, "shapes")
     assert set(frame["kind"]) == {"images smudged"} and set(frame["level"]) == {0, 2, 7}
     assert "'domain': [-0.2, 7.2]" in str(SEVERITY_FIGURE.draw(evidence, "shapes").to_dict())
+
+
+def test_statistics_name_variations_that_are_declared() -> None:
+    """Rooms below this one know these by name alone."""
+    for name in compared.WITHOUT:
+        assert declared()[name].control and declared()[name].parts == (IMAGES,)
+    for name in compared.OTHER_PICTURE:
+        assert declared()[name].parts == (IMAGES,) and not declared()[name].control
+    assert compared.BLURRED in compared.OTHER_PICTURE
+    of_parc = {one.name for one in declared().values() if one.family}
+    assert of_parc == set(KINDS) - {"original"}, "papers/parc_tables.py has them in the paper's order"
+    assert {one.family for one in declared().values()} == {*FAMILIES, ""}
+    assert {one.operation for one in declared().values()} - {""} == {*LEVELLED, *PLAIN}
+
+
+def test_a_raised_revision_reaches_the_prompts_and_the_keys_of_their_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    item = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1", "d2"), "choice")
+    names = ["original", "vr_b", "vr_r", "typographic"]
+
+    def made() -> tuple[list[Any], list[bytes]]:
+        build._steps.cache_clear()
+        rows = item_rows(item, list(map(load_variation, names)), template_of("parc"), "parc", None, before={})
+        steps = [[tuple(step.values()) for step in row["images"][0]["steps"]] for row in rows]
+        keys = Keys({}, Config()).pack(LETTERS, rows)
+        return steps, [key for member in keys.members for key in member.keys]
+
+    before, keys = made()
+    assert before[1] == [("blur", 3, 1), ("merged", 0, 1)] and before[2][0] == ("rotate", 0, 1)
+    for operation in ("blur", "rotate", "write", "merged"):
+        monkeypatch.setitem(IMAGE_REVISIONS, operation, 2)
+    after, others = made()
+    assert [[revision for *_, revision in steps] for steps in after] == [[2], [2, 2], [2, 2], [2, 2]]
+    assert not set(keys) & set(others)
+    build._steps.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from vouch.tables.asked import (
 )
 
 WHITER, TALLER = "Which cloud is whiter?", "Which tree is taller?"
-HEAD = "question,replaced,first,second,winner"
 
 
 def pair(name: str, left: str, right: str, answer: int, question: str = WHITER, **changes: Any) -> Any:
@@ -54,9 +53,10 @@ GREYS = [
 ]
 
 
-def decide(*lines: str, head: str = HEAD) -> None:
-    decisions_path("toy").parent.mkdir(parents=True, exist_ok=True)
-    decisions_path("toy").write_text("\n".join([head, *lines]) + "\n", "utf-8")
+def decide(*lines: str) -> None:
+    path = decisions_path("toy")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["question,replaced,first,second,winner", *lines]) + "\n", "utf-8")
 
 
 def shown(rows: list[dict[str, Any]]) -> dict[str, list[str]]:

@@ -24,18 +24,13 @@ def row(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("option", "twice"),
     [
-        ("None of the above", True),
-        ("none of them.", True),
-        ("None", True),
-        ("None of these numbers is possible.", True),
-        ("None of these options are correct.", True),
-        (r"$\text{None of these}$", True),
-        ("I don't know", True),
-        ("None of these people had a good flight.", False),
-        ("It cannot be determined.", False),
+        ("None of the above", True), ("none of them.", True), ("None", True),
+        ("None of these numbers is possible.", True), ("None of these options are correct.", True),
+        (r"$\text{None of these}$", True), ("I don't know", True),
+        ("None of these people had a good flight.", False), ("It cannot be determined.", False),
         ("neither; their concentrations are the same", False),
     ],
-)
+)  # fmt: skip
 def test_options_that_the_template_adds_as_well(option: str, twice: bool) -> None:
     asked = row(options=["x", option])
     assert ("added_option_twice" in fit("kostumov").flags(asked)) == twice
@@ -45,24 +40,15 @@ def test_options_that_the_template_adds_as_well(option: str, twice: bool) -> Non
 @pytest.mark.parametrize(
     ("option", "role"),
     [
-        ("None of the above", NONE_OF_ABOVE),
-        ("none of these.", NONE_OF_ABOVE),
+        ("None of the above", NONE_OF_ABOVE), ("none of these.", NONE_OF_ABOVE),
         ("None of the other options", NONE_OF_ABOVE),
-        ("None of the given answers is correct", NONE_OF_ABOVE),
-        (r"$\text{None of these}$", NONE_OF_ABOVE),
-        ("I don’t know", DONT_KNOW),
-        ("I do not know.", DONT_KNOW),
-        ("Don't know", DONT_KNOW),
-        ("Ｎone of the above", NONE_OF_ABOVE),
-        ("none of the listed", NONE_OF_ABOVE),
-        ("None", None),
-        ("none of them", None),
-        ("None of these people had a good flight.", None),
-        ("None of the animals", None),
-        ("Neither of the above two", None),
-        ("All of the above", None),
+        ("None of the given answers is correct", NONE_OF_ABOVE), (r"$\text{None of these}$", NONE_OF_ABOVE),
+        ("I don’t know", DONT_KNOW), ("I do not know.", DONT_KNOW), ("Don't know", DONT_KNOW),
+        ("Ｎone of the above", NONE_OF_ABOVE), ("none of the listed", NONE_OF_ABOVE), ("None", None),
+        ("none of them", None), ("None of these people had a good flight.", None),
+        ("None of the animals", None), ("Neither of the above two", None), ("All of the above", None),
     ],
-)
+)  # fmt: skip
 def test_options_that_say_what_a_template_may_add(option: str, role: int | None) -> None:
     """`None` and `none of them` may speak of what the question asks about."""
     assert as_added(option) == role

@@ -16,20 +16,15 @@ from vouch.prompts.template import ImageMarks, read_template
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("no mark", "no mark"),
-        ("  indented\n\ncode ", "  indented\n\ncode "),
-        ("Which kite?\n<image1>", "Which kite?"),
-        ("Which kite? <image 1>", "Which kite?"),
-        ("Which kite?\n<image_1>\n<image2>", "Which kite?"),
-        ("Which?\n<image1><image2>", "Which?"),
-        ("Before:\n <image1> \nafter", "Before:\nafter"),
-        ("<image1>\nFelix has", "Felix has"),
+        ("no mark", "no mark"), ("  indented\n\ncode ", "  indented\n\ncode "),
+        ("Which kite?\n<image1>", "Which kite?"), ("Which kite? <image 1>", "Which kite?"),
+        ("Which kite?\n<image_1>\n<image2>", "Which kite?"), ("Which?\n<image1><image2>", "Which?"),
+        ("Before:\n <image1> \nafter", "Before:\nafter"), ("<image1>\nFelix has", "Felix has"),
         ("so\n<image1>that one can", "so\nthat one can"),
         ("The diagram <image1> shows 8.\nWhich?\n<image2>", "The diagram image 1 shows 8.\nWhich?"),
-        ("<image1>", "image 1"),
-        ("<image>, <image 0> and <image x>", "<image>, <image 0> and <image x>"),
+        ("<image1>", "image 1"), ("<image>, <image 0> and <image x>", "<image>, <image 0> and <image x>"),
     ],
-)
+)  # fmt: skip
 def test_one_picture_first(text, expected):
     assert ImageMarks(1, "first").passage(text) == expected
 

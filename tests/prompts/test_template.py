@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.prompts.rows import laid_out
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.template import Template, parse_template
@@ -17,23 +18,23 @@ option: "{label}. {text}"
 
 def test_defaults():
     template = parse_template(GOOD, "s.yaml")
-    assert template.render(None, "q", [("A", "x"), ("B", "y")]) == "q\nA) x\nB) y"
-    assert template.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
-    assert template.render("h", "q", []) == "h\nq"
+    assert laid_out(template, None, "q", ("A", "x"), ("B", "y")) == "q\nA) x\nB) y"
+    assert laid_out(template, "h", "q", ("A", "x")) == "h\nq\nA) x"
+    assert laid_out(template, "h", "q") == "h\nq"
     assert (template.system, template.added, template.images) == (None, {}, "first")
     assert (template.outputs, template.response, template.max_tokens) == (("letters",), None, None)
 
 
 def test_other_layouts_are_data():
     template = parse_template(loads(QWEN, "s.yaml"), "s.yaml")
-    assert template.render(None, "q", [("A", "x")]) == "Context: N/A\nQuestion: q\nOptions: \nA. x\nAnswer:"
-    assert template.render("h", "q", [("A", "x")]).startswith("Context: h\n")
+    assert laid_out(template, None, "q", ("A", "x")) == "Context: N/A\nQuestion: q\nOptions: \nA. x\nAnswer:"
+    assert laid_out(template, "h", "q", ("A", "x")).startswith("Context: h\n")
 
 
 def test_braces_in_an_item_are_text():
     template = parse_template(GOOD, "s.yaml")
     assert (
-        template.render("{hint}", "{options} {0}", [("A", "{label}")]) == "{hint}\n{options} {0}\nA) {label}"
+        laid_out(template, "{hint}", "{options} {0}", ("A", "{label}")) == "{hint}\n{options} {0}\nA) {label}"
     )
 
 
@@ -41,10 +42,7 @@ def test_braces_in_an_item_are_text():
     ("changes", "reason"),
     [
         ({"optoin": "x"}, r"s\.yaml: optoin: .*did you mean option"),
-        (
-            {"body": "{question}"},
-            r"the template: .*body must hold \{options\}, because outputs names letters",
-        ),
+        ({"body": "{question}"}, r"the template: .*body must hold \{options\}, because outputs names letters"),
         ({"body": "{hint}{question}{question}{options}"}, r"body: .*no braces but .*each at most once"),
         ({"body": "{hint}{question}{options}{answer}"}, "body: .*no braces but"),
         ({"body": "{hint}{question}{options"}, "not a template"),
@@ -53,38 +51,29 @@ def test_braces_in_an_item_are_text():
         ({"option": "{label:>9}. {text}"}, "option: .*no braces but"),
         ({"option": "{label.__class__}. {text}"}, r"option: .*must hold \{label\}"),
         ({"hint": "{hint} {}"}, "hint: .*no braces but"),
-        ({"labels": "roman"}, "labels: .*'upper', 'lower' or 'digits'"),
-        ({"pad_to": 1}, "pad_to: "),
+        ({"labels": "roman"}, "labels: .*'upper', 'lower' or 'digits'"), ({"pad_to": 1}, "pad_to: "),
         ({"system": "<image 1>"}, "a template holds no `<image 1>`"),
         ({"sample": {"question": "<image 2>", "answer": "A"}}, "a template holds no"),
         ({"instructions": ["a"]}, r"must stand in one of opening, system and body"),
         ({"opening": "{instruction} "}, r"must stand .*only with instructions"),
         ({"opening": "{instruction}", "system": "{instruction}", "instructions": ["a"]}, "must stand in one"),
         ({"opening": "{instruction}", "instructions": ["{options}"]}, r"instructions\.0: .*no braces but"),
-        (
-            {"open_body": "{instruction}", "opening": "{instruction}", "instructions": ["a"]},
-            "only where body",
-        ),
+        ({"open_body": "{instruction}", "opening": "{instruction}", "instructions": ["a"]}, "only where body"),
         ({"sample": {"question": "q", "answer": "{label}"}}, r"sample\.answer: .*no braces but"),
         ({"sample": {"question": "q"}}, r"sample\.answer: Field required"),
-        ({"equal_options": "maybe"}, "equal_options: "),
-        ({"added": {"dunno": "?"}}, "added.dunno"),
+        ({"equal_options": "maybe"}, "equal_options: "), ({"added": {"dunno": "?"}}, "added.dunno"),
         ({"images": "last"}, "images: .*'first', 'interleaved', 'joined' or 'merged'"),
-        ({"absent_hints": "nan"}, "absent_hints"),
-        ({"body": ...}, "body: Field required"),
+        ({"absent_hints": "nan"}, "absent_hints"), ({"body": ...}, "body: Field required"),
         ({"outputs": ["leters"]}, r"outputs: .*unknown name leters; .*did you mean letters\?"),
         ({"outputs": ["text", "text"]}, "outputs: .*each once"),
         ({"outputs": []}, "outputs: .*name one or several of letters, likelihood, text"),
-        ({"outputs": "letters"}, "outputs: "),
-        ({"variants": ["free"]}, "variants: must map each name"),
+        ({"outputs": "letters"}, "outputs: "), ({"variants": ["free"]}, "variants: must map each name"),
         ({"variants": {"free": "body"}}, "variants: must map each name"),
-        ({"max_tokens": 0}, "max_tokens: .*1 to 4096, or references"),
-        ({"max_tokens": True}, "max_tokens"),
-        ({"max_tokens": "many"}, "max_tokens"),
-        ({"max_tokens": [7]}, "max_tokens"),
+        ({"max_tokens": 0}, "max_tokens: .*1 to 4096, or references"), ({"max_tokens": True}, "max_tokens"),
+        ({"max_tokens": "many"}, "max_tokens"), ({"max_tokens": [7]}, "max_tokens"),
         ({"response": 3}, "response"),
     ],
-)
+)  # fmt: skip
 def test_bad_template(changes, reason):
     values = {key: value for key, value in {**GOOD, **changes}.items() if value is not ...}
     with refused(reason):

@@ -41,64 +41,42 @@ def test_one_prompt(project, item):
     }
 
 
+def test_hints(project, item):
+    """`nan` is none for kostumov, and an empty hint an empty line; plain adds no option."""
+    starts = {None: "What", "nan": "What", "NaN": "What", "": "\nWhat", "h": "h\nWhat"}
+    for template in ("kostumov", "plain"):
+        rows = project.vary([item(id=str(number), hint=hint) for number, hint in enumerate(starts)], template)
+        for row, (hint, start) in zip(rows, starts.items(), strict=True):
+            assert row["text"].startswith(start if template == "kostumov" or hint == "h" else "What")
+    assert rows[0]["text"] == f"What is shown?\nA. a kite\nB. a hat\n{INSTRUCTION}"
+    assert rows[0]["order"] == [0, 1] and rows[0]["labels"] == ["A", "B"]
+
+
 @pytest.mark.parametrize(
-    ("template", "hint", "start"),
-    [
-        ("kostumov", None, "What"),
-        ("kostumov", "nan", "What"),
-        ("kostumov", "NaN", "What"),
-        ("kostumov", "", "\nWhat"),
-        ("kostumov", "h", "h\nWhat"),
-        ("plain", None, "What"),
-        ("plain", "", "What"),
-        ("plain", "h", "h\nWhat"),
-    ],
+    ("way", "operation"), [("first", None), ("joined", "side_by_side"), ("merged", "merged")]
 )
-def test_hints(project, item, template, hint, start):
-    (prompt,) = project.vary([item(hint=hint)], template)
-    assert prompt["text"].startswith(start)
-
-
-def test_plain_adds_no_option(project, item):
-    (prompt,) = project.vary([item()], "plain")
-    assert prompt["text"] == f"What is shown?\nA. a kite\nB. a hat\n{INSTRUCTION}"
-    assert prompt["order"] == [0, 1] and prompt["labels"] == ["A", "B"]
-
-
-def test_marks_and_several_pictures(project, item):
-    rows = project.vary(
-        [
-            item(id="a", question="Which?\n<image1>"),
-            item(id="b", question="<image1> or <image2>?", images=["d1", "d2"], options=["<image 1>", "x"]),
-            item(id="c", question="Which?\n<image1>", images=[]),
-        ]
-    )
-    assert rows[0]["text"].startswith("Which?\nA. ")
-    assert rows[1]["text"].startswith("image 1 or image 2?\nA. image 1\n")
-    assert rows[1]["options"][0] == "image 1"
-    assert [picture["images"] for picture in rows[1]["images"]] == [["d1"], ["d2"]]
-    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["outputs"] == []
-
-
-@pytest.mark.parametrize(("way", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
-def test_a_style_that_joins_pictures(project, item, way, operation):
+def test_where_marks_and_images_go(project, item, way, operation):
     text = (project.templates / "kostumov.yaml").read_text(encoding="utf-8")
     text = text.replace("images: first", f"images: {way}")
     (project.templates / "joining.yaml").write_text(text, encoding="utf-8")
     rows = project.vary(
         [
-            item(id="a", question="Is it <image 2>?", images=["d1", "d2"]),
-            item(id="b"),
+            item(id="a", question="Is it <image 2>?", images=["d1", "d2"], options=["<image 1>", "x"]),
+            item(id="b", question="Which?\n<image1>"),
             item(id="c", images=["d1", "d2", "d3"]),
+            item(id="d", question="Which?\n<image1>", images=[]),
         ],
         "joining",
     )
     recipes = [row["images"] for row in rows]
+    one_by_one = [{"images": [name], "steps": []} for name in ("d1", "d2", "d3")]
     step = {"operation": operation, "severity": 0, "revision": 1}
-    assert recipes[0] == [{"images": ["d1", "d2"], "steps": [step]}]
-    assert rows[0]["text"].startswith("Is it image 2?\nA. a kite\n")
-    assert recipes[1] == [{"images": ["d1"], "steps": []}]
-    assert [recipe["images"] for recipe in recipes[2]] == [["d1"], ["d2"], ["d3"]]
+    assert recipes[0] == ([{"images": ["d1", "d2"], "steps": [step]}] if operation else one_by_one[:2])
+    assert recipes[1:] == [one_by_one[:1], one_by_one, []]
+    assert rows[0]["text"].startswith("Is it image 2?\nA. image 1\n") and rows[0]["options"][0] == "image 1"
+    assert rows[1]["text"].startswith("Which?\nA. " if way == "first" else "Which?\n")
+    assert rows[3]["text"].startswith("Which?\nimage 1\n" if way == "first" else "Which?\n")
+    assert rows[3]["outputs"] == []
 
 
 def test_several_answers_and_what_is_asked(project, item):
@@ -132,15 +110,13 @@ def test_a_draft_in_another_order(project):
     template = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 
     def vary(draft):
-        return draft._replace(
-            order=(2, 0), images=(ShownImage("d1", (Step("blur", 3, 2),)), ShownImage("d2"))
-        )
+        return draft._replace(order=(2, 0), images=(ShownImage("d1", (Step("blur", 3),)), ShownImage("d2")))
 
-    own = [Variation("own", (Part(Declaration("own", vary, ("order", "images")), None),))]
+    own = [Variation("own", (Part(Declaration("own", changes=("order", "images"), vary=vary), None),))]
     (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
-    step = {"operation": "blur", "severity": 3, "revision": 2}
+    step = {"operation": "blur", "severity": 3, "revision": 1}
     assert row["images"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
     joined = template.model_copy(update={"images": "joined"})
     with refused(r"item q: .* disturbs two images differently, .*first`"):
@@ -211,7 +187,7 @@ def made(project, *drafts, outputs="[letters, text]"):
         found = [draft._replace(**changes) for changes in drafts]
         return found[0] if len(found) == 1 and not drafts[0] else found
 
-    dialogue = Variation("dialogue", (Part(Declaration("dialogue", vary, ("turns",)), None),))
+    dialogue = Variation("dialogue", (Part(Declaration("dialogue", changes="turns", vary=vary), None),))
     variations = [load_variation("original"), dialogue]
     return list(item_rows(source, variations, template, name, None, before={}))
 

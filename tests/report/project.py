@@ -1,7 +1,7 @@
 """A small project whose earlier stages have run: contract tables with made-up numbers."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 from pathlib import Path
@@ -10,15 +10,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from vouch import papers
-from vouch.datasets.cleaning.second_pass import Findings
+from vouch.datasets.second_pass import Findings
 from vouch.metrics.conformal.selective import WRONG
+from vouch.papers import page as papers
 from vouch.report import pages
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence
 from vouch.report.loading import COMPARED
-from vouch.report.page import Beside, Block, Folded, Registry, Section, Sentences, Text
-from vouch.report.table import Grid
+from vouch.report.page import Beside, Block, Folded, PageSection, Registry, Section, Sentences, Text
+from vouch.report.table import Cell, Grid
 from vouch.tables.asked import (
     DEFECTS,
     ITEMS,
@@ -76,6 +76,23 @@ class Shown:
     grids: tuple[Grid, ...]
     sentences: tuple[str, ...]
 
+    @property
+    def rows(self) -> Sequence[Sequence[Cell]]:
+        """Those of the first table."""
+        return self.grids[0].rows
+
+    def cells(self, row: int = 0) -> dict[str, Cell]:
+        """A row of each table, by the labels of the columns."""
+        return {
+            column.label: cell
+            for grid in self.grids
+            for column, cell in zip(grid.columns, grid.rows[row], strict=True)
+        }
+
+
+def texts(cells: Iterable[Cell]) -> list[str]:
+    return [cell.text for cell in cells]
+
 
 def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
@@ -97,6 +114,12 @@ def parts(section: Section | None) -> list[Shown]:
             Shown(part.title, tuple(one for one in blocks if isinstance(one, Grid)), tuple(chain(*said)))
         )
     return found
+
+
+def part_of(section: PageSection, evidence: Evidence) -> Shown:
+    """The only part of a section."""
+    (part,) = parts(section.build(evidence))
+    return part
 
 
 Measure = tuple[str, str, str, float, float | None]
@@ -251,7 +274,7 @@ def _defects(items: Sequence[dict[str, Any]], made: Made) -> list[dict[str, Any]
     tally.items(pa.Table.from_pylist(list(items), schema=ITEMS.schema))
     for where, _ in made.rejects:
         tally.reject(where, broken=True)
-    return tally.rows()
+    return list(tally.rows())
 
 
 def write_tables(made: Made) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The site: whole, self-contained, readable by machines, and safe with hostile names."""
+"""The site: whole, self-contained, readable by machines, safe with hostile names; words with a definition."""
 
 import hashlib
 import os
@@ -10,18 +10,23 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from tests.report.html_page import Page
 from tests.report.project import REGISTRY, Made, Make
 from vouch import papers
+from vouch.metrics.metric import metrics
 from vouch.papers.charts import ON_DEEP, ON_PALE
 from vouch.papers.entry import Paper
+from vouch.pipeline.errors import UserError
 from vouch.report import pages, vegalite
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.page import FigureSpec, Registry, declared
-from vouch.report.site import Picture, site, write
-from vouch.report.table_files import PLOTTED, TABLES
+from vouch.report.site import Drawing, Marker, figures, site, terms, write
+from vouch.report.site import build as views_of
+from vouch.report.table import Column, Measured
+from vouch.report.table_files import PLOTTED, TABLES, csv_text
 
 Site = dict[str, Page]  # by path under reports/
 CONFIG = Config(title="Vouch")
@@ -81,13 +86,17 @@ def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_same_inputs_same_bytes_in_another_process(
     report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Every page, table and chart; of the figures, which are keyed by their charts, some are drawn again."""
     again = (
         "from pathlib import Path; from vouch.report.loading import load; from vouch.report.site import write;"
         "from vouch.report.config import Config; from tests.report.project import REGISTRY, SCORING;"
         "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING), registry=REGISTRY)"
     )
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(report / "data", "data")
+    for name in ("data", ".vouch"):
+        shutil.copytree(report / name, name)
+    for drawn in sorted(Path(".vouch/drawings").iterdir())[::12]:
+        drawn.unlink()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", again], check=True, env=environment)
     second = digests()
@@ -112,15 +121,16 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
     assert {name: shown.count(name) for name in FIGURES} == dict.fromkeys(FIGURES, 2)
 
 
-def test_every_section_is_on_exactly_one_page() -> None:
-    shown = [section.name for page in REGISTRY.pages for section in REGISTRY.sections_of(page)]
-    assert sorted(shown) == sorted({section.name for section in REGISTRY.sections})
-
-
 def test_names_and_places_are_there_once() -> None:
-    every = REGISTRY.pages
-    sections = [section.name for section in REGISTRY.sections]
-    for names in (FIGURES, sections, [page.name for page in every], [page.place for page in every]):
+    every, sections = REGISTRY.pages, REGISTRY.sections
+    for names in (
+        *(
+            FIGURES,
+            [section.name for section in sections],
+            [(section.page, section.place) for section in sections],
+        ),
+        *([page.name for page in every], [page.place for page in every]),
+    ):
         assert len(set(names)) == len(names)
 
 
@@ -129,24 +139,42 @@ from vouch.report.page import DatasetFigure, Figures, Page, PageSection, by_data
 from vouch.report.pages.models import COVERAGE_FIGURE
 
 FIGURE = DatasetFigure("extra", "Extra", COVERAGE_FIGURE.draw, lambda evidence, dataset: "what it shows")
-SECTION = PageSection("extra", "Of more", by_dataset("More", "", lambda _, dataset: [Figures([f"extra-{dataset}"])]))
-PAGE = Page("extra", "Extra page", "What else?", place=35, sections=(SECTION,))
+build = by_dataset("More", "", lambda _, dataset: [Figures([f"extra-{dataset}"])])
+SECTION = PageSection("extra", "Of more", build, page="extra", place=10)
+PAGE = Page("extra", "Extra page", "What else?", place=35)
 """
 
 
-def test_a_new_page_is_one_new_file(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "extra.py").write_text(EXTRA)
+@pytest.fixture
+def extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new file among the pages."""
     monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "vouch.report.pages.extra", raising=False)
-    write(CONFIG, make(Made()), registry=Registry(pages))
-    found = written()
-    assert [a["class"] for a in found["pages/extra.html"].all("figure")] == ["extra"]
-    links = [str(a["href"]) for a in found["index.html"].all("a")]
+    return tmp_path / "extra.py"
+
+
+def test_a_section_of_no_page_is_refused(extra: Path) -> None:
+    extra.write_text(EXTRA.replace('page="extra"', 'page="calibrations"'))
+    with pytest.raises(
+        UserError, match="section extra: no page is named calibrations; did you mean calibration"
+    ):
+        print(Registry(pages).sections)
+
+
+def test_a_new_page_is_one_new_file(make: Make, extra: Path) -> None:
+    extra.write_text(EXTRA)
+    evidence, registry = make(Made()), Registry(pages)
+    specs = figures(evidence, views := views_of(evidence, registry), registry)
+    drawn = {spec.file: Drawing(spec, "<svg></svg>", "{}") for spec in specs}
+    found = site(CONFIG, evidence, drawn, views, registry)
+    assert [a["class"] for a in Page(found["pages/extra.html"]).all("figure")] == ["extra"]
+    links = [str(a["href"]) for a in Page(found["index.html"]).all("a")]
     assert links.index("pages/datasets.html") < links.index("pages/extra.html")
     assert links.index("pages/extra.html") < links.index("pages/calibration.html")
 
 
 def test_pages_need_nothing_from_anywhere(rich: Site) -> None:
+    ids = {(REPORTS / path).resolve(): {a.get("id") for _, a in page.elements} for path, page in rich.items()}
     for path, page in rich.items():
         source = (REPORTS / path).read_text("utf-8")
         assert "://" not in source
@@ -155,8 +183,7 @@ def test_pages_need_nothing_from_anywhere(rich: Site) -> None:
                 file, _, anchor = str(link or "").partition("#")
                 target = (REPORTS / path).parent / file if file else REPORTS / path
                 assert target.is_file(), (path, link)
-                if anchor:
-                    assert anchor in {a.get("id") for _, a in Page(target.read_text("utf-8")).elements}
+                assert not anchor or anchor in ids[target.resolve()]
     for path in (REPORTS / "assets").glob("page.*"):
         source = path.read_text("utf-8")
         assert "://" not in source
@@ -255,17 +282,68 @@ def test_a_hostile_title_is_text(make: Make) -> None:
 
 def test_pictures_are_shown_where_they_exist(make: Make) -> None:
     spec = FigureSpec("coverage", "coverage-shapes", "A picture", "shapes", "what it shows", None)
-    shown = site(CONFIG, make(Made()), {spec.file: Picture(spec, "<svg></svg>", "{}")})
+    shown = site(CONFIG, make(Made()), {spec.file: Drawing(spec, "<svg></svg>", "{}")})
     assert [a["class"] for a in Page(shown["pages/models.html"]).all("figure")] == ["coverage"]
     assert not Page(shown["index.html"]).all("figure")
 
 
 def test_one_model_and_nothing_published(make: Make) -> None:
-    found = build(make(Made(accuracy={"alpha": 0.8}, published=False)))
+    evidence = make(Made(accuracy={"alpha": 0.8}, published=False))
+    views = views_of(evidence, REGISTRY)
+    found = {path: Page(text) for path, text in site(CONFIG, evidence, {}, views, REGISTRY).items()}
     assert "alpha is better than guessing on shapes." in found["index.html"].text
     assert not sections_of(found) & {"published", "differences", "variations", "categories", "shift"}
     assert "pages/ranking.html" not in found, "a page with nothing to say"
     assert "pages/ranking.html" not in str(found["index.html"].all("a"))
-    assert Path("reports/tables/published.csv").read_text("utf-8").count("\n") == 1
-    assert Path("reports/tables/differences.csv").read_text("utf-8").count("\n") == 1
-    assert "differences-shapes.svg" not in {path.name for path in Path("reports/figures").iterdir()}
+    assert all(csv_text(TABLES[name](evidence)).count("\n") == 1 for name in ("published", "differences"))
+    assert "differences-shapes" not in {spec.file for spec in figures(evidence, views, REGISTRY)}
+
+
+METHOD = Path("vouch/report/templates/method.html.j2")
+
+
+def marked(html: str) -> list[str]:
+    """The words that have a dotted line."""
+    return re.findall(r'class="term"[^>]*>([^<]*)<', html)
+
+
+def test_every_term_has_its_place_on_the_page_method() -> None:
+    places = set(re.findall(r'id="term-([a-z-]+)"', (Path(__file__).parents[2] / METHOD).read_text("utf-8")))
+    found = {term.place for term in terms().values()}
+    assert found <= places
+    assert len(found) > 30
+
+
+def test_prose_marks_a_term_once_and_leaves_markup_alone() -> None:
+    marker = Marker("../")
+    first = marker.prose("LAC sets & <b>, LAC again; eclac, LAC-like")
+    assert marked(first) == ["LAC", "sets"]
+    assert "&lt;b&gt;" in first and 'href="../pages/method.html#term-lac"' in first
+    assert marked(marker.prose("LAC")) == []
+    code = Markup('<a href="#ece">ECE</a> <code>APS</code> <em>Faithful</em> aps')
+    assert marked(marker.prose(code)) == ["Faithful"]
+    assert Page(str(marker.prose(code))).crossed == []
+    assert marker.prose("`<b>`") == "<code>&lt;b&gt;</code>"
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (
+            Column("Set size LAC", "mean number of options"),
+            "Mean number of options. Prediction set: the options",
+        ),
+        (Column("ECE %"), "Expected calibration error"),
+        (Column("Better than", 'number of "models"'), "Number of &#34;models&#34;."),
+        (Column("Model"), ""),
+    ],
+)
+def test_a_heading_says_what_the_column_holds(column: Column, said: str) -> None:
+    html = Marker("").heading(column)
+    assert marked(html) == ([column.label] if said else [])
+    assert said in html
+    assert ("method.html" in html) == (column.label in ("Set size LAC", "ECE %"))
+
+
+def test_every_metric_that_a_table_may_show_has_a_definition() -> None:
+    assert not [name for name in metrics() if not marked(Marker("").heading(Measured(name).column))]

@@ -1,17 +1,44 @@
-"""What the report says of variations follows from their costs."""
+"""What the report says of variations: their costs, the image, severity, reliability, coverage under shift."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from tests.report.project import Made, Make, edited, mentions, parts, with_cost, with_metric
-from vouch.report.cards import BREAKS, FIRST
+from tests.report.html_page import Page
+from tests.report.project import (
+    ITEM_COUNT,
+    Made,
+    Make,
+    edited,
+    mentions,
+    part_of,
+    parts,
+    texts,
+    with_cost,
+    with_metric,
+    with_rows,
+)
+from vouch.report.cards import BREAKS, FIRST, LOOKS
+from vouch.report.claims import image_claims
+from vouch.report.config import Config
 from vouch.report.costs import ACCURACY, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.page import Beside
+from vouch.report.pages.calibration import UNCERTAINTY_SECTION
+from vouch.report.pages.image_use import (
+    LOOKS_SECTION,
+    SEVERITY_FIGURE,
+    SEVERITY_SECTION,
+    TYPOGRAPHIC_SECTION,
+    severity_frame,
+)
+from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION, variations_frame
 from vouch.report.pages.verdict import VERDICT_SECTION
+from vouch.report.site import site
 from vouch.report.table import Cell, Grid
 
 NAMES = ("original", "blank", "option_order", "vr_b")
@@ -45,7 +72,7 @@ def test_a_loss_that_may_be_none_is_no_loss(make: Make, ends: tuple[float | None
         evidence = with_cost(evidence, name, difference=-0.3, low=ends[0], high=ends[1])
     card = VERDICT_SECTION.build(evidence).cards[2]
     assert card.answer == "None shown" and "None of 2 variations of the prompt" in card.why
-    (part,) = parts(VARIATIONS_SECTION.build(evidence))
+    part = part_of(VARIATIONS_SECTION, evidence)
     assert part.sentences[0] == "No variation is shown to lower the accuracy of alpha."
 
 
@@ -54,25 +81,16 @@ def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
         make(Made(variations=NAMES)), "blank", value=0.3, difference=-0.5, low=-0.6, high=-0.4
     )
     assert "blank" not in "".join(card.why for card in VERDICT_SECTION.build(evidence).cards)
-    (part,) = parts(VARIATIONS_SECTION.build(evidence))
+    part = part_of(VARIATIONS_SECTION, evidence)
     assert "Without images, alpha is 30.0\u202f% correct (chance 29\u202f%)." in part.sentences
     assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
-    assert set(variations_frame(evidence, "shapes", "accuracy")["variation"]) == {
-        "options in reversed order",
-        "images blurred",
-    }
+    drawn = set(variations_frame(evidence, "shapes", "accuracy")["variation"])
+    assert drawn == {"options in reversed order", "images blurred"}
     alone = make(Made(variations=NAMES[:2]))
     assert BREAKS not in [card.question for card in VERDICT_SECTION.build(alone).cards]
     assert VARIATIONS_FIGURE.draw(alone, "shapes") is None
-    (part,) = parts(VARIATIONS_SECTION.build(alone))
-    assert [row[0].note for row in part.grids[0].rows] == ["blank"] * 3
-
-
-def test_only_the_original_says_nothing(make: Make) -> None:
-    evidence = make(Made())
-    assert VARIATIONS_SECTION.build(evidence) is None
-    assert BREAKS not in [card.question for card in VERDICT_SECTION.build(evidence).cards]
-    assert VARIATIONS_FIGURE.draw(evidence, "shapes") is None
+    part = part_of(VARIATIONS_SECTION, alone)
+    assert [row[0].note for row in part.rows] == ["blank"] * 3
 
 
 def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None:
@@ -80,8 +98,8 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
         make(Made(variations=NAMES)), "vr_b", "confidence", difference=0.01, low=-0.01, high=0.03
     )
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.45, high=-0.35)
-    (part,) = parts(VARIATIONS_SECTION.build(evidence))
-    rows = {(row[0].note, row[1].text): row for row in part.grids[0].rows}
+    part = part_of(VARIATIONS_SECTION, evidence)
+    rows = {(row[0].note, row[1].text): row for row in part.rows}
     assert list(rows) == [
         (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
     ]
@@ -97,9 +115,8 @@ def flipped(
     make: Make, guess: float, models: Sequence[str] = ("alpha",), **changes: float | None
 ) -> Evidence:
     """Questions that are negated: answers flip, and a guess among what is then correct is right so often."""
-    evidence = with_cost(
-        make(Made(accuracy=dict.fromkeys(models, 0.5), variations=("original", "ls_n"))), "ls_n", **changes
-    )
+    made = Made(accuracy=dict.fromkeys(models, 0.5), variations=("original", "ls_n"))
+    evidence = with_cost(make(made), "ls_n", **changes)
     evidence = edited(evidence, "costs", "metric == 'flipped'", metric="not_flipped")
     return with_metric(evidence, "random_accuracy", "variation == 'ls_n'", value=guess)
 
@@ -108,14 +125,14 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     """Of four options one is right, and three are once the question is negated: who had one third of what a guess
     leaves has 5/6 then."""
     evidence = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
-    (part,) = parts(VARIATIONS_SECTION.build(evidence))
+    part = part_of(VARIATIONS_SECTION, evidence)
     lower, gives = part.sentences
     assert mentions(
         lower, "Shown to lower the accuracy of alpha: negated question (ls_n)", "60.0\u202f% correct"
     )
     assert mentions(lower, "(chance 75\u202f%) instead of 50.0\u202f% (chance 25\u202f%)")
     assert mentions(gives, "egated question (ls_n)", "guessing gives 75\u202f% instead of 25\u202f%")
-    assert (part.grids[0].rows[0][2].text, part.grids[0].rows[0][2].note) == ("60.0", "guess 75")
+    assert (part.rows[0][2].text, part.rows[0][2].note) == ("60.0", "guess 75")
     card = VERDICT_SECTION.build(evidence).cards[0]
     assert (card.question, card.answer) == (FIRST, "Negated question (ls_n): no better than guessing")
     assert "alpha answers 60.0\u202f% of 80 questions on shapes" in card.why
@@ -130,18 +147,18 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
 def test_who_is_always_right_loses_nothing_by_a_flip(make: Make) -> None:
     """As far from a guess as before: a guess gains 50 points, a model that cannot gain any has lost none."""
     evidence = flipped(make, 0.75, value=1.0, original=1.0, difference=0.0, low=-0.01, high=0.01)
-    (part,) = parts(VARIATIONS_SECTION.build(evidence))
+    part = part_of(VARIATIONS_SECTION, evidence)
     assert part.sentences[0] == "No variation is shown to lower the accuracy of alpha."
     assert variations_frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not shown"]
 
 
 def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Make) -> None:
     evidence = flipped(make, 0.5, value=0.3, original=0.5, difference=-0.2, low=-0.25, high=-0.15)
-    (part,) = parts(VARIATIONS_SECTION.build(evidence))
+    part = part_of(VARIATIONS_SECTION, evidence)
     assert part.sentences == (
         "Shown to lower the accuracy of alpha: negated question (ls_n), 20.0 points (15.0–25.0).",
     )
-    assert part.grids[0].rows[0][2].note == ""
+    assert part.rows[0][2].note == ""
     assert VERDICT_SECTION.build(evidence).cards[0].answer == "Negated question (ls_n): 20.0 points lost"
 
 
@@ -160,14 +177,14 @@ def test_the_heat_map_is_beyond_a_guess_and_coloured_where_that_is_shown(make: M
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=0.01, low=-0.01, high=0.03)
     rows = heat(with_cost(evidence, "option_order", difference=-0.4, low=-0.45, high=-0.35))
     assert list(rows) == ["option_order", "vr_b", "blank"], "the control comes last"
-    assert [cell.text for cell in rows["option_order"]] == ["80", "−40.0", "−40.0", "−40.0"]
+    assert texts(rows["option_order"]) == ["80", "−40.0", "−40.0", "−40.0"]
     assert [cell.shade for cell in rows["option_order"][1:]] == ["loss-4", "loss-4", "loss-4"]
     for name, text in (("vr_b", "1.0"), ("blank", "−20.0")):
         assert {(cell.text, cell.tone, cell.shade) for cell in rows[name][1:]} == {(text, "quiet", "")}
     gained = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
     assert [(cell.text, cell.shade) for cell in heat(gained)["ls_n"]] == [("80", ""), ("−23.3", "loss-4")]
-    (part,) = parts(VARIATIONS_SECTION.build(gained))
-    assert (part.grids[0].rows[0][3].text, part.grids[0].rows[0][3].note) == ("−23.3", "−28.3 to −18.3")
+    part = part_of(VARIATIONS_SECTION, gained)
+    assert (part.rows[0][3].text, part.rows[0][3].note) == ("−23.3", "−28.3 to −18.3")
     guessing = make(Made(accuracy={"alpha": 0.3}, variations=NAMES))
     assert {cell.shade for row in heat(guessing).values() for cell in row} == {""}
 
@@ -205,3 +222,183 @@ def test_a_control_is_no_change() -> None:
     found = {("m", name, *ACCURACY): None for name in ("vr_b", "text_only", "dialogue+text_only", "blank")}
     assert changes(found) == ("vr_b", "blank", "dialogue+text_only", "text_only")
     assert real_changes(found) == ("vr_b",)
+
+
+MADE = Made(variations=("original", "blank"))
+
+
+def row(model: str, change: str, score: str, metric: str, value: float, half: float) -> dict[str, Any]:
+    place = {"model": model, "variation": change, "score": score, "metric": metric}
+    return place | {"value": value, "low": value - half, "high": value + half}
+
+
+def seeing(evidence: Evidence, original: float = 0.8, without: float = 0.3, half: float = 0.05) -> Evidence:
+    """With image gain, and these accuracies with and without the image."""
+    gap = without - original
+    numbers = {"original": original, "value": without, "difference": gap, "low": gap - half}
+    return with_rows(
+        edited(evidence, "costs", "metric == 'accuracy'", **numbers, high=gap + half),
+        *(row(model, "blank", "", "image_gain", 1.5, 0.1) for model in ("alpha", "beta", "gamma")),
+        row("alpha", "blank", "", "ece_gain", -0.01, 0.005),
+    )
+
+
+def card(evidence: Evidence) -> Any:
+    return next((one for one in VERDICT_SECTION.build(evidence).cards if one.question == LOOKS), None)
+
+
+def test_the_front_page_says_what_the_answers_lose(make: Make) -> None:
+    found = card(seeing(make(MADE)))
+    assert mentions(found.answer, "Yes: 80\u202f%", "30\u202f% without")
+    assert mentions(found.why, "loses 50.0 (45.0–55.0) points", "on shapes", "29\u202f%", "text alone")
+    (better, blind) = parts(LOOKS_SECTION.build(seeing(make(MADE))))[0].sentences
+    assert better == "Shown to answer better with the image: alpha, beta and gamma."
+    assert "without the image" in blind
+
+
+def test_an_image_that_misleads_is_named(make: Make) -> None:
+    found = card(seeing(make(MADE), 0.3, 0.8))
+    assert mentions(found.answer, "It misleads: 30\u202f%", "80\u202f% without")
+    assert mentions(found.why, "gains 50.0 (45.0–55.0) points", "on shapes")
+    sentences = part_of(LOOKS_SECTION, seeing(make(MADE), 0.3, 0.8)).sentences
+    assert "No model is shown to answer better with the image." in sentences
+
+
+@pytest.mark.parametrize(("without", "half"), [(0.75, 0.1), (0.8, 0.0)])
+def test_image_gain_alone_shows_nothing(make: Make, without: float, half: float) -> None:
+    """With noisy logits it is above 0 even if the image is not used."""
+    evidence = seeing(make(MADE), 0.8, without, half)
+    assert card(evidence) is None
+    assert "No model is shown to answer better with the image." in part_of(LOOKS_SECTION, evidence).sentences
+    assert card(make(Made())) is None and LOOKS_SECTION.build(make(MADE)) is None
+
+
+def test_open_questions_have_no_guess_to_be_better_than(make: Make) -> None:
+    evidence = seeing(make(MADE))
+    items = evidence.items.assign(options=[[]] * len(evidence.items))
+    kinds = [{kind for _, _, kind in image_claims(one)} for one in (evidence, replace(evidence, items=items))]
+    assert kinds == [{"loss", "blind"}, {"loss"}]
+
+
+def test_small_data_claim_nothing(make: Make) -> None:
+    evidence = seeing(make(MADE))
+    items = evidence.items.assign(group=[f"g{row % 12}" for row in range(len(evidence.items))])
+    small = replace(evidence, items=items)
+    assert image_claims(evidence) and not image_claims(small)
+    assert card(small) is None
+
+
+def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:
+    cells = part_of(LOOKS_SECTION, seeing(make(MADE))).cells()
+    labels = ("Image", "Model", "Accuracy with %", "Accuracy without %", "Image gain", "ECE, change")
+    assert texts(cells[label] for label in labels) == [
+        "images blank",
+        "alpha",
+        "80.0",
+        "60.0",
+        "1.50",
+        "−1.0",
+    ]
+
+
+def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
+    evidence = with_rows(
+        make(Made()),
+        row("alpha", "original", "confidence", "uncertainty_auroc", 0.75, 0.05),
+        row("alpha", "original", "semantic_entropy_t0.7", "uncertainty_auroc", 0.8, 0.05),
+        row("alpha", "original", "semantic_entropy_t0.7", "uncertainty_gain", 0.05, 0.02),
+        row("alpha", "original", "entropy", "uncertainty_auroc", 0.76, 0.05),
+        row("alpha", "original", "entropy", "uncertainty_gain", 0.01, 0.02),
+    )
+    shown = part_of(UNCERTAINTY_SECTION, evidence).grids[0]
+    assert [column.label.removesuffix(" AUROC %") for column in shown.columns[2:]] == [
+        *("Confidence", "Entropy", "Semantic entropy")
+    ]
+    assert "temperature 0.7" in shown.columns[4].help
+    ((*_, plain, entropy, semantic),) = shown.rows
+    assert (plain.text, plain.note, entropy.tone, semantic.tone) == ("75.0", "", "", "strong")
+    assert semantic.note == "5.0 (3.0–7.0)"
+
+
+def test_who_falls_for_painted_words(make: Make) -> None:
+    names = ("original", "typographic_control", "typographic")
+    evidence = make(Made(variations=names))
+    assert TYPOGRAPHIC_SECTION.build(evidence) is None
+    evidence = with_rows(
+        evidence,
+        *(
+            row("alpha", name, "", "painted_chosen", 0.1 * (place + 1), 0.02)
+            for place, name in enumerate(names)
+        ),
+        row("alpha", "typographic", "", "painted_gain", 0.1, 0.03),
+        row("beta", "typographic", "", "painted_gain", 0.01, 0.03),
+    )
+    shown = part_of(TYPOGRAPHIC_SECTION, evidence).grids[0]
+    alpha, beta = shown.rows[:2]
+    assert texts(alpha[2:]) == ["80.0", "60.0", "60.0", "10.0", "20.0", "30.0", "10.0"]
+    assert (alpha[-1].tone, beta[-1].tone) == ("strong", "")
+
+
+def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
+    assert SEVERITY_SECTION.build(make(Made(variations=("original", "vr_b_5", "vr_l")))) is None
+    evidence = make(Made(variations=("original", "noise_1", "noise", "vr_b_5")))
+    data = severity_frame(evidence, "shapes")
+    noise = data[(data["kind"] == "images with noise") & (data["model"] == "alpha")]
+    assert noise[["level", "value"]].round(6).to_numpy().tolist() == [[0, 0.8], [1, 0.6], [3, 0.6]]
+    assert list(dict.fromkeys(data["kind"])) == ["images blurred", "images with noise"]
+    assert SEVERITY_SECTION.build(evidence) is not None
+    assert mentions(
+        SEVERITY_FIGURE.describe(evidence, "shapes"), "alpha", "from 80\u202f% to 60\u202f% at level 3"
+    )
+
+
+PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}
+
+
+def compared(evidence: Evidence) -> Evidence:
+    rows: list[dict[str, Any]] = []
+    for place, model in enumerate(("alpha", "beta")):
+        for metric, value in PARC.items():
+            if metric != "consistency_calibrated":
+                rows.append({"model": model, "variation": "original", "metric": metric, "value": value})
+            rows.append({"model": model, "variation": "vr_b", "metric": metric, "value": -value})
+            every = {"variation": "", "score": "every_prompt", "value": value + 0.1 * place}
+            rows.append({"model": model, "metric": metric} | every)
+    return with_rows(evidence, *rows)
+
+
+def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
+    evidence = compared(make(Made(variations=("original", "vr_b"))))
+    assert evidence.variations("shapes") == ("original", "vr_b")
+    part = part_of(ROBUSTNESS_SECTION, evidence)
+    assert {row[2].text for row in part.rows} == {str(ITEM_COUNT)}
+    shown = [[cell.text for cell in (*row[:2], *row[3:])] for row in part.rows]
+    assert shown == [
+        ["original", "alpha", "0.25", "0.50", "0.50", "–"],
+        ["original", "beta", "0.25", "0.50", "0.50", "–"],
+        ["images blurred", "alpha", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["images blurred", "beta", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["all", "alpha", "0.25", "0.50", "0.50", "0.75"],
+        ["all", "beta", "0.35", "0.60", "0.60", "0.85"],
+    ]
+    page = Page(site(Config(title="t"), evidence, {})["pages/variations.html"])
+    assert "robustness" in {a["id"] for a in page.all("section") if "id" in a}
+
+
+def test_instability_beside_its_control(make: Make) -> None:
+    place = {"model": "alpha", "variation": "instruction", "output": "letters"}
+    evidence = with_rows(
+        make(Made()),
+        place | {"metric": "instability", "value": 0.5, "low": 0.4, "high": 0.6},
+        place | {"metric": "instability", "score": "t0.2", "value": 0.125},
+        place | {"metric": "instability", "score": "first_t0.2", "value": 0.25},
+        place | {"metric": "accuracy_range", "value": 0.04},
+    )
+    part = part_of(INSTABILITY_SECTION, evidence)
+    (row,) = part.rows
+    assert texts(row[:3]) == ["reworded instruction", "letters", "alpha"]
+    assert texts(row[3:]) == [str(ITEM_COUNT), "0.500", "0.250", "0.125", "4.0"]
+    assert row[0].note == "instruction"
+    assert [column.label for column in part.grids[0].columns[5:7]] == ["sampled, t0.2", "of samples, t0.2"]
+    html = site(Config(title="t"), evidence, {})["pages/variations.html"]
+    assert html.count('id="instability"') == 1

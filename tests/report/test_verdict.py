@@ -5,16 +5,27 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.project import ITEM_COUNT, Made, Make, edited, mentions, parts, with_cost, with_metric
+from tests.report.project import (
+    ITEM_COUNT,
+    Made,
+    Make,
+    edited,
+    mentions,
+    part_of,
+    parts,
+    texts,
+    with_cost,
+    with_metric,
+)
 from vouch.papers.page import PUBLISHED_SECTION
 from vouch.report.cards import BREAKS, DIFFERENCES
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
-from vouch.report.pages.differences import DIFFERENCES_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import CATEGORIES_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION
+from vouch.report.pages.ranking import DIFFERENCES_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table_files import TABLES
 
@@ -32,9 +43,7 @@ def test_a_model_that_is_significant_is_named(make: Make) -> None:
         view.because, "alpha answers 80.0\u202f%", "interval 75.0–85.0", "guessing gives 29\u202f%"
     )
     assert "beta is 20.0 points behind (15.0–25.0)" in view.because
-    assert [[cell.text for cell in row[:4]] for row in view.grid.rows] == [
-        ["shapes", "alpha", "80.0", "29.2"]
-    ]
+    assert [texts(row[:4]) for row in view.grid.rows] == [["shapes", "alpha", "80.0", "29.2"]]
 
 
 def test_models_that_cannot_be_significant_are_all_named(make: Make) -> None:
@@ -114,16 +123,14 @@ def test_few_questions_name_nobody(make: Make) -> None:
     said = [view.because, *(card.answer + card.why for card in view.cards)]
     assert not any(name in text for name in evidence.all_models for text in said)
     assert view.grid.rows[0][1].text == "too small to tell: 80 questions in 12 groups can show 50 points"
-    (part,) = parts(RESULTS_SECTION.build(evidence))
+    part = part_of(RESULTS_SECTION, evidence)
     assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups can show 50 points."
-    (apart,) = parts(DIFFERENCES_SECTION.build(evidence))
+    apart = part_of(DIFFERENCES_SECTION, evidence)
     assert [grid.name for grid in apart.grids] == ["differences-pairs"], "no verdict on a pair"
     assert [column.label for column in apart.grids[0].columns[:2]] == ["Higher", "Lower"]
     assert TABLES["headline"](evidence)[["rank", "rank_low", "rank_high"]].isna().all(axis=None)
     assert TABLES["differences"](evidence)[["p", "p_holm"]].isna().all(axis=None)
-    assert {row[1].text for row in part.grids[0].rows} == {"–"} and {
-        r[0].tone for r in part.grids[0].rows
-    } == {""}
+    assert {row[1].text for row in part.rows} == {"–"} and {r[0].tone for r in part.rows} == {""}
     assert parts(DIFFERENCES_SECTION.build(evidence))[0].sentences[0].startswith("Too small to tell")
 
 
@@ -147,7 +154,7 @@ def test_datasets_that_disagree(make: Make) -> None:
         swapped = edited(swapped, table, "dataset == 'cubes'", **{column: names})
     assert headline(swapped) == "beta is best on cubes; others lead on shapes."
     grid = VERDICT_SECTION.build(swapped).grid
-    assert [[cell.text for cell in row[:2]] for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
+    assert [texts(row[:2]) for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +182,7 @@ def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
     assert view.cards[1].answer == "Too small to tell"
     assert [cell.text for cell in view.grid.rows[0][4:6]] == ["–", "–"]
     assert [cell.text for cell in view.grid.rows[1][4:6]] != ["–", "–"]
-    rows_of = {part.title: part.grids[0].rows for part in parts(CATEGORIES_SECTION.build(small))}["shapes"]
+    rows_of = {part.title: part.rows for part in parts(CATEGORIES_SECTION.build(small))}["shapes"]
     assert [(row[0].text, row[3].text) for row in rows_of] == [("small", "1.80"), ("big", "–")]
 
 
@@ -235,7 +242,7 @@ def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
     view = VERDICT_SECTION.build(replace(evidence, leaderboard=leaderboard))
     assert view.cards[1].answer == "Not measured"
     table = parts(RESULTS_SECTION.build(replace(evidence, leaderboard=leaderboard)))[0].grids[0]
-    assert [cell.text for cell in table.rows[0]][4:9] == ["–"] * 5
+    assert texts(table.rows[0])[4:9] == ["–"] * 5
 
 
 def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
@@ -253,7 +260,7 @@ def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> No
 
 
 def test_protocols_say_what_changes(make: Make) -> None:
-    (part,) = parts(PROTOCOLS_SECTION.build(make(Made())))
+    part = part_of(PROTOCOLS_SECTION, make(Made()))
     text = " ".join(part.sentences)
     assert "50\u202f% of the test rows have a sibling" in text
     assert "Accuracy changes by at most 1.0 points" in text
@@ -264,17 +271,17 @@ def test_protocols_say_what_changes(make: Make) -> None:
 def test_published_cells_that_differ_come_first_and_are_counted(make: Make) -> None:
     evidence = make(Made())
     evidence = edited(evidence, "reproduced", "model == 'gamma'", difference=-0.02)
-    (part,) = parts(PUBLISHED_SECTION.build(evidence))
+    part = part_of(PUBLISHED_SECTION, evidence)
     assert part.sentences == ("2 of 3 cells within 1e-6; the largest difference is 0.02 (gamma, acc).",)
     assert part.grids[1].rows[0][0].text == "gamma"
     evidence = edited(evidence, "reproduced", "model == 'gamma'", ours=None, difference=None)
-    (part,) = parts(PUBLISHED_SECTION.build(evidence))
+    part = part_of(PUBLISHED_SECTION, evidence)
     assert part.sentences == ("2 of 3 cells within 1e-6, 1 without a number of ours.",)
 
 
 def test_differences_are_counted_both_ways(make: Make) -> None:
-    (part,) = parts(DIFFERENCES_SECTION.build(make(Made())))
-    assert [[cell.text for cell in row] for row in part.grids[0].rows] == [
+    part = part_of(DIFFERENCES_SECTION, make(Made()))
+    assert [texts(row) for row in part.rows] == [
         ["alpha", "2", "0", "–"],
         ["beta", "1", "1", "–"],
         ["gamma", "0", "2", "–"],
@@ -286,7 +293,7 @@ def test_pairs_without_an_interval_are_not_significant(make: Make) -> None:
     bare = evidence.differences.assign(low=None, high=None, p=None, p_holm=None)
     evidence = replace(evidence, differences=bare)
     assert leaders(evidence, "shapes") == ("alpha", "beta", "gamma")
-    (part,) = parts(DIFFERENCES_SECTION.build(evidence))
+    part = part_of(DIFFERENCES_SECTION, evidence)
     assert part.grids[1].rows[0][3].text == "–"
 
 

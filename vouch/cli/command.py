@@ -6,8 +6,8 @@ A command is a function in any file of this folder:
     def run_pull(options: argparse.Namespace) -> int:
         \"\"\"The text of `vouch store pull --help`; returns the exit status.\"\"\"
 
-The first word of a name of two is its group: the module or folder of that name, whose docstring says what the
-group is for. Nothing else lists commands, so adding one means adding a file.
+The first word of a name of two is its group: the module of that name, whose docstring says what the group is
+for. Nothing else lists commands, so adding one means adding a file.
 """
 
 import argparse
@@ -16,8 +16,7 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -31,8 +30,7 @@ FILES = "files"
 Run = Callable[[argparse.Namespace], int]
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument, as `ArgumentParser.add_argument` takes it.
 
     names: what it names, which TAB then offers: FILES or a kind of names in `vouch completion`.
@@ -42,23 +40,12 @@ class Argument:
     names: str
     settings: Mapping[str, Any]
 
-    def add(self, parser: Any) -> Iterator[tuple[argparse.Action, str]]:
-        """Adds it to a parser or a group of one; yields the action, and what it names."""
-        yield parser.add_argument(*self.flags, **self.settings), self.names
 
-
-@dataclass(frozen=True)
-class OneOf:
+class OneOf(NamedTuple):
     """Arguments that exclude each other. required: one of them must be given."""
 
     arguments: tuple[Argument, ...]
     required: bool = False
-
-    def add(self, parser: Any) -> Iterator[tuple[argparse.Action, str]]:
-        """The same as `Argument.add` for each of them."""
-        group = parser.add_mutually_exclusive_group(required=self.required)
-        for each in self.arguments:
-            yield from each.add(group)
 
 
 def argument(*flags: str, names: str = "", **settings: Any) -> Argument:
@@ -84,8 +71,7 @@ def json_argument(what: str = "") -> Argument:
     return argument("--json", action="store_true", help=f"for programs{what and f': {what}'}")
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command that was imported. help: its line in `vouch --help`."""
 
     name: str
@@ -129,7 +115,11 @@ def commands() -> dict[str, dict[str, Found]]:
 
     Nothing is imported: the declarations are read from the text of the files.
     """
-    found = sorted(found for path in FOLDER.rglob("*.py") for found in _declarations(path))
+    found = sorted(
+        Found(name, help, ".".join([PACKAGE, *path.relative_to(FOLDER).with_suffix("").parts]))
+        for path in FOLDER.rglob("*.py")
+        for name, help in _DECLARATION.findall(path.read_text(encoding="utf-8"))
+    )
     groups: dict[str, dict[str, Found]] = {"": {}}
     for each in found:
         group, _, own = each.name.rpartition(" ")
@@ -137,17 +127,9 @@ def commands() -> dict[str, dict[str, Found]]:
     return groups
 
 
-def _declarations(path: Path) -> Iterator[Found]:
-    module = ".".join([PACKAGE, *path.relative_to(FOLDER).with_suffix("").parts])
-    for name, help in _DECLARATION.findall(path.read_text(encoding="utf-8")):
-        yield Found(name, help, module)
-
-
 def purpose(group: str) -> str:
-    """What a group is for: the first sentence of its module or folder."""
-    module = FOLDER / f"{group}.py"
-    file = module if module.exists() else FOLDER / group / "__init__.py"
-    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    """What a group is for: the first sentence of its module."""
+    text = ast.get_docstring(ast.parse((FOLDER / f"{group}.py").read_text(encoding="utf-8"))) or ""
     return text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
@@ -159,7 +141,14 @@ def imported(found: Found) -> Command:
 
 def fill(parser: argparse.ArgumentParser, command: Command) -> list[tuple[argparse.Action, str]]:
     """Adds the arguments of a command to a parser; returns each with what it names."""
-    return [added for each in command.arguments for added in each.add(parser)]
+    added = []
+    for each in command.arguments:
+        group: Any = parser
+        if isinstance(each, OneOf):
+            group = parser.add_mutually_exclusive_group(required=each.required)
+        for one in each.arguments if isinstance(each, OneOf) else [each]:
+            added.append((group.add_argument(*one.flags, **one.settings), one.names))
+    return added
 
 
 class Parser(argparse.ArgumentParser):

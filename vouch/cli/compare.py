@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,28 +12,16 @@ import pyarrow.compute as pc
 from scipy.stats import binomtest
 
 from vouch.cli.command import argument, command, json_argument
-from vouch.cli.gate import FAILED, failures, rule
-from vouch.cli.printing import (
-    as_json,
-    check_name,
-    interval,
-    long_name,
-    number,
-    plain,
-    table,
-    warn_if_outdated,
-)
-from vouch.cli.show import Cells, cells, left_out, small
+from vouch.cli.gate import exit_status, failures, rule, unjudged
+from vouch.cli.leaderboard import Cells, Column, Row, cells, left_out, long_name, small, warn_if_outdated
+from vouch.cli.printing import as_json, interval, number, table
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
-from vouch.metrics.metric import CLEAN
-from vouch.metrics.tables import UNANSWERED
-from vouch.metrics.unranked import WORTH_SAYING
 from vouch.params.check import check_project
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
-from vouch.report.gates import SIGNIFICANCE, minimum_detectable_effect
+from vouch.report.gates import SIGNIFICANCE, headline_columns, minimum_detectable_effect
 from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL, OUTPUTS
 from vouch.tables.results import (
@@ -46,183 +33,8 @@ from vouch.tables.results import (
     outcomes_path,
 )
 
-_SIDE = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("set_size", "aps"), ("ece", ""))
-Row = Mapping[str, Any]
-
-
-def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Rows of DIFFERENCES between two models by (dataset, output), as first minus second."""
-    turned = {}
-    for row in rows:
-        if {row["first"], row["second"]} != {first, second}:
-            continue
-        own = dict(row)
-        if row["first"] != first:
-            own |= {"first": first, "second": second, "difference": 0.0 - row["difference"]}
-            low, high = row["low"], row["high"]
-            own |= {"low": None if high is None else 0.0 - high, "high": None if low is None else 0.0 - low}
-        turned[row["dataset"], row["output"]] = own
-    return turned
-
-
-def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
-
-    Only the first request type of each dataset counts. every: cells of all models. Each corrected row gets
-    `claims`, the number of comparisons that were corrected together.
-    """
-    few = small(every)
-    firsts: dict[str, str] = {}
-    for dataset, _, output, _ in every:
-        firsts[dataset] = min(firsts.get(dataset, output), output, key=OUTPUTS.index)
-    counted = [row["dataset"] not in few and firsts.get(row["dataset"]) == row["output"] for row in rows]
-    p = holm([row["p"] if counts_too else None for row, counts_too in zip(rows, counted, strict=True)])
-    claims = sum(each is not None for each in p)
-    return [
-        dict(row) | ({"p_holm": each, "claims": claims} if each is not None else {})
-        for row, each in zip(rows, p, strict=True)
-    ]
-
-
-def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES for the one variation in the outcomes; the stage makes only those of original."""
-    index = outcomes.schema.get_field_index("variation")
-    renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
-    return differences(outcomes.set_column(index, "variation", renamed), config.seed, config.resamples)
-
-
-def pairs(
-    first: pa.Table, second: pa.Table, numbers: Cells, gaps: Mapping[tuple[str, str], Row], config: Config
-) -> list[dict[str, Any]]:
-    """One entry for each dataset and request type that both models have, for JSON.
-
-    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: what `oriented`
-    gives. Entries of datasets that are too small have no p.
-    """
-    reasons = small(numbers)
-    names = (first["model"][0].as_py(), second["model"][0].as_py())
-    entries = []
-    cells = sorted({line[:3] for line in numbers}, key=lambda cell: (cell[0], OUTPUTS.index(cell[2])))
-    for dataset, variation, output in cells:
-        sides = [numbers.get((dataset, variation, output, name)) for name in names]
-        if sides[0] is None or sides[1] is None:
-            continue
-        both = joined(first, second, dataset, output)
-        gap = gaps.get((dataset, output), {})
-        if dataset in reasons:
-            gap = {**gap, "p": None, "p_holm": None}
-        claims, correct = gap.get("claims", 1), counts(both)
-        if correct and dataset in reasons:
-            correct["mcnemar_p"] = None
-        entries.append(
-            {
-                "dataset": dataset,
-                "variation": variation,
-                "output": output,
-                "items": len(both),
-                "first": _side(sides[0]),
-                "second": _side(sides[1]),
-                "accuracy": {key: gap.get(key) for key in ("difference", "low", "high", "p", "p_holm")},
-                "too_small": reasons.get(dataset, ""),
-                "minimum_detectable_effect": None
-                if dataset in reasons
-                else minimum_detectable_effect(gap.get("low"), gap.get("high"), claims),
-                "counts": correct,
-                "set_size": {
-                    score: size_gap(both, f"clean_size_{score}", config)
-                    if all(("set_size", score) in side for side in (sides[0], sides[1]))
-                    else dict.fromkeys(("difference", "low", "high"))
-                    for score in HEADLINE
-                },
-            }
-        )
-    return entries
-
-
-def _side(of: Mapping[tuple[str, str], Row]) -> dict[str, dict[str, float | None]]:
-    return {
-        f"{metric}_{score}" if score else metric: {
-            key: of.get((metric, score), {}).get(key) for key in ("value", "low", "high")
-        }
-        for metric, score in _SIDE
-    }
-
-
-def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
-    """Rows of the prompts that both models answered and the clean protocol keeps; `_b` marks the second."""
-
-    def own(outcomes: pa.Table) -> pd.DataFrame:
-        here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
-        frame: pd.DataFrame = outcomes.filter(
-            pc.and_(here, pc.is_valid(outcomes["clean_correct"]))
-        ).to_pandas()
-        return frame
-
-    return own(first).merge(own(second), on="prompt", suffixes=("", "_b")).sort_values(["group", "prompt"])
-
-
-def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
-    """How many prompts each model answered correctly, and McNemar's exact p (1947, binomial).
-
-    The p treats copies of a question as independent. None for answers that are neither correct nor wrong.
-    """
-    if both.empty or both["correct"].isna().any() or both["correct_b"].isna().any():
-        return None
-    first, second = both["correct"].to_numpy(bool), both["correct_b"].to_numpy(bool)
-    only = int((first & ~second).sum()), int((~first & second).sum())
-    return {
-        "both": int((first & second).sum()),
-        "first_only": only[0],
-        "second_only": only[1],
-        "neither": int((~first & ~second).sum()),
-        "mcnemar_p": float(binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0,
-    }
-
-
-def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float | None]:
-    """Mean difference of set sizes over items that both have sets for.
-
-    The interval is a bootstrap over whole groups that keeps the thresholds.
-    """
-    gaps = both[column] - both[f"{column}_b"]
-    known = gaps.notna().to_numpy()
-    if not known.any():
-        return {"difference": None, "low": None, "high": None}
-    codes, groups = pd.factorize(both["group"][known], sort=True)
-    units = np.rint(GRAIN * gaps.to_numpy()[known])
-    sums = np.bincount(codes, units, len(groups)).astype(float)[:, None]
-    numbers = np.bincount(codes, minlength=len(groups)).astype(float)[:, None]
-    largest = GRAIN * max(1, both.loc[known, [column, f"{column}_b"]].to_numpy().max() - 1)
-    ends = intervals(sums, numbers, config.seed, config.resamples, -largest, largest)
-    low, high = (float(bound[0] / GRAIN) for bound in ends)
-    bounds = {"low": None, "high": None} if math.isnan(low) else {"low": low, "high": high}
-    return {"difference": float(means(sums, numbers)[0] / GRAIN), **bounds}
-
-
-def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
-    """Accuracy by category in the clean protocol, the largest difference first. rows: of LEADERBOARD."""
-    accuracies: dict[tuple[str, str, str], dict[str, Row]] = {}
-    for row in rows:
-        accuracy = row["metric"] == "accuracy" and row["protocol"] == "clean" and row["value"] is not None
-        if accuracy and row["category"] != "all":
-            accuracies.setdefault((row["dataset"], row["output"], row["category"]), {})[row["model"]] = row
-    entries = [
-        {
-            "dataset": dataset,
-            "output": output,
-            "category": category,
-            "first": of[first]["value"],
-            "second": of[second]["value"],
-            "difference": of[first]["value"] - of[second]["value"],
-            "items": min(of[first]["items"], of[second]["items"]),
-        }
-        for (dataset, output, category), of in accuracies.items()
-        if of.keys() >= {first, second}
-    ]
-    return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))
-
-
 SHOWN = 8  # categories on the screen; --json has all
+_NO_GAP: dict[str, float | None] = dict.fromkeys(("difference", "low", "high"))
 _COLUMNS = (
     *("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct"),
     *(f"clean_size_{score}" for score in HEADLINE),
@@ -274,20 +86,17 @@ def run(options: argparse.Namespace) -> int:
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
         everyone = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), "clean")
-        differences_found = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
+        tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
     else:
-        differences_found = differences_in(pa.concat_tables([first, second]), config)
-    gaps = oriented(differences_found, options.first, options.second)
+        tested = differences_in(pa.concat_tables([first, second]), config)
+    gaps = oriented(tested, options.first, options.second)
     numbers = cells(rows, "clean", variations=True)
     entries = pairs(first, second, numbers, gaps, config) if len(first) and len(second) else []
     if not entries:
-        limits = "".join(
-            f" {word} {value}"
-            for word, value in (("on", options.dataset), ("in", options.variation), ("as", options.output))
-            if value
-        )
+        limits = {"on": options.dataset, "in": options.variation, "as": options.output}
+        where = "".join(f" {word} {value}" for word, value in limits.items() if value)
         raise UserError(
-            f"{options.first}, {options.second}: no prompt that both answered{limits}; `vouch show "
+            f"{options.first}, {options.second}: no prompt that both answered{where}; `vouch show "
             "--variations` lists what there is"
         )
     failed, unknown = failures(gate, entries)
@@ -300,45 +109,7 @@ def run(options: argparse.Namespace) -> int:
         print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
         print(left_out(rows), end="")
     warn_if_outdated()
-    return _exit_status(failed, unknown)
-
-
-def _exit_status(failed: Sequence[str], unknown: Sequence[str]) -> int:
-    """The exit status of a gate, which says on stderr what fails and what cannot be judged."""
-    for line in failed:
-        print(f"vouch: fails: {plain(line)}", file=sys.stderr)
-    for line in unknown:
-        print(f"vouch: cannot judge: {plain(line)}", file=sys.stderr)
-    if unknown:
-        remedy = "--dataset and --output choose what is judged; `dvc repro` asks the missing prompts"
-        print(f"vouch: {remedy}", file=sys.stderr)
-    return FAILED if failed else 1 if unknown else 0
-
-
-def unjudged(every: Sequence[Row], entries: Sequence[Row], variation: str) -> list[str]:
-    """A line for each dataset and request type that a gate cannot judge.
-
-    Either only one model has results there, or one left too many prompts unanswered. every: rows of the
-    leaderboard, of both models and all variations.
-    """
-    paired = {(entry["dataset"], entry["output"]) for entry in entries}
-    with_original = {row["dataset"] for row in every if row["variation"] == ORIGINAL}
-    models: dict[tuple[str, str], set[str]] = {}
-    missing = []
-    for row in every:
-        cell, here = (row["dataset"], row["output"]), row["variation"] == variation
-        if here or (variation == ORIGINAL and row["dataset"] not in with_original):
-            models.setdefault(cell, set()).add(row["model"])
-        whole = (row["metric"], row["protocol"], row["category"]) == (UNANSWERED, CLEAN, "all")
-        if here and whole and cell in paired and row["value"] > WORTH_SAYING:
-            missing.append((cell, f"{row['model']} left {row['value']:.1%} of the prompts unanswered"))
-    for cell, names in models.items():
-        if cell not in paired:
-            missing.append(
-                (cell, f"only {min(names)} has results" if len(names) == 1 else "no results of both")
-            )
-    where = long_name(variation)
-    return [f"{dataset}, {output}, {where}: {what}" for (dataset, output), what in sorted(missing)]
+    return exit_status(failed, unknown)
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -347,12 +118,8 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
     models = [options.first, options.second]
     if options.first == options.second:
         raise UserError(f"{options.first}: is both models; name two different ones")
-    wanted = [
-        *(("model", name) for name in models),
-        ("dataset", options.dataset),
-        ("variation", options.variation),
-    ]
-    for column, name in wanted:
+    asked = [("model", options.first), ("model", options.second), ("variation", options.variation)]
+    for column, name in [*asked, ("dataset", options.dataset)]:
         if name is not None:
             known = [each for each in pc.unique(rows[column]).to_pylist() if each]
             check_name(column, name, known, LEADERBOARD_PATH)
@@ -361,7 +128,7 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
     return chosen
 
 
-def _outcomes(model: str, leaderboard: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> pa.Table:
+def _outcomes(model: str, leaderboard: Sequence[Row], options: argparse.Namespace) -> pa.Table:
     """The chosen rows of OUTCOMES of a model, for the datasets in the leaderboard's rows."""
     empty = pa.schema([OUTCOMES.schema.field(name) for name in _COLUMNS]).empty_table()
     parts = [
@@ -378,6 +145,172 @@ def _chosen(rows: pa.Table, options: argparse.Namespace, columns: Sequence[str])
         if wanted is not None:
             rows = rows.filter(pc.equal(rows[column], wanted))
     return rows
+
+
+def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], Row]:
+    """Rows of DIFFERENCES between two models by (dataset, output), as first minus second."""
+    turned = {}
+    for row in rows:
+        if (row["first"], row["second"]) == (second, first):
+            gap, low, high = (
+                None if row[key] is None else 0.0 - row[key] for key in ("difference", "high", "low")
+            )
+            row = {**row, "first": first, "second": second, "difference": gap, "low": low, "high": high}
+        if (row["first"], row["second"]) == (first, second):
+            turned[row["dataset"], row["output"]] = row
+    return turned
+
+
+def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
+    """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
+
+    Only the first request type of each dataset counts. every: cells of all models. Each corrected row gets
+    `claims`, the number of comparisons that were corrected together.
+    """
+    few = small(every)
+    firsts: dict[str, str] = {}
+    for dataset, _, output, _ in every:
+        firsts[dataset] = min(firsts.get(dataset, output), output, key=OUTPUTS.index)
+    counted = [row["dataset"] not in few and firsts.get(row["dataset"]) == row["output"] for row in rows]
+    p = holm([row["p"] if is_claim else None for row, is_claim in zip(rows, counted, strict=True)])
+    claims = sum(each is not None for each in p)
+    return [
+        dict(row) | ({"p_holm": each, "claims": claims} if each is not None else {})
+        for row, each in zip(rows, p, strict=True)
+    ]
+
+
+def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
+    """Rows of DIFFERENCES for the one variation in the outcomes; the stage makes only those of original."""
+    index = outcomes.schema.get_field_index("variation")
+    renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
+    return differences(outcomes.set_column(index, "variation", renamed), config.seed, config.resamples)
+
+
+def pairs(
+    first: pa.Table, second: pa.Table, numbers: Cells, gaps: Mapping[tuple[str, str], Row], config: Config
+) -> list[dict[str, Any]]:
+    """One entry for each dataset and request type that both models have, for JSON.
+
+    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: what `oriented`
+    gives. Entries of datasets that are too small have no p.
+    """
+    reasons = small(numbers)
+    names = (first["model"][0].as_py(), second["model"][0].as_py())
+    entries = []
+    lines = sorted({line[:3] for line in numbers}, key=lambda line: (line[0], OUTPUTS.index(line[2])))
+    for dataset, variation, output in lines:
+        sides = [numbers.get((dataset, variation, output, name)) for name in names]
+        if sides[0] is None or sides[1] is None:
+            continue
+        both = joined(first, second, dataset, output)
+        gap, correct = dict(gaps.get((dataset, output), {})), counts(both)
+        effect = minimum_detectable_effect(gap.get("low"), gap.get("high"), gap.get("claims", 1))
+        if dataset in reasons:
+            gap, effect = {**gap, "p": None, "p_holm": None}, None
+            correct = correct and {**correct, "mcnemar_p": None}
+        entries.append(
+            {
+                "dataset": dataset,
+                "variation": variation,
+                "output": output,
+                "items": len(both),
+                "first": _side(sides[0]),
+                "second": _side(sides[1]),
+                "accuracy": {key: gap.get(key) for key in (*_NO_GAP, "p", "p_holm")},
+                "too_small": reasons.get(dataset, ""),
+                "minimum_detectable_effect": effect,
+                "counts": correct,
+                "set_size": {
+                    score: size_gap(both, f"clean_size_{score}", config)
+                    if ("set_size", score) in sides[0] and ("set_size", score) in sides[1]
+                    else _NO_GAP
+                    for score in HEADLINE
+                },
+            }
+        )
+    return entries
+
+
+def _side(of: Mapping[Column, Row]) -> dict[str, dict[str, float | None]]:
+    return {
+        f"{metric}_{score}" if score else metric: {
+            key: of.get((metric, score), {}).get(key) for key in ("value", "low", "high")
+        }
+        for metric, score in headline_columns(3)
+    }
+
+
+def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
+    """Rows of the prompts that both models answered and the clean protocol keeps; `_b` marks the second."""
+
+    def own(outcomes: pa.Table) -> pd.DataFrame:
+        here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
+        frame: pd.DataFrame = outcomes.filter(
+            pc.and_(here, pc.is_valid(outcomes["clean_correct"]))
+        ).to_pandas()
+        return frame
+
+    return own(first).merge(own(second), on="prompt", suffixes=("", "_b")).sort_values(["group", "prompt"])
+
+
+def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
+    """How many prompts each model answered correctly, and McNemar's exact p (1947, binomial).
+
+    The p treats copies of a question as independent. None for answers that are neither correct nor wrong.
+    """
+    if both.empty or both[["correct", "correct_b"]].isna().any(axis=None):
+        return None
+    first, second = both["correct"].to_numpy(bool), both["correct_b"].to_numpy(bool)
+    only = int((first & ~second).sum()), int((~first & second).sum())
+    return {
+        "both": int((first & second).sum()),
+        "first_only": only[0],
+        "second_only": only[1],
+        "neither": int((~first & ~second).sum()),
+        "mcnemar_p": float(binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0,
+    }
+
+
+def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float | None]:
+    """Mean difference of set sizes over items that both have sets for.
+
+    The interval is a bootstrap over whole groups that keeps the thresholds.
+    """
+    both = both.dropna(subset=[column, f"{column}_b"])
+    if both.empty:
+        return _NO_GAP
+    codes, groups = pd.factorize(both["group"], sort=True)
+    units = np.rint(GRAIN * (both[column] - both[f"{column}_b"]).to_numpy())
+    sums = np.bincount(codes, units, len(groups)).astype(float)[:, None]
+    numbers = np.bincount(codes, minlength=len(groups)).astype(float)[:, None]
+    largest = GRAIN * max(1, both[[column, f"{column}_b"]].to_numpy().max() - 1)
+    ends = intervals(sums, numbers, config.seed, config.resamples, -largest, largest)
+    low, high = (None if math.isnan(bound[0]) else float(bound[0] / GRAIN) for bound in ends)
+    return {"difference": float(means(sums, numbers)[0] / GRAIN), "low": low, "high": high}
+
+
+def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
+    """Accuracy by category in the clean protocol, the largest difference first. rows: of LEADERBOARD."""
+    accuracies: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for row in rows:
+        accuracy = row["metric"] == "accuracy" and row["protocol"] == "clean" and row["value"] is not None
+        if accuracy and row["category"] != "all":
+            accuracies.setdefault((row["dataset"], row["output"], row["category"]), {})[row["model"]] = row
+    entries = [
+        {
+            "dataset": dataset,
+            "output": output,
+            "category": category,
+            "first": of[first]["value"],
+            "second": of[second]["value"],
+            "difference": of[first]["value"] - of[second]["value"],
+            "items": min(of[first]["items"], of[second]["items"]),
+        }
+        for (dataset, output, category), of in accuracies.items()
+        if of.keys() >= {first, second}
+    ]
+    return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))
 
 
 def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence[Row]) -> str:
@@ -430,13 +363,11 @@ def _p(value: float | None) -> str:
 
 
 def _counts(entry: Row) -> list[str]:
-    counts_found = entry["counts"] or {}
-    names = ("both", "first_only", "second_only", "neither")
+    correct, sides = entry["counts"] or {}, (entry["first"], entry["second"])
     return [
         *(entry["dataset"], entry["output"]),
-        *(str(counts_found.get(name, "n.a.")) for name in names),
-        _p(counts_found.get("mcnemar_p")),
+        *(str(correct.get(name, "n.a.")) for name in ("both", "first_only", "second_only", "neither")),
+        _p(correct.get("mcnemar_p")),
         *(interval(entry["set_size"][score], "difference") for score in HEADLINE),
-        *(number(entry[side]["coverage_lac"]["value"]) for side in ("first", "second")),
-        *(number(entry[side]["ece"]["value"]) for side in ("first", "second")),
+        *(number(side[name]["value"]) for name in ("coverage_lac", "ece") for side in sides),
     ]

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.printing import table
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.cleaning.first_pass import expectation
-from vouch.datasets.fetch.hub import is_here, locate, promised
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import Source
 from vouch.models.config import Config
@@ -26,9 +26,9 @@ from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
-from vouch.prompts.combination import Variation, load_variation
+from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
-from vouch.prompts.template import Template, read_template
+from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -41,6 +41,15 @@ from vouch.tables.asked import (
     prompts_path,
     repeats,
 )
+
+Cells = Sequence[tuple[str, str]]
+"""Model and dataset of each cell that will be asked."""
+TEXT_TOKENS = 80  # of a prompt's words
+IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
+OPTIONS = 4  # assumed for every prompt
+# The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
+PROMPT_TOKENS = 576 + 80  # of its image and its text
+OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
 def variations_of(project: Project, dataset: str) -> list[str]:
@@ -94,10 +103,9 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     share = entry.sample.share if entry.sample else 1
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     settings = loader.Settings.model_validate(entry.settings)
-    place = getattr(loader, "PLACE", "")
     away = entry.source != REMOTE and not Path(entry.source).exists() and hasattr(loader, "expected")
     if not away and is_here(entry.source, entry.origin):
-        source = locate(name, entry.source, entry.origin, place)
+        source = locate(name, entry.source, entry.origin, getattr(loader, "PLACE", ""))
         return Items(round(loader.count(source, name, settings) * share), here=True)
     try:
         source = promised(entry.origin) if entry.origin else Source(Path(entry.source))
@@ -160,40 +168,6 @@ class Count:
         return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
 
 
-def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
-    """Prompts of a dataset that has none yet, by the kinds of its loader's questions. Raises UserError."""
-    template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
-    kinds = kinds_of_questions(entry)
-    probes = [probe for probe in _PROBES if probe.kind in kinds]
-    each = [max((_drafts(one, probe, template) for probe in probes), default=0) for one in loaded]
-    circular = [any(part.name == CIRCULAR for part in one.parts) for one in loaded]
-    count = items.count or 0
-    asked = {
-        one.name: count * (number - bool(number and repeats(f"/{one.name}/1", one.name) in variations))
-        for one, number in zip(loaded, each, strict=True)
-    }
-    outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
-    texts = asked if TEXT in outputs else {}
-    bound = "about" if items.groups or any(circular) else "at most"
-    return Count(count * sum(each), answers, answers, texts, bound)
-
-
-def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
-    """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
-    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
-    built = entry.options is not None and entry.options.scheme in BUILT_SCHEMES
-    if built or not hasattr(loader, "kinds"):
-        return ("choice",)
-    kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))
-    return kinds
-
-
-def _drafts(variation: Variation, probe: Item, template: Template) -> int:
-    """How many prompts a variation makes of a question."""
-    return 0 if variation.answers(probe) is None else len(variation.drafts(probe, template)[0])
-
-
 _QUESTION = Item(
     *("", "", "?", None, ("1", "2", "3", "4"), (0,), ("d",), "choice"),
     goes_on=True,
@@ -207,6 +181,38 @@ _PROBES = (
 """Questions to which as many variations apply as possible: four options, two images, no options."""
 
 
+def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
+    """Prompts of a dataset that has none yet, by the kinds of its loader's questions. Raises UserError."""
+    template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
+    kinds = kinds_of_questions(entry)
+    count, prompts, asked = items.count or 0, 0, {}
+    for one in loaded:
+        drafts = [
+            len(one.drafts(probe, template)[0])
+            for probe in _PROBES
+            if probe.kind in kinds and one.answers(probe) is not None
+        ]
+        most = max(drafts, default=0)
+        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in variations
+        prompts += count * most
+        asked[one.name] = count * (most - repeated)
+    outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
+    answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
+    guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
+    texts = asked if TEXT in outputs else {}
+    return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+
+
+def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
+    """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
+    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
+    built = entry.options is not None and entry.options.scheme in BUILT_SCHEMES
+    if built or not hasattr(loader, "kinds"):
+        return ("choice",)
+    kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))
+    return kinds
+
+
 def count_prompts(path: Path) -> Count:
     """What a table of prompts holds. Raises UserError."""
     prompts, groups, asked = 0, Counter[tuple[str, str, str]](), set[tuple[str, str]]()
@@ -216,12 +222,10 @@ def count_prompts(path: Path) -> Count:
             prompts += 1
             asked.add((row["item"], row["variation"]))
             groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
-    for (output, item, variation), count in list(groups.items()):
-        other = repeats(f"{item}/{variation}/1", variation)
-        if other is not None and (item, other) in asked:
-            groups[output, item, variation] = count - 1
     outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
-    for (output, _, variation), count in groups.items():
+    for (output, item, variation), count in groups.items():
+        if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
+            count -= 1
         outputs[output] += count
         texts[variation] += count if output == TEXT else 0
         packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
@@ -262,30 +266,16 @@ def judge_prompts(
     return most
 
 
-TEXT_TOKENS = 80  # of a prompt's words
-IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
-OPTIONS = 4  # assumed for every prompt
-# The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its image and its text
-OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
-
-Cells = Sequence[tuple[str, str]]
-"""Model and dataset of each cell that will be asked."""
-
-
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """What each model will be asked, with GPU hours for models of the hub and prices for those on servers."""
     locked = locked_models()
     costs = []
     for name, source in project.models.items():
-        own = [
-            counts[dataset].of(project.extract, model, dataset)
-            for model, dataset in cells_asked
-            if model == name
-        ]
-        entry = locked[name] if source == str(MODELS) else None
+        datasets = [dataset for model, dataset in cells_asked if model == name]
+        own = [counts[dataset].of(project.extract, name, dataset) for dataset in datasets]
         if not own:
             continue
+        entry = locked[name] if source == str(MODELS) else None
         asked: dict[str, Any] = {"model": name, "prompts": sum(cell.prompts for cell in own)}
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
@@ -322,13 +312,10 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """
     prices, thought = entry.prices, entry.thought_tokens
     assert prices
-
-    def asked(output: str) -> int:
-        return sum(one.outputs.get(output, 0) for one in counts)
-
-    texts = asked(TEXT) + sum(one.samples for one in counts)
+    asked = {output: sum(one.outputs.get(output, 0) for one in counts) for output in OUTPUTS}
+    texts = asked[TEXT] + sum(one.samples for one in counts)
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
-    short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
+    short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
     requests = short + texts
     read = requests * (TEXT_TOKENS + prices.image_tokens(*IMAGE))
     written = short + texts * (cap + thought)

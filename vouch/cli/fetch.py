@@ -6,15 +6,14 @@ from importlib import import_module
 from pathlib import Path
 
 from vouch.cli.command import argument, command
-from vouch.cli.printing import check_name, plain
-from vouch.datasets.fetch.download import Fetched
-from vouch.datasets.fetch.hub import fetch
+from vouch.cli.printing import plain
+from vouch.datasets.fetch.download import Fetched, fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.models.lock_entry import HubSource
 from vouch.models.pins import fetch as fetch_weights
 from vouch.params.check import check_project
 from vouch.params.project import MODELS, Project, locked_models
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 
 
 @command(

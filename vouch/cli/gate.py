@@ -1,4 +1,4 @@
-"""The rules of `vouch compare --fail-if` about A minus B, such as `accuracy < 0 and p < 0.01`.
+"""The gate of `vouch compare --fail-if`: rules about A minus B, such as `accuracy < 0 and p < 0.01`.
 
 A gate fails if a rule holds. If a number that the rule names is missing, the rule cannot be evaluated, and
 that must not count as a pass.
@@ -7,84 +7,123 @@ that must not count as a pass.
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from vouch.cli.printing import long_name
+from vouch.cli.leaderboard import Row, long_name
+from vouch.cli.printing import plain
+from vouch.metrics.metric import CLEAN
+from vouch.metrics.tables import UNANSWERED
+from vouch.metrics.unranked import WORTH_SAYING
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables import HEADLINE
+from vouch.tables.asked import ORIGINAL
 
 FAILED = 3  # exit status, neither that of an error nor that of wrong arguments
+
+
+class Rule(NamedTuple):
+    """Conditions that must all hold for the rule to hold: name, sign and number of each."""
+
+    text: str
+    conditions: Sequence[tuple[str, str, float]]
+
+
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _CONDITION = re.compile(
     r"\s*([a-z_]+(?:\.[a-z]+)?)\s*([<>]=?)\s*([-+]?(?:[0-9]{1,9}(?:\.[0-9]{0,15})?|\.[0-9]{1,15}))\s*"
 )
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Conditions that must all hold for the rule to hold. each: name, sign and number of a condition."""
-
-    text: str
-    each: Sequence[tuple[str, str, float]]
+_WITH_ENDS = ("accuracy", *(f"set_size_{score}" for score in HEADLINE))
+_OF_SIDES = ("coverage_lac", "ece")
+NAMES = (*(f"{name}{end}" for name in _WITH_ENDS for end in ("", ".low", ".high")), "p", *_OF_SIDES)
 
 
 def rule(text: str) -> Rule:
     """The rule that a text states. Raises UserError for a text that is not a rule."""
-    each = []
+    conditions, where = [], f"--fail-if {text:.80}"
     for part in text.split(" and "):
         match = _CONDITION.fullmatch(part)
         if match is None:
+            raise UserError(f'{where}: is not a rule; write NAME < NUMBER, e.g. "accuracy < -0.02"')
+        name, sign, bound = match[1], match[2], float(match[3])
+        if name not in NAMES:
+            raise UserError(f"{where}: no number {name}; {did_you_mean(name, [*NAMES])}")
+        least, most = (0.0, 1.0) if name == "p" else (-1.0, 1.0)
+        reached = least if sign.startswith("<") else most
+        if not name.startswith("set_size") and not _SIGNS[sign](reached, bound):
             raise UserError(
-                f'--fail-if {text:.80}: is not a rule; write NAME < NUMBER, e.g. "accuracy < -0.02"'
+                f"{where}: {name} lies between {least:g} and {most:g}, so the rule never holds; write 0.02 "
+                "for 2 points"
             )
-        if match[1] not in NAMES:
-            raise UserError(f"--fail-if {text:.80}: no number {match[1]}; {did_you_mean(match[1], [*NAMES])}")
-        least, most = (0.0, 1.0) if match[1] == "p" else (-1.0, 1.0)
-        reached = least if match[2].startswith("<") else most
-        if not match[1].startswith("set_size") and not _SIGNS[match[2]](reached, float(match[3])):
-            raise UserError(
-                f"--fail-if {text:.80}: {match[1]} lies between {least:g} and {most:g}, so the rule never "
-                "holds; write 0.02 for 2 points"
-            )
-        each.append((match[1], match[2], float(match[3])))
-    return Rule(text, each)
+        conditions.append((name, sign, bound))
+    return Rule(text, conditions)
 
 
-def numbers(entry: Mapping[str, Any]) -> dict[str, float | None]:
-    """The numbers that rules may name, from an entry of `pairs`: A minus B, and ends of 95 % intervals."""
-    accuracy = entry["accuracy"]
-    values = {"accuracy": accuracy["difference"], "p": accuracy["p_holm"]}
-    values |= {f"accuracy.{end}": accuracy[end] for end in ("low", "high")}
-    for score, gap in entry["set_size"].items():
-        values |= {f"set_size_{score}": gap["difference"]}
-        values |= {f"set_size_{score}.{end}": gap[end] for end in ("low", "high")}
-    for name in ("coverage_lac", "ece"):
-        sides = [entry[side][name]["value"] for side in ("first", "second")]
-        values[name] = None if None in sides else sides[0] - sides[1]
-    return values
+def _numbers(entry: Row) -> dict[str, float]:
+    """The numbers that rules may name, from an entry of `pairs`, where they are known."""
+    gaps = {"accuracy": entry["accuracy"]}
+    gaps |= {f"set_size_{score}": gap for score, gap in entry["set_size"].items()}
+    values = {"p": entry["accuracy"]["p_holm"]}
+    for name, gap in gaps.items():
+        values |= {name: gap["difference"], f"{name}.low": gap["low"], f"{name}.high": gap["high"]}
+    for name in _OF_SIDES:
+        first, second = (entry[side][name]["value"] for side in ("first", "second"))
+        values[name] = None if first is None or second is None else first - second
+    return {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
 
 
-_NONE = dict.fromkeys(("difference", "low", "high", "p_holm", "value"))
-_SIDE = dict.fromkeys(("coverage_lac", "ece"), _NONE)
-NAMES = tuple(
-    numbers({"accuracy": _NONE, "set_size": {"lac": _NONE, "aps": _NONE}, "first": _SIDE, "second": _SIDE})
-)
-
-
-def failures(rules: Sequence[Rule], entries: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+def failures(rules: Sequence[Rule], entries: Sequence[Row]) -> tuple[list[str], list[str]]:
     """A line for each pair on which a rule holds, and one for each on which a number is missing."""
     lines, unknown = [], []
-    for one in rules:
+    for text, conditions in rules:
         for entry in entries:
-            known = {name: value for name, value in numbers(entry).items() if value is not None}
-            known = {name: value for name, value in known.items() if not math.isnan(value)}
-            if any(name in known and not _SIGNS[sign](known[name], bound) for name, sign, bound in one.each):
+            known = _numbers(entry)
+            if any(
+                name in known and not _SIGNS[sign](known[name], bound) for name, sign, bound in conditions
+            ):
                 continue
             where = f"{entry['dataset']}, {entry['output']}, {long_name(entry['variation'])}"
-            if missing := [name for name, _, _ in one.each if name not in known]:
-                unknown.append(f"{where}: no {' and no '.join(missing)} ({one.text})")
+            if missing := [name for name, _, _ in conditions if name not in known]:
+                unknown.append(f"{where}: no {' and no '.join(missing)} ({text})")
                 continue
-            values = ", ".join(f"{name} {known[name]:+.4f}" for name, _, _ in one.each)
-            lines.append(f"{where}: {values} ({one.text})")
+            values = ", ".join(f"{name} {known[name]:+.4f}" for name, _, _ in conditions)
+            lines.append(f"{where}: {values} ({text})")
     return lines, unknown
+
+
+def unjudged(every: Sequence[Row], entries: Sequence[Row], variation: str) -> list[str]:
+    """A line for each dataset and request type that a gate cannot judge.
+
+    Either only one model has results there, or one left too many prompts unanswered. every: rows of the
+    leaderboard, of both models and all variations.
+    """
+    paired = {(entry["dataset"], entry["output"]) for entry in entries}
+    with_original = {row["dataset"] for row in every if row["variation"] == ORIGINAL}
+    models: dict[tuple[str, str], set[str]] = {}
+    missing = []
+    for row in every:
+        cell, here = (row["dataset"], row["output"]), row["variation"] == variation
+        if here or (variation == ORIGINAL and row["dataset"] not in with_original):
+            models.setdefault(cell, set()).add(row["model"])
+        whole = (row["metric"], row["protocol"], row["category"]) == (UNANSWERED, CLEAN, "all")
+        if here and whole and cell in paired and row["value"] > WORTH_SAYING:
+            missing.append((cell, f"{row['model']} left {row['value']:.1%} of the prompts unanswered"))
+    for cell in models.keys() - paired:
+        names = models[cell]
+        which = f"only {min(names)} has results" if len(names) == 1 else "no results of both"
+        missing.append((cell, which))
+    where = long_name(variation)
+    return [f"{dataset}, {output}, {where}: {what}" for (dataset, output), what in sorted(missing)]
+
+
+def exit_status(failed: Sequence[str], unknown: Sequence[str]) -> int:
+    """The exit status of a gate, which says on stderr what fails and what cannot be judged."""
+    for line in failed:
+        print(f"vouch: fails: {plain(line)}", file=sys.stderr)
+    for line in unknown:
+        print(f"vouch: cannot judge: {plain(line)}", file=sys.stderr)
+    if unknown:
+        remedy = "--dataset and --output choose what is judged; `dvc repro` asks the missing prompts"
+        print(f"vouch: {remedy}", file=sys.stderr)
+    return FAILED if failed else 1 if unknown else 0

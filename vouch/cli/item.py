@@ -11,18 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from vouch.cli.command import argument, command, json_argument, path_argument
-from vouch.cli.printing import (
-    as_json,
-    check_name,
-    cut,
-    long_name,
-    number,
-    plain,
-    table,
-    warn_if_outdated,
-)
+from vouch.cli.leaderboard import Row, long_name, warn_if_outdated
+from vouch.cli.printing import as_json, cut, number, plain, plain_lines, table
 from vouch.images.opening import render
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
 from vouch.tables import HEADLINE
 from vouch.tables.answered import RESPONSES
@@ -44,7 +36,53 @@ from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_pat
 from vouch.tables.table import Table
 
 FLIPPED, SAME, NOT_FLIPPED = "flipped", "same", "not_flipped"
-Row = Mapping[str, Any]
+WIDTH = 60  # characters of a text in the table; --json has all of it
+
+
+@command(
+    "item",
+    "one question: what every model answered, in every variation",
+    argument("id", names="items", help="id of the question, as in the tables and the report"),
+    argument("--dataset", names="datasets", help="needed if several datasets have that id"),
+    argument("--model", names="models", help="only this model"),
+    json_argument("whole texts"),
+    path_argument(
+        "--images",
+        metavar="FOLDER",
+        help="write the images there as PNG, as models see them in each variation",
+    ),
+)
+def run(options: argparse.Namespace) -> int:
+    """Show one question: its options, images and flags, and what every model answered in every variation.
+
+    Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
+    the answer compares with the one to the original prompt. Items that calibrate have no sets in the faithful
+    protocol; for them `about` gives the mean size. A variation that keeps the correct answer has `same` or
+    `flipped`. One that changes it has `flipped` or `not_flipped` if the original was answered correctly.
+
+    Examples:
+      vouch item kite-004 --dataset kites
+      vouch item kite-004 --dataset kites --model tiny_a --images seen
+    """
+    dataset, item = find_item(options.id, options.dataset)
+    if options.model is not None:
+        path = outcomes_path(dataset)
+        known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
+        check_name("model", options.model, known, path)
+    prompts = prompts_of(dataset, item["id"])
+    entries = answers(dataset, prompts, options.model)
+    if options.images:
+        images = ImageStore(intact(images_path(dataset)))
+        written = write_images(options.images, prompts, images)
+    if options.json:
+        named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
+        print(as_json(named), end="")
+    else:
+        print(question(dataset, item) + "\n" + screen(entries), end="")
+        if options.images:
+            print(f"images: {written} in {plain(options.images)}")
+    warn_if_outdated()
+    return 0
 
 
 def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
@@ -56,12 +94,6 @@ def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterato
 def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
     """The item's prompts by id, in the order of their table."""
     return {row["id"]: row for row in rows_of(PROMPTS, prompts_path(dataset), "item", [item])}
-
-
-def models(dataset: str) -> list[str]:
-    """The models with outcomes on a dataset, in alphabetical order."""
-    column = OUTCOMES.read(intact(outcomes_path(dataset)), ["model"])["model"]
-    return sorted(column.unique().to_pylist())
 
 
 def answers(dataset: str, prompts: Mapping[str, Row], model: str | None) -> list[dict[str, Any]]:
@@ -88,7 +120,7 @@ def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[R
 
 
 def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict[str, Any]:
-    ranked = likely(row["output"], prompt, responses)
+    ranked = _likely(row["output"], prompt, responses)
     texts = [each["text"] for each in responses if row["output"] == TEXT and each["temperature"] == 0]
     chosen = row["predicted"]
     return {
@@ -111,7 +143,7 @@ def option(prompt: Row, index: int) -> str:
     return f"{label}{prompt['options'][index]}"
 
 
-def likely(output: str, prompt: Row, responses: Sequence[Row]) -> list[int]:
+def _likely(output: str, prompt: Row, responses: Sequence[Row]) -> list[int]:
     """Indices of the options, likeliest first (ties: lowest); empty for texts and missing answers."""
     if output == LETTERS and responses and responses[0]["logits"]:
         worth = list(responses[0]["logits"])[: len(prompt["options"])]
@@ -149,57 +181,12 @@ def against(rows: Sequence[Row]) -> list[str]:
     return [str(word) for word in np.where(counts, words, "")]
 
 
-WIDTH = 60  # characters of a text in the table; --json has all of it
-
-
-@command(
-    "item",
-    "one question: what every model answered, in every variation",
-    argument("id", names="items", help="id of the question, as in the tables and the report"),
-    argument("--dataset", names="datasets", help="needed if several datasets have that id"),
-    argument("--model", names="models", help="only this model"),
-    json_argument("whole texts"),
-    path_argument(
-        "--images",
-        metavar="FOLDER",
-        help="write the images there as PNG, as models see them in each variation",
-    ),
-)
-def run(options: argparse.Namespace) -> int:
-    """Show one question: its options, images and flags, and what every model answered in every variation.
-
-    Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
-    the answer compares with the one to the original prompt. Items that calibrate have no sets in the faithful
-    protocol; for them `about` gives the mean size. A variation that keeps the correct answer has `same` or
-    `flipped`. One that changes it has `flipped` or `not_flipped` if the original was answered correctly.
-
-    Examples:
-      vouch item kite-004 --dataset kites
-      vouch item kite-004 --dataset kites --model tiny_a --images seen
-    """
-    dataset, item = find_item(options.id, options.dataset)
-    if options.model is not None:
-        check_name("model", options.model, models(dataset), outcomes_path(dataset))
-    prompts = prompts_of(dataset, item["id"])
-    entries = answers(dataset, prompts, options.model)
-    written = 0
-    if options.images:
-        written = write_images(options.images, prompts, ImageStore(intact(images_path(dataset))))
-    if options.json:
-        named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
-        print(as_json(named), end="")
-    else:
-        print(question(dataset, item) + "\n" + screen(entries), end="")
-        if options.images:
-            print(f"images: {written} in {plain(options.images)}")
-    warn_if_outdated()
-    return 0
-
-
 def question(dataset: str, item: Row) -> str:
     """What is known about the item, one line each."""
-    lines = [f"{item['id']} of {dataset}", *_several("question", item["question"])]
-    lines += _several("hint", item["hint"]) if item["hint"] else []
+    lines = [f"{item['id']} of {dataset}"]
+    for name in ("question", "hint") if item["hint"] else ("question",):
+        first, *rest = item[name].splitlines() or [""]
+        lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
     for index, text in enumerate(item["options"]):
         lines.append(f"option {index + 1}: {text}" + (" (correct)" if index in item["answers"] else ""))
     lines += [f"answer: {text}" for text in item["references"] or ()]
@@ -208,13 +195,7 @@ def question(dataset: str, item: Row) -> str:
     lines += [f"{key}: {item[key]}" for key in ("category", "group", "source_id") if item[key]]
     lines += [f"conversation: {', '.join(item['turns'])}"] if item["turns"] else []
     lines += [f"flags: {', '.join(item['flags'])}"] if item["flags"] else []
-    return "".join(f"{plain(line)}\n" for line in lines)
-
-
-def _several(name: str, text: str) -> list[str]:
-    """The lines of a text, all but the first indented."""
-    first, *rest = text.splitlines() or [""]
-    return [f"{name}: {first}", *(f"  {line}" for line in rest)]
+    return plain_lines(lines)
 
 
 def screen(entries: Sequence[Row]) -> str:
@@ -230,7 +211,7 @@ def screen(entries: Sequence[Row]) -> str:
         ]
         for entry in entries
     ]
-    return table(head, rows, right={5}) + "\n" + "".join(map("{}\n".format, flips_by_model(entries)))
+    return table(head, rows, right={5}) + "\n" + plain_lines(flips_by_model(entries))
 
 
 def variation(entry: Row) -> str:
@@ -272,7 +253,7 @@ def flips_by_model(entries: Sequence[Row]) -> list[str]:
         for word, meaning in ((FLIPPED, "flipped by"), (NOT_FLIPPED, "wrongly unchanged by")):
             names = [variation(entry) for entry in wrong if entry["against_original"] == word]
             words += [f"{meaning} {', '.join(names)}"] if names else []
-        lines.append(plain(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}"))
+        lines.append(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}")
     return lines
 
 

@@ -1,18 +1,20 @@
 """`vouch lock`: models and datasets, pinned to a commit or to the digests of their files."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from vouch.cli.command import argument, command
-from vouch.cli.entries import as_block, copies_of, edited, editor, fill, flow
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.fetch.hub import commit_of, fetch
+from vouch.cli.use import copies_of, edited, editor, flow
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.download import fetch
+from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
-from vouch.models.lock_entry import FolderSource, HubSource
+from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource
 from vouch.models.pins import check_model_folder, check_model_type, count_parameters, dtype_of, resolve
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
@@ -32,17 +34,18 @@ def with_origin(text: str) -> list[str]:
     return [str(name) for name, entry in entries if isinstance(entry, Mapping) and entry.get("origin")]
 
 
-def unpinned_datasets(text: str) -> list[str]:
-    """Names of the datasets that come from the network and are not pinned. Raises UserError."""
-    entries = {name: loads(text, PARAMS)["datasets"][name] for name in with_origin(text)}
-    validated_entries = {
-        name: validated(DatasetEntry, entry, f"{PARAMS}: datasets.{name}") for name, entry in entries.items()
-    }
-    return [
-        n
-        for n, one in validated_entries.items()
-        if one.source == REMOTE and one.origin and not one.origin.pinned
-    ]
+def _unpinned(params: str) -> Iterator[str]:
+    """The datasets and models of a profile that come from the network and lack a commit or digests."""
+    values = loads(params, PARAMS)
+    for name in with_origin(params):
+        entry = validated(DatasetEntry, values["datasets"][name], f"{PARAMS}: datasets.{name}")
+        if entry.source == REMOTE and entry.origin and not entry.origin.pinned:
+            yield name
+    models = _validated(MODELS.read_text(encoding="utf-8")).models
+    named = {**(values.get("models") or {}), **(values.get("helpers") or {})}
+    for name, model in ((name, models[name]) for name in named if name in models):
+        if isinstance(model.source, HubSource) and not (model.pinned and model.digested):
+            yield name
 
 
 def lock_dataset(name: str, revision: str | None) -> str:
@@ -140,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.repo or options.revision) and len(options.names) != 1:
         raise UserError("--repo and --revision need the name of one model or dataset; give it")
     params = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).is_file() else "{}"
-    names = options.names or [*unpinned_datasets(params), *_unpinned_models(params)]
+    names = options.names or list(_unpinned(params))
     for name in names:
         print(f"lock: {name}: {_lock(name, options.repo, options.revision, with_origin(params))}", flush=True)
     if not names:
@@ -165,19 +168,6 @@ def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[
     return pinned_to
 
 
-def _unpinned_models(params: str) -> list[str]:
-    """The models of a profile that come from the hub and lack a commit or digests."""
-    models = _validated(MODELS.read_text(encoding="utf-8")).models
-    values = loads(params, PARAMS)
-    used = {**(values.get("models") or {}), **(values.get("helpers") or {})}
-    there = [name for name in used if name in models]
-    return [
-        n
-        for n in there
-        if isinstance(models[n].source, HubSource) and not (models[n].pinned and models[n].digested)
-    ]
-
-
 def locked(
     text: str, name: str, repo: str | None, revision: str | None, others: Sequence[str] = ()
 ) -> tuple[str, str]:
@@ -191,9 +181,20 @@ def locked(
     # a wrong name or repository is refused before the hub is asked
     source = _validated(edited(document)).models[name].source
     if isinstance(source, HubSource):
-        pinned_to = _pin_repository(entry, name, source, revision)
+        pin = resolve(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
+        entry["source"]["revision"] = Quoted(pin.revision)
+        facts = {"licence": pin.licence} if pin.licence else {}
+        fill(entry, pin.files, pin.dtype, pin.parameters, facts)
+        pinned_to = f"{source.repo} at {pin.revision[:12]}, {len(pin.files)} files"
+        pinned_to += moved_on(name, pin.revision, pin.head)
     elif isinstance(source, FolderSource):
-        pinned_to = _pin_folder(entry, Path(source.path))
+        folder = Path(source.path)
+        check_model_folder(folder)
+        config = read_json(folder / "config.json")
+        check_model_type(config, str(folder))
+        files = folder_digests(folder)
+        fill(entry, files, dtype_of(config), count_parameters(folder), {})
+        pinned_to = f"{folder}, {len(files)} files"
     else:
         raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; use it as it is")
     changed = edited(document)
@@ -217,28 +218,59 @@ def _entry(
         models[name] = CommentedMap(source=flow(kind="hub", repo=repo, revision=None))
     elif repo and repo != models[name]["source"]["repo"]:
         models[name]["source"].update(repo=repo, revision=None)
-    return as_block(models, name)
-
-
-def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
-    """Pins an entry by what the hub answers; returns what it is pinned to."""
-    pin = resolve(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
-    entry["source"]["revision"] = Quoted(pin.revision)
-    facts = {"licence": pin.licence} if pin.licence else {}
-    fill(entry, pin.files, pin.dtype, pin.parameters, facts)
-    pinned_to = f"{source.repo} at {pin.revision[:12]}, {len(pin.files)} files"
-    return pinned_to + moved_on(name, pin.revision, pin.head)
-
-
-def _pin_folder(entry: CommentedMap, folder: Path) -> str:
-    """Pins an entry by the files of its folder; returns what it is pinned to."""
-    check_model_folder(folder)
-    config = read_json(folder / "config.json")
-    check_model_type(config, str(folder))
-    files = folder_digests(folder)
-    fill(entry, files, dtype_of(config), count_parameters(folder), {})
-    return f"{folder}, {len(files)} files"
+    entry: CommentedMap = models[name]
+    if entry.fa.flow_style():  # on one line: over several now, and a comment behind it stays behind it
+        entry.fa.set_block_style()
+        if name in models.ca.items:
+            entry.ca.items[next(reversed(entry))] = models.ca.items.pop(name)
+            entry.ca.comment = None  # ruamel.yaml keeps the same comment here
+    return entry
 
 
 def _validated(text: str) -> Models:
     return validated(Models, loads(text, str(MODELS)), str(MODELS))
+
+
+def fill(
+    entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
+) -> None:
+    """Replaces the digests of an entry, and adds the keys that are missing."""
+    _put(entry, "engine", LOCAL_ENGINE)
+    _put(entry, "dtype", dtype)
+    _put(entry, "parameters", parameters)
+    if facts:
+        _put(entry, "facts", flow())
+        for key, value in facts.items():
+            if entry["facts"].get(key) is None:
+                entry["facts"].pop(key, None)
+                _put(entry["facts"], key, value)
+    if "files" not in entry:
+        _put(entry, "files", CommentedMap())
+    entry["files"] = _digests(entry["files"], files)
+
+
+def _put(entry: CommentedMap, key: str, value: Any) -> None:
+    """Adds a missing key, before the last one if a comment follows that one: it belongs to the next entry."""
+    if key not in entry:
+        entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
+
+
+def _has_tail(entry: CommentedMap) -> bool:
+    """Whether a comment or an empty line follows the last line of a mapping."""
+    last = next(reversed(entry), None)
+    value = entry.get(last)
+    if isinstance(value, CommentedMap) and not value.fa.flow_style():
+        return _has_tail(value)
+    return last in entry.ca.items
+
+
+def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
+    """Sorted digests, with the comments beside the old ones and behind the last of them."""
+    new = CommentedMap((name, files[name]) for name in sorted(files))
+    last = next(reversed(old), None)
+    for name, comment in old.ca.items.items():
+        if name in new and name != last:
+            new.ca.items[name] = comment
+    if last in old.ca.items:
+        new.ca.items[next(reversed(new))] = old.ca.items[last]
+    return new

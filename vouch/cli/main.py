@@ -9,14 +9,7 @@ from pathlib import Path
 from vouch.cli.command import Command, Found, Parser, commands, imported, purpose
 from vouch.cli.printing import plain
 from vouch.params.start import check_place
-from vouch.pipeline.errors import (
-    COMMANDS,
-    NO_THREAD,
-    UserError,
-    meant,
-    refused_by_system,
-    without_threads,
-)
+from vouch.pipeline.errors import COMMANDS, NO_THREAD, UserError, meant, refused_by_system, without_threads
 from vouch.pipeline.terminal import open_streams, warnings_aside
 
 USAGE = """\
@@ -98,23 +91,20 @@ def _find(given: Sequence[str]) -> Command:
 
 
 def _help(known: Mapping[str, Mapping[str, Found]]) -> str:
-    groups = {f"{group} {'|'.join(own)}": _lowered(purpose(group)) for group, own in known.items() if group}
-    return f"{USAGE}\nCommands:\n{_lines(_helps(known['']))}\nGroups of commands:\n{_lines(groups)}{MORE}"
-
-
-def _lowered(sentence: str) -> str:
-    return f"{sentence[:1].lower()}{sentence[1:]}"
+    groups = {}
+    for group in filter(None, known):
+        about = purpose(group)
+        groups[f"{group} {'|'.join(known[group])}"] = f"{about[:1].lower()}{about[1:]}"
+    commands = {name: found.help for name, found in known[""].items()}
+    return f"{USAGE}\nCommands:\n{_lines(commands)}\nGroups of commands:\n{_lines(groups)}{MORE}"
 
 
 def _group_help(group: str, own: Mapping[str, Found]) -> str:
+    commands = _lines({name: found.help for name, found in own.items()})
     return (
         f"{purpose(group)}.\n\nusage: vouch {group} COMMAND [OPTIONS]\n\nCommands:\n"
-        f"{_lines(_helps(own))}\n`vouch {group} COMMAND --help` explains a command.\n"
+        f"{commands}\n`vouch {group} COMMAND --help` explains a command.\n"
     )
-
-
-def _helps(own: Mapping[str, Found]) -> dict[str, str]:
-    return {name: found.help for name, found in own.items()}
 
 
 def _lines(commands: Mapping[str, str]) -> str:

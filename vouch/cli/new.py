@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.command import FILES, argument, command
-from vouch.cli.entries import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
 from vouch.cli.schema import FOLDER
+from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
+from vouch.datasets.read.forms import ENDINGS
+from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.pipeline.errors import UserError
@@ -26,6 +28,7 @@ from vouch.tables.results import model_slug
 HUB = "hub:"
 SERVER = re.compile(r"https?://")
 ITEMS = jsonl.Settings().file
+TABLES = [ending for ending in ENDINGS if not ending.startswith(".json")]
 TEMPLATE = "plain"  # which adds no options to those that the user wrote
 
 
@@ -60,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     """Begin with your own data and models: write a profile that names them and nothing else.
 
     Every other key has a default; `vouch use` writes them all into params.yaml. A data folder holds
-    items.jsonl and images (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
+    items.jsonl and images; a table (CSV, Parquet) needs an entry by hand, with `loader: table` and what its
+    columns hold (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
     released answers; a repository of the hub, which is pinned in models.lock and needs the network; or a
     server that speaks OpenAI's protocol, which becomes an entry of models.lock (write URL#NAME if it serves
     several models).
@@ -98,10 +102,9 @@ def run(options: argparse.Namespace) -> int:
         raise
     write_text(path, text)
     data = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
+    next_steps = "switches to it, `dvc repro` runs it and builds reports/index.html"
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
-    print(
-        f"new: `vouch use {options.name}` switches to it, `dvc repro` runs it and builds reports/index.html"
-    )
+    print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
 
 
@@ -109,12 +112,23 @@ def count(folder: str) -> int:
     """The number of questions in a data folder. Raises UserError if there are none."""
     path = Path(folder) / ITEMS
     if not path.is_file():
+        if table := _table(Path(folder)):
+            raise UserError(
+                f"{table}: is a table, of which only you know what each column holds; name its folder in a "
+                "profile with `loader: table` and `settings: {columns: ...}` (docs/add-a-dataset.md#a-table)"
+            )
         what = "no such file" if Path(folder).is_dir() else "no such folder"
         raise UserError(f"{path}: {what}; --data names a folder that holds {ITEMS} (docs/add-a-dataset.md)")
     questions = jsonl.count(Source(Path(folder)), "", jsonl.Settings())
     if not questions:
         raise UserError(f"{path}: is empty; put one JSON object per line into it (docs/add-a-dataset.md)")
     return questions
+
+
+def _table(given: Path) -> Path | None:
+    """A file that the loader `table` reads: the one given, or the first in the folder given."""
+    files = [given] if given.is_file() else sorted(given.glob("*"))
+    return next((path for path in files if path.suffix.lower() in TABLES), None)
 
 
 def _relative(folder: str) -> str:
@@ -192,7 +206,10 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
     entry = document["models"].get(slug)
     if entry is None:
         document["models"].fa.set_block_style()
-        document["models"][slug] = {"engine": "openai", "source": flow(kind="server", url=url, name=name)}
+        document["models"][slug] = {
+            "engine": SERVER_ENGINE,
+            "source": flow(kind="server", url=url, name=name),
+        }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(
             f"{MODELS}: {slug} is another model; rename that entry, or name this one by hand there"

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -23,9 +23,8 @@ from vouch.cli.counts import (
     sizes,
     variations_of,
 )
-from vouch.cli.entries import PROFILES
-from vouch.cli.printing import and_more, as_json, plain, table
-from vouch.cli.use import profile_text
+from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
+from vouch.cli.use import PROFILES, profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params
@@ -42,16 +41,13 @@ from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
+Row = Mapping[str, Any]
+
 
 @command(
     "plan",
     "what would run, and how much it would ask of the models",
-    argument(
-        "profile",
-        nargs="?",
-        names="profiles",
-        help="a file in profiles/, without .yaml; default: params.yaml",
-    ),
+    argument("profile", nargs="?", names="profiles", help="a file in profiles/; default: params.yaml"),
     argument(
         "--power",
         metavar="POINTS",
@@ -106,55 +102,32 @@ def run(options: argparse.Namespace) -> int:
     touched = stale.union(following)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     counts = count_datasets(project, items, touched)
-    detectable = power(project, items, counts, options.power, options.discordant, options.design)
+    power_rows = power(project, items, counts, options.power, options.discordant, options.design)
     strays = [] if options.profile else dag.strays()
-    cells = _to_extract(project, touched)
-    models, asked = model_costs(project, counts, cells), _cells(project, counts, stale, cells)
-    judges = judge_prompts(project, items, counts)
-    if options.json:
-        waits = {state.stage.name: state.why for state in waiting}
-        more = {"models": models, "judge": judges, "power": detectable, "stages": waits}
-        more |= {"following_stages": following, "strays": strays}
-        print(as_json(_named(project, items, counts) | asked | more), end="")
-        return 0
-    power_text = power_table(detectable, project, items, options.discordant, options.design)
-    print(
-        *(_head(project), _datasets(project, items, counts), _asked(project, asked)),
-        *(hours_table(models), power_text, prices_table(models), _rewrites(project, items, stale)),
-        _judged(judges),
-        *(_away(project, items), _absent(project), _strays(strays), _stages(waiting, following)),
-        sep="",
-        end="",
-    )
-    return 0
-
-
-def _to_extract(project: Project, touched: Collection[str]) -> Cells:
-    """Model and dataset of each cell that will be extracted."""
-    return [
+    cells: Cells = [
         (model, dataset)
         for model in project.models
         for dataset in project.datasets
         if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
     ]
-
-
-def _judged(most: Mapping[str, int]) -> str:
-    return (
-        f"the judge: at most {most['open']} prompts for open answers, and of {most['options']} texts for "
-        "questions with options those that no rule decides\n"
-        if most
-        else ""
+    models, asked = model_costs(project, counts, cells), _asked(project, counts, stale, cells)
+    judged = judge_prompts(project, items, counts)
+    if options.json:
+        stages = {state.stage.name: state.why for state in waiting}
+        named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
+        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages}
+        print(as_json(named | {"following_stages": following, "strays": strays}), end="")
+        return 0
+    lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]
+    print(
+        *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
+        *(hours_table(models), power_table(power_rows, _claims(project, items), options)),
+        *(prices_table(models), plain_lines(lines), _absent(project)),
+        *(plain_lines(_strays(strays)), _stages(waiting, following)),
+        sep="",
+        end="",
     )
-
-
-def _strays(strays: list[str]) -> str:
-    if not strays:
-        return ""
-    return (
-        f"made by no stage of this profile, so the run will move it to {UNUSED}: "
-        f"{plain(strays[0])}{and_more(strays)}\n"
-    )
+    return 0
 
 
 def _head(project: Project) -> str:
@@ -184,15 +157,14 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
         for name, entry in project.datasets.items()
         if entry.loader == "jsonl" and not entry.settings.get("group")
     ]
-    note = plain(f"questions about one image form one group, which no split separates: {', '.join(by_image)}")
-    return table(head, rows, right={2, 3, 6}) + (
-        f"{note} (to group otherwise: `group` on a line)\n" if by_image else ""
-    )
+    note = f"questions about one image form one group, which no split separates: {', '.join(by_image)}"
+    more = [f"{note} (to group otherwise: `group` on a line)"] if by_image else []
+    return table(head, rows, right={2, 3, 6}) + plain_lines(more)
 
 
-def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> dict[str, Any]:
-    """The profile and its datasets, as JSON has them."""
-    datasets = [
+def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> list[dict[str, Any]]:
+    """The datasets, as JSON has them."""
+    return [
         {
             "dataset": name,
             "items": items[name].count,
@@ -204,10 +176,9 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
         }
         for name in project.datasets
     ]
-    return {"profile": project.profile, "datasets": datasets}
 
 
-def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
+def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """What will be asked of all models together. later: cells that run only if their inputs change."""
     counted = [counts[dataset].of(project.extract, model, dataset) for model, dataset in cells]
     return {
@@ -220,7 +191,7 @@ def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], cells
     }
 
 
-def _asked(project: Project, asked: Mapping[str, Any]) -> str:
+def _asked_in_words(project: Project, asked: Row) -> str:
     where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
     most, least = ("", "at least") if asked["bound"] == "exact" else ("at most ", "about")
     return (
@@ -230,19 +201,26 @@ def _asked(project: Project, asked: Mapping[str, Any]) -> str:
     )
 
 
-def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:
+def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:
     count = sum(
         (items[name].count or 0)
         * (len(kinds_of(variations_of(project, name))) + (name in project.rewrite.clean))
         for name in project.datasets
         if f"rewrite@{name}" in stale
     )
-    if not project.rewrite.model or not count:
-        return ""
-    return f"at most {count} rewrites to ask of {project.rewrite.model}, one a distinct question and kind\n"
+    if project.rewrite.model and count:
+        yield f"at most {count} rewrites to ask of {project.rewrite.model}, one a distinct question and kind"
 
 
-def _away(project: Project, items: Mapping[str, Items]) -> str:
+def _judge(most: Mapping[str, int]) -> Iterable[str]:
+    if most:
+        yield (
+            f"the judge: at most {most['open']} prompts for open answers, and of {most['options']} texts for "
+            "questions with options those that no rule decides"
+        )
+
+
+def _away(project: Project, items: Mapping[str, Items]) -> Iterable[str]:
     """What is still to be brought here, and pinned."""
     away = [name for name, each in items.items() if not each.here]
     fetched = [name for name in away if project.datasets[name].source == REMOTE]
@@ -250,13 +228,13 @@ def _away(project: Project, items: Mapping[str, Items]) -> str:
     unknown = [name for name in away if items[name].count is None]
     models = locked_models()
     bare = [name for name, path in project.sources.items() if path == str(MODELS) and not models[name].pinned]
-    notes = [
-        (fetched, "not here yet, `vouch fetch` downloads them"),
-        (own, "not here yet, to be put there by hand (docs/datasets.md)"),
-        (unknown, "number of items unknown, counted as none above"),
-        (bare, f"not pinned in {MODELS}, `vouch lock NAME` pins them"),
-    ]
-    return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in notes if names)
+    notes = {
+        "not here yet, `vouch fetch` downloads them": fetched,
+        "not here yet, to be put there by hand (docs/datasets.md)": own,
+        "number of items unknown, counted as none above": unknown,
+        f"not pinned in {MODELS}, `vouch lock NAME` pins them": bare,
+    }
+    return (f"{what}: {', '.join(names)}" for what, names in notes.items() if names)
 
 
 def _absent(project: Project) -> str:
@@ -267,7 +245,13 @@ def _absent(project: Project) -> str:
     return "in the paper, but not run here:\n" + table(["models", "number", "because"], rows, right={1})
 
 
-def _stages(waiting: list[State], following: list[str]) -> str:
+def _strays(strays: Sequence[str]) -> Iterable[str]:
+    if strays:
+        what = f"{strays[0]}{and_more(strays)}"
+        yield f"made by no stage of this profile, so the run will move it to {UNUSED}: {what}"
+
+
+def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
     kinds = _kinds_of([state.stage.name for state in waiting])
     text = f"{len(waiting)} stages are not up to date" + (f": {kinds}" if waiting else "") + "\n"
     if following:
@@ -280,7 +264,7 @@ def _stages(waiting: list[State], following: list[str]) -> str:
     return text + (table(["stages", "because"], rows) if rows else "")
 
 
-def _kinds_of(names: list[str]) -> str:
+def _kinds_of(names: Sequence[str]) -> str:
     kinds = Counter(name.partition("@")[0] for name in names)
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
@@ -292,6 +276,11 @@ spread: standard deviation of the difference on a question, its group included (
 {path}; assumed: just one of the two is correct on {discordant:.0%} of the
 questions, design effect {design:g})
 """
+_FORMS = {
+    **{"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"},
+    **{"gpu_hours": ".1f", "needed_gpu_hours": ".1f"},
+}
+"""The columns of `power`, and how the screen writes them."""
 
 
 def power(
@@ -316,72 +305,56 @@ def power(
             "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
             "between 0 and 1, --design of 1 or more"
         )
-    known = {name: dataset_items.count for name, dataset_items in items.items() if dataset_items.count}
-    claims, seen, rows = _claims(project, items), _seen(), list[dict[str, Any]]()
+    claims, seen, rows = _claims(project, items), _seen(), []
     for name in project.datasets:
-        row = dict.fromkeys(
-            ("questions", "from", "spread", "finds", "needed", "gpu_hours", "needed_gpu_hours")
-        )
-        rows.append({"dataset": name, "wanted": wanted} | row)
-        if name in known:
-            if name not in seen and wanted > discordant:
-                raise UserError(
-                    f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
-                    f"models of which just one is correct on {discordant:.0%} of the questions; lower it, or "
-                    "raise --discordant"
-                )
-            spread, largest = (
-                (seen[name], 1.0) if name in seen else ((discordant * design) ** 0.5, discordant)
+        row: dict[str, Any] = {"dataset": name, "wanted": wanted, **dict.fromkeys(_FORMS)}
+        rows.append(row)
+        questions = items[name].count
+        if not questions:
+            continue
+        if name not in seen and wanted > discordant:
+            raise UserError(
+                f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
+                f"models of which just one is correct on {discordant:.0%} of the questions; lower it, or "
+                "raise --discordant"
             )
-            effect = finds(known[name], spread, SIGNIFICANCE, claims)
-            needed, hours = questions_for(wanted, known[name], effect), _hours(project, name, counts[name])
-            rows[-1] |= {
-                "questions": known[name],
-                "from": "results" if name in seen else "assumed",
-                "spread": spread,
-                "finds": effect if effect <= largest else None,
-                "needed": needed,
-                "gpu_hours": hours,
-                "needed_gpu_hours": hours and hours * needed / known[name],
-            }
+        assumed = (discordant * design) ** 0.5
+        spread, largest = (seen[name], 1.0) if name in seen else (assumed, discordant)
+        effect = finds(questions, spread, SIGNIFICANCE, claims)
+        needed, hours = questions_for(wanted, questions, effect), _hours(project, name, counts[name])
+        row |= {
+            "questions": questions,
+            "from": "results" if name in seen else "assumed",
+            "spread": spread,
+            "finds": effect if effect <= largest else None,
+            "needed": needed,
+            "gpu_hours": hours,
+            "needed_gpu_hours": hours and hours * needed / questions,
+        }
     return rows
 
 
-def power_table(
-    rows: Sequence[Mapping[str, Any]],
-    project: Project,
-    items: Mapping[str, Items],
-    discordant: float,
-    design: float,
-) -> str:
+def power_table(rows: Sequence[Row], claims: int, options: argparse.Namespace) -> str:
     """The rows of `power`, and what they rest on."""
     if not rows:
         return ""
     points = f"{100 * rows[0]['wanted']:g} points"
     head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
-    forms = {"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"}
-    forms |= {"gpu_hours": ".1f", "needed_gpu_hours": ".1f"}
-    cells = [
-        [
-            row["dataset"],
-            *("?" if row[key] is None else format(row[key], form) for key, form in forms.items()),
-        ]
-        for row in rows
-    ]
-    for row, line in zip(rows, cells, strict=True):
-        if row["finds"] is not None:
-            line[4] = f"{100 * row['finds']:.1f}"
-        elif row["questions"]:
-            line[4] = "none"
-    claims = _claims(project, items)
+    lines = []
+    for row in rows:
+        shown = {**row, "finds": row["finds"] and 100 * row["finds"]}
+        texts = {key: "?" if shown[key] is None else format(shown[key], form) for key, form in _FORMS.items()}
+        if row["finds"] is None and row["questions"]:
+            texts["finds"] = "none"
+        lines.append([row["dataset"], *texts.values()])
     notes = POWER_NOTES.format(
         significance=SIGNIFICANCE,
         claims=f"{claims} comparison{'' if claims == 1 else 's'}",
         path=DIFFERENCES_PATH,
-        discordant=discordant,
-        design=design,
+        discordant=options.discordant,
+        design=options.design,
     )
-    return table(head, cells, right=range(1, 8)) + notes
+    return table(head, lines, right=range(1, 8)) + notes
 
 
 def _claims(project: Project, items: Mapping[str, Items]) -> int:

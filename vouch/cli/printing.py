@@ -1,11 +1,8 @@
 """What commands print: tables, numbers and JSON, in plain text that cannot act on a terminal."""
 
 import json
-import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
-
-from vouch.pipeline.errors import UserError, did_you_mean
 
 
 def plain(text: object) -> str:
@@ -17,6 +14,11 @@ def plain(text: object) -> str:
     return "".join(char if char.isprintable() else " " for char in str(text))
 
 
+def plain_lines(lines: Iterable[str]) -> str:
+    """Lines of plain text, each with its line end."""
+    return "".join(f"{plain(line)}\n" for line in lines)
+
+
 def cut(text: object, width: int) -> str:
     """One line of at most `width` characters."""
     line = " ".join(plain(text).split())
@@ -26,13 +28,11 @@ def cut(text: object, width: int) -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """A table whose columns are as wide as their widest cell. right: columns to align right."""
     clean = [[plain(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(len(row[i]) for row in clean) for i in range(len(head))]
+    widths = [max(map(len, column)) for column in zip(*clean, strict=True)]
 
     def line(row: Sequence[str]) -> str:
-        cells = [
-            c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
+        cells = enumerate(zip(row, widths, strict=True))
+        return "  ".join(c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in cells).rstrip()
 
     return "\n".join([line(clean[0]), "  ".join("-" * w for w in widths), *map(line, clean[1:])]) + "\n"
 
@@ -59,37 +59,3 @@ def as_json(value: Any) -> str:
 def and_more(names: Sequence[object], kind: str = "") -> str:
     """` and 2 more` for three names, nothing for one."""
     return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""
-
-
-def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:
-    """Raises UserError for an unknown name, with the name that may be meant."""
-    if name not in known:
-        raise UserError(f"{where}: no {kind} {name[:80]}; {did_you_mean(name, list(known))}")
-
-
-def warn_if_outdated() -> None:
-    """Prints a line on stderr if results are older than the last change; missing results do not count."""
-    from vouch.pipeline.dag import read_dag
-    from vouch.pipeline.state import states
-
-    changed = [
-        state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()
-    ]
-    if changed:
-        first = changed[0]
-        print(
-            f"vouch: these numbers are older than the last change of {first.stage.name}"
-            f"{and_more(changed, 'stages')} ({first.why}); `vouch plan` says what would run, `dvc repro` "
-            "runs it",
-            file=sys.stderr,
-        )
-
-
-def long_name(variation: str) -> str:
-    """What a variation does, and its code: `questions negated (ls_n)`; the code alone if nothing says it."""
-    if variation in ("", "original"):
-        return variation
-    from vouch.report.costs import in_words
-
-    words = in_words(variation)
-    return f"{words} ({variation})" if words else variation

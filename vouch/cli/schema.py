@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.cli.command import command
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS
 from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.metric import metrics
@@ -24,7 +25,8 @@ from vouch.models.engine import ENGINES
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
 from vouch.pipeline.files import write_text
-from vouch.prompts.variations import documentation
+from vouch.prompts.variations import declared, documentation
+from vouch.tables.asked import KNOWN
 
 FOLDER = Path("docs/schema")
 VARIATIONS = Path("docs/variations.md")
@@ -105,14 +107,31 @@ def schemas() -> dict[Path, str]:
     } | (_variations() | pages())
 
 
-_TABLE = re.compile(r"^\| name \| what changes \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)
-
-
 def _variations() -> dict[Path, str]:
-    """The page on variations, with its table as they are declared; nothing where it is missing."""
+    """The page on variations, with its tables as they are declared; nothing where it is missing."""
     if not VARIATIONS.is_file():
         return {}
-    return {VARIATIONS: _TABLE.sub(lambda _: documentation(), VARIATIONS.read_text("utf-8"), count=1)}
+    text = VARIATIONS.read_text("utf-8")
+    for table in (documentation(), _strengths()):
+        head, _, _ = table.partition("\n")
+        text = re.sub(rf"^{re.escape(head)}\n.*?\n(?=\n)", lambda _: table, text, flags=re.M | re.S)  # noqa: B023
+    return {VARIATIONS: text}
+
+
+def _strengths() -> str:
+    """The strengths of the variations that put images through an operation with levels."""
+    from vouch.images.operations import LEVELLED, LEVELS
+
+    rows = [
+        f"| level |{'|'.join(f' {level} ' for level in range(1, LEVELS + 1))}|",
+        "|---" * (LEVELS + 1) + "|",
+    ]
+    for one in declared().values():
+        if one.operation in LEVELLED:
+            operation = LEVELLED[one.operation]
+            cells = [", ".join(f"{number:g}" for number in np.ravel(each)) for each in operation.strengths]
+            rows.append(f"| `{one.name}`: {operation.what} | {' | '.join(cells)} |")
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _closed(schema: Any) -> Any:
@@ -217,8 +236,17 @@ def _estimates() -> str:
     return _table(("estimate", "label", "what it is"), rows)
 
 
+def _flags() -> str:
+    def meaning(text: str) -> str:
+        return re.sub(r"<.*?>|\[\[.*?\]\]", r"`\g<0>`", text)
+
+    rows = ((name, defect.treatment, meaning(defect.meaning)) for name, defect in KNOWN.items())
+    return _table(("flag", "treatment", "found when"), rows)
+
+
 _TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "docs/statistics.md": {"scores": _scores, "parameters": _parameters, "metrics": _metrics},
     "docs/ranking.md": {"rankers": _rankers},
     "docs/beyond.md": {"estimates": _estimates},
+    "docs/cleaning.md": {"flags": _flags},
 }

@@ -6,12 +6,12 @@ from types import TracebackType
 from typing import IO
 
 from vouch.cli.command import argument, command, path_argument
-from vouch.cli.printing import check_name, plain
+from vouch.cli.printing import plain
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.models.requests import DatasetRequests, Session
 from vouch.models.server.batch import Batch, Replies, exchanged
 from vouch.params.check import check_project
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing_folder
 from vouch.report.formatting import plural
 from vouch.tables.answered import pin_path, read_pin

@@ -1,23 +1,24 @@
-"""`vouch use`: another profile becomes params.yaml."""
+"""`vouch use`: another profile becomes params.yaml. Profiles keep their comments, order and quotes."""
 
 import argparse
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.cli.command import argument, command
-from vouch.cli.entries import PROFILES, as_params, copies_of
-from vouch.cli.printing import check_name, plain
-from vouch.cli.store.dvc import record
-from vouch.cli.store.unused import Pruning, prune
+from vouch.cli.printing import plain
+from vouch.cli.prune import Pruning, prune
+from vouch.cli.store import record
 from vouch.models.released.files import released_models
 from vouch.params.check import check_params
-from vouch.params.project import Released
+from vouch.params.project import Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, did_you_mean, renamed_keys
+from vouch.pipeline.errors import UserError, check_name, did_you_mean, rename_key, renamed_keys
 from vouch.pipeline.files import UNUSED, replacing, write_text
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
@@ -25,7 +26,10 @@ from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import dumped, load, loads
 from vouch.tables.results import model_slug
 
+PROFILES = Path("profiles")
+MODELINE = "# yaml-language-server: $schema="  # tells editors where the schema is, from the file's own folder
 BEFORE = Path(".vouch/params")
+_DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 RESTORE = "`vouch store restore` brings them back"
 
 
@@ -59,8 +63,11 @@ def run(options: argparse.Namespace) -> int:
     for old, new in renamed_keys(load(PROFILES / f"{options.name}.yaml")):
         print(f"use: key {old} of the profile is now {new}; params.yaml has the new name")
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
-    if Path(PARAMS).exists():
-        _record_results()
+    dag = None
+    with suppress(UserError):  # no stage ran with a params.yaml that cannot be read
+        dag = read_dag()
+    if dag:
+        record(states(dag))  # so that switching loses no results
     with none_at_work():
         pruning = _switch(options.name, text)
     print(
@@ -79,7 +86,11 @@ def _switch(name: str, text: str) -> Pruning:
     before = text.encode()
     if Path(PARAMS).exists():
         before = Path(PARAMS).read_bytes()  # bytes, as it may be damaged
-        _keep(before)
+        if not copies_of(before):
+            kept = BEFORE / f"{hashlib.sha256(before).hexdigest()[:12]}.yaml"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(before)
+            print(f"use: the previous params.yaml is kept as {kept}")
     write_text(Path(PARAMS), text)
     try:
         return prune(read_dag())
@@ -92,25 +103,6 @@ def _switch(name: str, text: str) -> Pruning:
             f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
             "make the folder writable, then `vouch store prune`"
         ) from None
-
-
-def _keep(content: bytes) -> None:
-    """Keeps a params.yaml that no profile equals, under a name of its own, and prints where."""
-    if copies_of(content):
-        return
-    path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    print(f"use: the previous params.yaml is kept as {path}")
-
-
-def _record_results() -> None:
-    """Puts results that DVC does not know yet into its cache, so that switching loses none."""
-    try:
-        dag = read_dag()
-    except UserError:
-        return  # no stage ran with a params.yaml that cannot be read
-    record(states(dag))
 
 
 def profile_text(name: str, settings: list[str]) -> str:
@@ -172,3 +164,77 @@ def _expand_released(document: dict[str, Any], where: str) -> None:
             "settings": {"dataset": dataset},
         }
         document["models"].update(dict.fromkeys(sorted(models), str(folder)))
+
+
+def as_params(text: str, where: str) -> str:
+    """The text of params.yaml that a profile gives: renamed keys have their new names, missing ones their
+    defaults. Raises UserError for no YAML."""
+    text = text.replace(f"{MODELINE}../", MODELINE, 1)
+    values = loads(text, where)
+    renamed = list(renamed_keys(values))
+    for old, new in renamed:
+        rename_key(values, old, new)
+    missing = dict(left_out(values))
+    if not missing and not renamed:
+        return text
+    document = editor().load(text)
+    for old, new in renamed:
+        rename_key(document, old, new)
+    for key, value in missing.items():
+        *parents, last = key.split(".")
+        level = document
+        for parent in parents:
+            level = level[parent]
+        level[last] = _flowing(value)
+    first = next((key for key in missing if "." not in key), None)
+    if first:
+        document.yaml_set_comment_before_after_key(first, before=_DEFAULTS)
+    return edited(document)
+
+
+def copies_of(params: bytes) -> list[Path]:
+    """The profiles that params.yaml is a copy of: as they are, or as `vouch use` writes them."""
+
+    def forms(profile: Path) -> tuple[bytes, ...]:
+        content = profile.read_bytes()
+        try:
+            return content, as_params(content.decode(), str(profile)).encode()
+        except (UserError, UnicodeDecodeError):
+            return (content,)
+
+    return [profile for profile in sorted(PROFILES.glob("*.yaml")) if params in forms(profile)]
+
+
+def _flowing(value: Any) -> Any:
+    """A mapping or list on one line."""
+    if isinstance(value, dict):
+        return flow(**{key: _flowing(inner) for key, inner in value.items()})
+    if isinstance(value, list):
+        sequence = CommentedSeq(value)
+        sequence.fa.set_flow_style()
+        return sequence
+    return value
+
+
+def editor() -> YAML:
+    """A reader and writer of YAML that keeps comments, order, quotes and null."""
+    yaml = YAML()
+    yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
+    yaml.Representer.add_representer(
+        type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    yaml.preserve_quotes = True
+    yaml.width = 100_000  # digests stay on their lines
+    return yaml
+
+
+def edited(document: Any) -> str:
+    """The text of a document that `editor` read."""
+    return dumped(document, editor())
+
+
+def flow(**values: Any) -> CommentedMap:
+    """These keys as a mapping that is written in one line, in braces."""
+    mapping = CommentedMap(values)
+    mapping.fa.set_flow_style()
+    return mapping

@@ -6,10 +6,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import psutil
 from pydantic import BaseModel, Field
@@ -56,8 +56,7 @@ class Record(BaseModel, allow_inf_nan=False):
     error: str | None = None
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """The state of a run. running, failed: records of stages. gpus: a text for each."""
 
     stages: int
@@ -88,6 +87,13 @@ class Watch:
         failed = sorted((one for one in records if one not in running), key=lambda one: one.at or one.began)
         done = len(self.done.difference(one.stage for one in records))
         return Seen(len(self.dag.stages), done, running, failed[-ERRORS:], _gpus())
+
+    def looks(self, every: float, once: bool = False) -> Iterator[Seen]:
+        """What each look finds, `every` so many seconds, until all is done and nothing runs."""
+        yield (seen := self.look())
+        while not once and (seen.done < seen.stages or seen.running):
+            time.sleep(every)
+            yield (seen := self.look())
 
 
 def _written(path: Path) -> float:
@@ -156,9 +162,11 @@ def line(seen: Seen) -> str:
         amount, rate, left = speed(record)
         text = f"{record.stage} for {duration(time.time() - record.began)}"
         texts.append(", ".join(filter(None, [text, amount, rate, left and f"{left} left"])))
-    texts += seen.gpus
-    texts += [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
-    return plain("; ".join(texts))
+    return plain("; ".join([*texts, *seen.gpus, *_failures(seen)]))
+
+
+def _failures(seen: Seen) -> list[str]:
+    return [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
 
 
 def screen(seen: Seen) -> Any:
@@ -173,9 +181,8 @@ def screen(seen: Seen) -> Any:
         bar = ProgressBar(record.total, record.done or 0, width=20) if record.total else ""
         since = duration(time.time() - record.began)
         table.add_row(Text(plain(record.stage)), since, bar, *speed(record))
-    failures = [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
     head = Text(f"{seen.done} of {seen.stages} stages done", style="bold")
-    tail = [Text(each) for each in seen.gpus] + [Text(plain(text), style="red") for text in failures]
+    tail = [Text(each) for each in seen.gpus] + [Text(plain(text), style="red") for text in _failures(seen)]
     return Group(head, *([table] if seen.running else []), *tail)
 
 
@@ -200,20 +207,15 @@ def run(options: argparse.Namespace) -> int:
     """
     dag = read_dag()
     watch = Watch(dag, {state.stage.name for state in states(dag) if state.fresh})
-    seen = watch.look()
-    if options.once or not sys.stdout.isatty():
-        every = 15.0 if options.every is None else options.every
-        print(f"watch: {line(seen)}", flush=True)
-        while not options.once and (seen.done < seen.stages or seen.running):
-            time.sleep(every)
-            seen = watch.look()
+    on_terminal = sys.stdout.isatty() and not options.once
+    every = options.every or (1.0 if on_terminal else 15.0)
+    if not on_terminal:
+        for seen in watch.looks(every, options.once):
             print(f"watch: {line(seen)}", flush=True)
         return 0
     from rich.live import Live
 
-    with Live(screen(seen), auto_refresh=False) as shown:
-        while seen.done < seen.stages or seen.running:
-            time.sleep(1.0 if options.every is None else options.every)
-            seen = watch.look()
+    with Live(auto_refresh=False) as shown:
+        for seen in watch.looks(every):
             shown.update(screen(seen), refresh=True)
     return 0

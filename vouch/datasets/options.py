@@ -1,16 +1,11 @@
 """Schemes that give every item of a dataset the same number of options; `datasets.NAME.options` names one.
 
 DRAWN_SCHEMES give choices other options: the sets of Kostumov et al. (2024) with four options, drawn as their
-code does (`faithful`) or without its defects (`clean`). A faithful draw uses one generator with one seed for
-the whole file. A clean draw is the same for all copies of a question and does not depend on the order of the
-source.
+code does (`faithful`: one generator for the whole file) or without its defects (`clean`: the same for all
+copies of a question, whatever the order of the source).
 
 BUILT_SCHEMES make choices of open questions as ReForm-Eval does (Li et al. 2023, A.1 to A.8): a scheme gives
-the wrong options of each question, and `built_choices` puts the answer among them.
-
-What is drawn depends on the items and a seed alone. Two texts that differ only in spelling are one option
-(`key`).
-"""
+the wrong options of each question, and `built_choices` puts the answer among them."""
 
 import csv
 import random
@@ -19,24 +14,21 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from vouch.datasets.read.files import lines
-from vouch.datasets.read.wordnet import Nouns
 from vouch.pipeline.errors import UserError
+from vouch.tables import number_words
 from vouch.tables.decisions import as_it_was
 
-_TO_NINETEEN = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
-_NUMBERS = {word: str(value) for value, word in enumerate(_TO_NINETEEN.split())}
-_NUMBERS |= {word: str(10 * ten) for ten, word in enumerate(_TENS.split(), start=2)}
+_NUMBERS = {word: str(value) for word, value in number_words(90).items()} | {"hundred": "100"}
+SIZE = 4  # options that a scheme gives
 _WORD = re.compile(r"\w+")
 _LETTERS = "abcdefgh"
 _FORMULA = re.compile(r"[^\w\s,.()&/]")
-_BESIDE_TEXT = "and or nor but not only both either neither all of are is correct option options"
-_BESIDE_LETTERS = frozenset(_BESIDE_TEXT.split())
+_BESIDE = "and or nor but not only both either neither all of are is correct option options"
+_BESIDE_LETTERS = frozenset(_BESIDE.split())
 _BOUND = re.compile(
     r"(all|none|both|neither|either|any|some|two|one) of (the|these|them|those)( .*)?"
     r"|(all|none|both|neither|either) (are|is)?( .*)?|all|none|both|neither|either|other|others"
@@ -64,27 +56,18 @@ class Choice:
 
 def key(text: str) -> str:
     """Equal for spellings of one text: NFKC, no case, no punctuation, no article, numerals as digits."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = [_NUMBERS.get(word, word) for word in _WORD.findall(folded)]
+    words = [_NUMBERS.get(word, word) for word in _words(text)]
     if len(words) > 1 and words[0] in ("a", "an", "the"):
         words = words[1:]
-    return " ".join(words) or " ".join(folded.split())
+    return " ".join(words or unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def bound(text: str) -> bool:
-    """Whether a text makes sense only among its own options, or has no word at all."""
-    return bool(_BOUND.fullmatch(" ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))))
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 class Pool:
-    """Distractors drawn from the options of other items.
-
-    A distractor
-    - is drawn from the options of other groups, never from those of a copy (copies share their group);
-    - differs from every option also in spelling (`key`), where two texts are rather taken for equal than not;
-    - makes sense away from its item: not `All of the above`, `Both A and B`, `I don't know` or a bare letter;
-    - is the same for all copies of a question, and does not depend on the order of the source.
-    """
+    """Distractors from other groups, spelt unlike the options of the own, that make sense elsewhere."""
 
     def __init__(self, rows: Iterable[Choice], seed: int) -> None:
         texts: dict[str, str] = {}
@@ -93,7 +76,7 @@ class Pool:
             for option in row.native:
                 spelt = key(option)
                 self._of_group[row.group].add(spelt)
-                if not bound(option):
+                if not _BOUND.fullmatch(" ".join(_words(option))):
                     texts[spelt] = min(option, texts.get(spelt, option))
         self._texts = sorted(texts.items())
         self._seed = seed
@@ -104,29 +87,20 @@ class Pool:
         own = sorted(key(option) for option in row.native)
         taken = set(self._of_group[row.group])
         start = random.Random(f"{self._seed}/{row.group}/{own}").randrange(max(1, len(self._texts)))
-        drawn: list[str] = []
-        for step in range(len(self._texts)):
-            if len(drawn) == wanted:
-                break
-            spelt, text = self._texts[(start + step) % len(self._texts)]
-            if spelt not in taken:
-                drawn.append(text)
-        return tuple(drawn)
+        free = (text for spelt, text in self._texts[start:] + self._texts[:start] if spelt not in taken)
+        return tuple(islice(free, wanted))
 
 
 def _named(text: str) -> list[int]:
-    """Indices of the options that a text such as `A and C only` names; a bare letter names none."""
-    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    """Indices of the options that a text such as `A and C only` names."""
+    words = _words(text)
     letters = [word for word in words if len(word) == 1 and word in _LETTERS]
     beside = _BESIDE_LETTERS.issuperset(set(words) - set(letters)) and not _FORMULA.search(text)
     return [_LETTERS.index(letter) for letter in letters] if beside and len(words) > 1 else []
 
 
-def resized(rows: Sequence[Choice], size: int, seed: int) -> list[Choice]:
-    """Every row with `size` options: distractors are added at the end, or wrong options removed at random.
-
-    The others keep their order, so an answer moves up only by the removed options before it.
-    """
+def resized(rows: Sequence[Choice], seed: int, size: int = SIZE) -> list[Choice]:
+    """Every row with `size` options: distractors are added at the end, or wrong ones removed at random."""
     pool = Pool(rows, seed)
     return [_resized(row, size, pool, seed) for row in rows]
 
@@ -149,15 +123,14 @@ def _resized(row: Choice, size: int, pool: Pool, seed: int) -> Choice:
     )
 
 
-SIZE = 4
-DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five")
+DIGITS = [word.capitalize() for word in number_words(5)]
 
 
 def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
     """Fills rows with cells of rows drawn with replacement, rows that are already filled included.
 
-    The first cell becomes option D, the second C. A cell may itself be missing and may repeat an option or
-    the answer; rotated copies get different ones. Raises UserError for a row with more than four options.
+    The first cell becomes option D, the second C; it may itself be missing. Raises UserError for a row with
+    more than four options.
     """
     rng = random.Random(seed)
     cells = []
@@ -178,9 +151,8 @@ def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
 def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
     """Fills rows up at the end with options of rows as the source has them, drawn with replacement.
 
-    Of five options the correct one comes first, and three are drawn with replacement from the four others:
-    the answer is always A, and a wrong option may be a duplicate. Raises UserError for more than five options
-    or several answers.
+    Of five options the correct one comes first, and three of the others are drawn with replacement. Raises
+    UserError for more than five options or several answers.
     """
     rng = random.Random(seed)
     four = []
@@ -209,25 +181,20 @@ def oodcv(rows: Sequence[Choice], seed: int) -> list[Choice]:
     without two digits.
     """
     rng = random.Random(seed)
-    four = []
-    for row in rows:
-        digits, others = _digits(row)
-        four.append(_shuffled(row, [*digits, *rng.choices(others, k=2)], digits[row.answers[0]], rng))
-    return four
+    return [_with_digits(row, _digits(row), rng, rng.choices) for row in rows]
 
 
 def oodcv_clean(rows: Sequence[Choice], seed: int) -> list[Choice]:
     """Like `oodcv`, but with four different digits, drawn for each item by itself."""
     four = []
     for row in rows:
-        digits, others = _digits(row)
+        digits = _digits(row)
         rng = random.Random(f"{seed}/{row.group}/{sorted(digits)}")
-        four.append(_shuffled(row, [*digits, *rng.sample(others, 2)], digits[row.answers[0]], rng))
+        four.append(_with_digits(row, digits, rng, rng.sample))
     return four
 
 
-def _digits(row: Choice) -> tuple[list[int], list[int]]:
-    """The digits of the source's options, and those that may be added."""
+def _digits(row: Choice) -> list[int]:
     last = [option.split()[-1] if option.split() else "" for option in row.native]
     digits = [int(word) for word in last if word.isdecimal() and int(word) < len(DIGITS)]
     if not len(digits) == len(row.options) == len(set(digits)) == 2 or len(row.answers) != 1:
@@ -235,44 +202,36 @@ def _digits(row: Choice) -> tuple[list[int], list[int]]:
             f"item {row.id}: its options are {list(row.options)!s:.80}, but kostumov_oodcv needs two "
             f"that end in different digits below {len(DIGITS)}, and one answer; take another scheme"
         )
-    return digits, [digit for digit in range(len(DIGITS)) if digit not in digits]
+    return digits
 
 
-def _shuffled(row: Choice, digits: list[int], correct: int, rng: random.Random) -> Choice:
+def _with_digits(
+    row: Choice, native: list[int], rng: random.Random, draw: Callable[..., list[int]]
+) -> Choice:
+    """The row with two more digits, which `draw` takes from those that are not its own."""
+    correct = native[row.answers[0]]
+    digits = [*native, *draw([digit for digit in range(len(DIGITS)) if digit not in native], k=2)]
     rng.shuffle(digits)
     return replace(row, options=tuple(DIGITS[digit] for digit in digits), answers=(digits.index(correct),))
 
 
-def to_four(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Four options each, by `resized`."""
-    return resized(rows, SIZE, seed)
-
-
-class Draws(NamedTuple):
-    """The draws of a scheme in both protocols, from all choices in the order of the source and a seed."""
-
-    faithful: Callable[[Sequence[Choice], int], list[Choice]]
-    clean: Callable[[Sequence[Choice], int], list[Choice]]
-
-
-DRAWN_SCHEMES: Mapping[str, Draws] = {
-    "kostumov_mmbench": Draws(mmbench, to_four),
-    "kostumov_oodcv": Draws(oodcv, oodcv_clean),
-    "kostumov_scienceqa": Draws(scienceqa, to_four),
+# scheme -> protocol -> the choices with other options, from all choices in the order of the source and a seed
+DRAWN_SCHEMES: Mapping[str, Mapping[str, Callable[[Sequence[Choice], int], list[Choice]]]] = {
+    "kostumov_mmbench": {"faithful": mmbench, "clean": resized},
+    "kostumov_oodcv": {"faithful": oodcv, "clean": oodcv_clean},
+    "kostumov_scienceqa": {"faithful": scienceqa, "clean": resized},
 }
 
 
 WRONG = 3  # options beside the answer
 YES_NO = ("yes", "no")
-FILL = ("Not sure", "Unknown")
 FILE = "wrong-options.csv"
 COLUMNS = ("id", *(f"wrong_{number}" for number in range(1, WRONG + 1)))
-_SHOWN = 5  # answers in a message
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An open question and its (first) answer. category: a pool may hold the answers of one category."""
+    """An open question and its (first) answer."""
 
     id: str
     group: str
@@ -282,29 +241,23 @@ class Asked:
 
 
 def is_yes_no(asked: Asked) -> bool:
-    """Whether the answer is yes or no, so that its other option is known."""
+    """Whether its other option is known."""
     return key(asked.answer) in YES_NO
 
 
 def built_choices(rows: Sequence[Asked], wrong: Sequence[Sequence[str]], seed: int) -> Iterator[Choice]:
     """Each question with its answer at a random position; yes comes before no. Raises UserError."""
     for asked, others in zip(rows, wrong, strict=True):
+        options, answer = [asked.answer, *others], asked.answer
         if is_yes_no(asked):
-            options = list(YES_NO)
-            answer = options.index(key(asked.answer))
+            options, answer = [*YES_NO], key(asked.answer)
         elif not others:
             raise UserError(
                 f"item {asked.id:.80}: no other answer can be its wrong option; take another scheme"
             )
         else:
-            options = [asked.answer, *others]
-            _rng(asked, seed, "order").shuffle(options)
-            answer = options.index(asked.answer)
-        yield Choice(asked.id, asked.group, tuple(options), (answer,))
-
-
-def _rng(asked: Asked, seed: int, what: str) -> random.Random:
-    return random.Random(f"{seed}/{what}/{asked.id}")
+            random.Random(f"{seed}/order/{asked.id}").shuffle(options)
+        yield Choice(asked.id, asked.group, tuple(options), (options.index(answer),))
 
 
 def _distinct(answers: Iterable[str]) -> list[str]:
@@ -316,24 +269,25 @@ def _distinct(answers: Iterable[str]) -> list[str]:
     return [spellings[spelt] for spelt in sorted(spellings)]
 
 
-def _by_category(rows: Sequence[Asked]) -> dict[str, list[str]]:
+def _drawn(pool: Sequence[str], asked: Asked, wanted: int, seed: int, taken: Sequence[str] = ()) -> list[str]:
+    """`wanted` texts of a pool, or fewer, drawn at random; not the answer, nor one of `taken`."""
+    excluded = {key(asked.answer), *map(key, taken)}
+    others = [text for text in pool if key(text) not in excluded]
+    return random.Random(f"{seed}/wrong/{asked.id}").sample(others, min(wanted, len(others)))
+
+
+def _of_category(rows: Sequence[Asked], seed: int) -> list[list[str]]:
     answers = defaultdict(list)
     for asked in rows:
         answers[asked.category].append(asked.answer)
-    return {category: _distinct(texts) for category, texts in answers.items()}
-
-
-def _drawn(pool: Sequence[str], asked: Asked, wanted: int, seed: int, taken: Sequence[str] = ()) -> list[str]:
-    """`wanted` texts of a pool, or fewer, drawn at random; not the answer, nor one of `taken`."""
-    known = {key(asked.answer), *map(key, taken)}
-    others = [text for text in pool if key(text) not in known]
-    return _rng(asked, seed, "wrong").sample(others, min(wanted, len(others)))
+    pools = {category: _distinct(texts) for category, texts in answers.items()}
+    return [_drawn(pools[asked.category], asked, WRONG, seed) for asked in rows]
 
 
 def classes(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
     """Three other answers of the whole set, at random (A.1): for Flowers102 and Pets37."""
-    every = _distinct(asked.answer for asked in rows)
-    return [_drawn(every, asked, WRONG, seed) for asked in rows]
+    all_answers = _distinct(asked.answer for asked in rows)
+    return [_drawn(all_answers, asked, WRONG, seed) for asked in rows]
 
 
 def pool(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
@@ -341,12 +295,12 @@ def pool(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]
 
     For TDIUC, ImageNetVC and CLEVR; as in CLEVR, `Not sure` and `Unknown` fill up a small pool.
     """
-    pools = _by_category(rows)
     wrong_options: list[Sequence[str]] = []
-    for asked in rows:
-        wrong = _drawn(pools[asked.category], asked, WRONG, seed)
+    for asked, wrong in zip(rows, _of_category(rows, seed), strict=True):
         taken = {key(asked.answer), *map(key, wrong)}
-        wrong_options.append([*wrong, *(text for text in FILL if key(text) not in taken)][:WRONG])
+        wrong_options.append(
+            [*wrong, *(text for text in ("Not sure", "Unknown") if key(text) not in taken)][:WRONG]
+        )
     return wrong_options
 
 
@@ -355,43 +309,91 @@ def nearby(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str
 
     For the object tasks of COCO, where the category is the object's super-category, and for WikiHow.
     """
-    every, near = _distinct(asked.answer for asked in rows), _by_category(rows)
-    wrong_options: list[Sequence[str]] = []
-    for asked in rows:
-        wrong = _drawn(near[asked.category], asked, WRONG, seed)
-        wrong_options.append([*wrong, *_drawn(every, asked, WRONG - len(wrong), seed, wrong)])
-    return wrong_options
+    all_answers = _distinct(asked.answer for asked in rows)
+    return [
+        [*wrong, *_drawn(all_answers, asked, WRONG - len(wrong), seed, wrong)]
+        for asked, wrong in zip(rows, _of_category(rows, seed), strict=True)
+    ]
 
 
 def wordnet(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
     """The three answers nearest to the correct one in WordNet (A.1): for ImageNet-1K and CIFAR10.
 
-    The authors do not say which similarity they took; here it is the shortest path over hypernyms of the
-    first, most frequent senses. WordNet's files index.noun and data.noun are in the folder `wordnet` of the
-    source. A synonym of the answer, a kind of it, and what it is a kind of would be correct as well, and are
-    never taken. Raises UserError for answers that are not nouns of WordNet.
+    The authors do not say which similarity they took; here it is the shortest path over hypernyms. WordNet's
+    files are in the folder `wordnet` of the source. A synonym of the answer, a kind of it, and what it is a
+    kind of would be correct as well, and are never taken. Raises UserError for what WordNet lacks.
     """
-    nouns = Nouns(folder / "wordnet")
-    answers = _distinct(asked.answer for asked in rows if not is_yes_no(asked))
-    by_answer = {text: nouns.noun(text) for text in answers}
-    unknown = [text for text, noun in by_answer.items() if not noun]
+    read_noun = noun_reader(folder / "wordnet")
+    nouns = {text: read_noun(text) for text in _distinct(row.answer for row in rows if not is_yes_no(row))}
+    unknown = [text for text, noun in nouns.items() if not noun]
     if unknown:
         raise UserError(
-            f"{folder}: {len(unknown)} answers are not nouns of WordNet ({', '.join(unknown[:_SHOWN])}); "
+            f"{folder}: {len(unknown)} answers are not nouns of WordNet ({', '.join(unknown[:5])}); "
             "write them as WordNet does, or take the scheme reform_classes"
         )
     nearest: dict[str, Sequence[str]] = {}
-    for text, noun in by_answer.items():
-        away = ((noun.away(other), other_text) for other_text, other in by_answer.items())
-        nearest[key(text)] = [other for steps, other in sorted(pair for pair in away if pair[0])][:WRONG]
+    for text, noun in nouns.items():
+        ranked = sorted((steps_between(noun, other), name) for name, other in nouns.items())
+        nearest[key(text)] = [name for steps, name in ranked if steps][:WRONG]
     return [nearest.get(key(asked.answer), ()) for asked in rows]
 
 
-def written(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
-    """Wrong options that a model or a person wrote into the file wrong-options.csv of the source (A.4, A.8).
+Noun = Mapping[str, int]  # steps up to each synset above it; its own, with 0, comes first
 
-    `vouch review distract` lets a model write the file for people to correct. Raises UserError where options
-    are missing, equal, or the answer.
+
+def noun_reader(folder: Path) -> Callable[[str], Noun]:
+    """Finds nouns in WordNet (Fellbaum 1998) in their first, most frequent sense; empty where it lacks one.
+
+    Of `tench, Tinca tinca` the first name counts. Raises UserError where the files are not WordNet's.
+    """
+    try:
+        # lemma pos synsets pointers [kinds of pointers] senses tagged [offsets]
+        senses = {fields[0]: fields[-int(fields[2])] for fields in _wordnet_lines(folder / "index.noun")}
+        hypernyms = dict(map(_synset, _wordnet_lines(folder / "data.noun")))
+    except (ValueError, IndexError):
+        raise UserError(f"{folder}: not WordNet's index.noun and data.noun; get them again") from None
+
+    def read(text: str) -> Noun:
+        name = "_".join(text.split(",")[0].lower().split())
+        above: dict[str, int] = {}
+        level = [senses[name]] if name in senses else []
+        while level:
+            above |= dict.fromkeys(level, max(above.values(), default=-1) + 1)
+            level = sorted({up for synset in level for up in hypernyms.get(synset, ())} - above.keys())
+        return above
+
+    return read
+
+
+def steps_between(noun: Noun, other: Noun) -> int:
+    """Steps of the shortest path; 0 where there is none, or one is a synonym or a kind of the other."""
+    shared = noun.keys() & other.keys()
+    if not shared or next(iter(noun)) in shared or next(iter(other)) in shared:
+        return 0
+    return min(noun[synset] + other[synset] for synset in shared)
+
+
+def _wordnet_lines(path: Path) -> list[list[str]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be read ({error.strerror}); put WordNet's index.noun and data.noun there"
+        ) from None
+    return [line.split() for line in text.splitlines() if line and not line.startswith(" ")]  # no licence
+
+
+def _synset(fields: list[str]) -> tuple[str, list[str]]:
+    # offset file type words (hexadecimal) [word number] pointers [kind offset pos words]
+    start = 4 + 2 * int(fields[3], 16)
+    pointers = fields[start + 1 : start + 1 + 4 * int(fields[start])]
+    return fields[0], [pointers[n + 1] for n in range(0, len(pointers), 4) if pointers[n] in ("@", "@i")]
+
+
+def written(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
+    """Wrong options that a model or a person wrote into wrong-options.csv of the source (A.4, A.8).
+
+    Raises UserError where options are missing, equal, or the answer.
     """
     path = folder / FILE
     by_id = read_written(path)
@@ -441,3 +443,4 @@ BUILT_SCHEMES: Mapping[str, Callable[[Sequence[Asked], int, Path], list[Sequence
     "reform_wordnet": wordnet,
     "reform_written": written,
 }
+SCHEMES = sorted([*BUILT_SCHEMES, *DRAWN_SCHEMES])

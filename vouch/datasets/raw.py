@@ -6,7 +6,7 @@ A loader defines
     def count(source: Source, name: str, settings: Settings) -> int    items at most, before cleaning; cheap
 where the source has published numbers,
     def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
-where the size of a source is known (cleaning/first_pass.py lists the names of counts),
+where the size of a source is known (first_pass.py lists the names of counts),
     def expected(source: Source, settings: Settings) -> Expected | None     None: not known for this split
 where its questions need no options,
     def kinds(settings: Settings) -> Collection[str]     the values of `RawItem.kind` that its items can have
@@ -28,6 +28,11 @@ from pydantic import BaseModel, ConfigDict
 Expected = Mapping[str, Collection[int]]  # name of a count -> its accepted values
 
 
+def counted(what: str, keys: Iterable[object], *numbers: int) -> dict[str, Collection[int]]:
+    """Expected counts `what KEY`, such as `answer A`, one for each key."""
+    return {f"{what} {key}": {number} for key, number in zip(keys, numbers, strict=True)}
+
+
 class LoaderSettings(BaseModel):
     """Options that every loader has.
 
@@ -44,6 +49,11 @@ class LoaderSettings(BaseModel):
 def open_questions(_: LoaderSettings) -> Collection[str]:
     """`kinds` of a loader whose questions have no options."""
     return ("text",)
+
+
+def both_kinds(_: LoaderSettings) -> Collection[str]:
+    """`kinds` of a loader whose questions may have options."""
+    return ("choice", "text")
 
 
 @dataclass(frozen=True)
@@ -116,21 +126,18 @@ def checked_dialogues(entries: Iterable[Entry]) -> Iterator[Entry]:
     """
     dialogue: dict[str, Entry] = {}
     for entry in entries:
-        if isinstance(entry, RawItem) and not entry.turns:
-            dialogue = {}
-        checked = _checked_turns(entry, dialogue) if isinstance(entry, RawItem) else entry
-        dialogue[checked.id] = checked
-        yield checked
+        if isinstance(entry, RawItem):
+            dialogue = dialogue if entry.turns else {}
+            if reason := next(filter(None, (_misplaced(entry, turn, dialogue) for turn in entry.turns)), ""):
+                entry = Rejected(entry.where, entry.id, reason)
+        dialogue[entry.id] = entry
+        yield entry
 
 
-def _checked_turns(item: RawItem, before: Mapping[str, Entry]) -> Entry:
-    for turn in item.turns:
-        earlier = before.get(turn)
-        reason = ""
-        if earlier is None:
-            reason = f"turn {turn!r:.80} is not an earlier entry of its dialogue; put its entries in order"
-        elif isinstance(earlier, RawItem) and earlier.group != item.group:
-            reason = f"is in another group than its turn {turn!r:.80}; give both the same"
-        if reason:
-            return Rejected(item.where, item.id, reason)
-    return item
+def _misplaced(item: RawItem, turn: str, before: Mapping[str, Entry]) -> str:
+    earlier = before.get(turn)
+    if earlier is None:
+        return f"turn {turn!r:.80} is not an earlier entry of its dialogue; put its entries in order"
+    if isinstance(earlier, RawItem) and earlier.group != item.group:
+        return f"is in another group than its turn {turn!r:.80}; give both the same"
+    return ""

@@ -20,7 +20,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vouch.images.operations import apply
 from vouch.pipeline.errors import UserError, reason
-from vouch.tables.asked import FORMATS, MAX_PIXELS
+from vouch.tables.asked import FORMATS, MAX_PIXELS, image_revision
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -316,11 +316,17 @@ def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Ima
 
     Raises UserError for an unknown recipe, Undecodable for damaged images.
     """
+    for operation, revision in ((step["operation"], step["revision"]) for step in recipe["steps"]):
+        if revision != (current := image_revision(operation)):
+            raise UserError(
+                f"image operation {operation} is at revision {current}, the prompts were made for "
+                f"{revision}; run `dvc repro` to make the prompts anew"
+            )
     sources = [(digest, read(digest)) for digest in recipe["images"]]
     with one_large_at_a_time(sum(_pixels(data) for _, data in sources)):
         images = [_decoded(digest, data) for digest, data in sources]
         for step in recipe["steps"]:
-            images = apply(images, step["operation"], step["severity"], step["revision"])
+            images = apply(images, step["operation"], step["severity"])
     if len(images) != 1:
         raise UserError(
             f"an image recipe of {len(recipe['images'])} images gives {len(images)} images instead of "

@@ -16,6 +16,7 @@ import io
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ _PLASMA = 256
 Pixels = NDArray[np.int32]
 
 
-def noise(image: Image.Image, level: int) -> Image.Image:
+def _noise(image: Image.Image, level: int) -> Image.Image:
     """Gaussian noise on every channel; a normal number is the sum of 16 uniform bytes (Irwin and Hall)."""
     values = _values(image)
     spread = round(65536 * 255 * NOISE[level] / (_SUMMED * (256**2 - 1) / 12) ** 0.5)
@@ -46,7 +47,7 @@ def noise(image: Image.Image, level: int) -> Image.Image:
     return _image(values)
 
 
-def motion(image: Image.Image, level: int) -> Image.Image:
+def _motion(image: Image.Image, level: int) -> Image.Image:
     """A one-sided Gaussian kernel along a line of a slope between -1 and 1, edges repeated."""
     radius, sigma = MOTION[level]
     values, slope = _values(image), int(_bits(image).random_raw() % 17) - 8
@@ -63,7 +64,7 @@ def motion(image: Image.Image, level: int) -> Image.Image:
     return _image((2 * total + weights) // (2 * weights))
 
 
-def contrast(image: Image.Image, level: int) -> Image.Image:
+def _contrast(image: Image.Image, level: int) -> Image.Image:
     """Every channel drawn towards its mean."""
     kept, table = round(65536 * CONTRAST[level]), []
     for counts in np.array(image.histogram(), dtype=np.int64).reshape(3, 256):
@@ -72,7 +73,7 @@ def contrast(image: Image.Image, level: int) -> Image.Image:
     return image.point(table)
 
 
-def pixelate(image: Image.Image, level: int) -> Image.Image:
+def _pixelate(image: Image.Image, level: int) -> Image.Image:
     """Fewer and larger pixels; of an image larger than SIDE, as many as of one of that size."""
     share = PIXELS[level] * min(1.0, SIDE / min(image.size))
     small = [max(1, int(side * share)) for side in image.size]
@@ -80,7 +81,7 @@ def pixelate(image: Image.Image, level: int) -> Image.Image:
     return few.resize(image.size, Image.Resampling.BOX)
 
 
-def fog(image: Image.Image, level: int) -> Image.Image:
+def _fog(image: Image.Image, level: int) -> Image.Image:
     """A plasma fractal laid over the image, which is darkened so that its brightest value stays."""
     thickness, decay = FOG[level]
     cloud = Image.fromarray(np.rint(255 * plasma(_bits(image), decay)).astype(np.uint8))
@@ -257,63 +258,62 @@ def _written(image: Image.Image, argument: str) -> Image.Image:
     return paint_words(image, text, int(look))
 
 
-# name -> the revision that its recipes carry, and a function of an image and a level, 0 to 4
-LEVELLED: Mapping[str, tuple[int, Callable[[Image.Image, int], Image.Image]]] = {
-    "blur": (1, _blur),
-    "brighten": (1, _brighten),
-    "contrast": (1, contrast),
-    "fog": (1, fog),
-    "jpeg": (1, _jpeg),
-    "motion": (1, motion),
-    "noise": (1, noise),
-    "pixelate": (1, pixelate),
+class Levelled(NamedTuple):
+    """change: gets an image and a level, 0 to LEVELS - 1. strengths: by level. what: they measure."""
+
+    change: Callable[[Image.Image, int], Image.Image]
+    strengths: Sequence[float | tuple[float, ...]]
+    what: str
+
+
+# An operation is a function and its line here; `vouch schema` writes the strengths into docs/variations.md.
+LEVELLED: Mapping[str, Levelled] = {
+    "blur": Levelled(
+        _blur, BLUR, f"standard deviation of the Gaussian, in pixels if the shorter side has {SIDE}"
+    ),
+    "brighten": Levelled(
+        _brighten, LIGHT, "added to every channel, share of the full range, clipped at white"
+    ),
+    "contrast": Levelled(_contrast, CONTRAST, "share of the distance to the mean that is left"),
+    "fog": Levelled(_fog, FOG, "thickness, decay of the fractal"),
+    "jpeg": Levelled(_jpeg, QUALITY, "quality, colours at half the resolution"),
+    "motion": Levelled(
+        _motion,
+        MOTION,
+        f"radius and standard deviation of the kernel, in pixels if the shorter side has {SIDE}",
+    ),
+    "noise": Levelled(_noise, NOISE, "standard deviation, share of the full range"),
+    "pixelate": Levelled(_pixelate, PIXELS, "share of a side's pixels that is left"),
 }
-# name -> the revision, and a function of an image
-PLAIN: Mapping[str, tuple[int, Callable[[Image.Image], Image.Image]]] = {
-    "blank": (1, _blank),
-    "rotate": (1, _rotate),
-}
-# name -> the revision, and a function of an image and of what follows the colon in `NAME:ARGUMENT`
-WITH_ARGUMENT: Mapping[str, tuple[int, Callable[[Image.Image, str], Image.Image]]] = {"write": (1, _written)}
-# name -> the revision, and a function of a left and a right image
-JOINING: Mapping[str, tuple[int, Callable[[Image.Image, Image.Image], Image.Image]]] = {
-    "merged": (1, _merged),
-    "side_by_side": (1, _side_by_side),
+PLAIN: Mapping[str, Callable[[Image.Image], Image.Image]] = {"blank": _blank, "rotate": _rotate}
+WITH_ARGUMENT: Mapping[str, Callable[[Image.Image, str], Image.Image]] = {"write": _written}
+"""They also get what follows the colon in `NAME:ARGUMENT`."""
+JOINING: Mapping[str, Callable[[Image.Image, Image.Image], Image.Image]] = {
+    "merged": _merged,
+    "side_by_side": _side_by_side,
 }
 
 
-def revision_of(name: str) -> int:
-    """The current revision of an operation. Raises UserError with the valid names."""
-    known: dict[str, tuple[int, object]] = {**LEVELLED, **PLAIN, **JOINING, **WITH_ARGUMENT}
-    name = name.partition(":")[0]
+def apply(images: Sequence[Image.Image], operation: str, severity: int) -> list[Image.Image]:
+    """The images after an operation. Raises UserError where it is not understood."""
+    name, _, argument = operation.partition(":")
+    known = (*LEVELLED, *PLAIN, *JOINING, *WITH_ARGUMENT)
     if name not in known:
         raise UserError(f"image operation {name} is unknown; {did_you_mean(name, list(known))}")
-    return known[name][0]
-
-
-def apply(images: Sequence[Image.Image], name: str, severity: int, revision: int) -> list[Image.Image]:
-    """The images after one step of a recipe. Raises UserError for a step that is not understood."""
-    current = revision_of(name)
-    if revision != current:
-        raise UserError(
-            f"image operation {name} is at revision {current}, the prompts were made for {revision}; "
-            "run `dvc repro` to make the prompts anew"
-        )
-    name, _, argument = name.partition(":")
     if name in WITH_ARGUMENT:
-        return [WITH_ARGUMENT[name][1](image, argument) for image in images]
+        return [WITH_ARGUMENT[name](image, argument) for image in images]
     if name in PLAIN:
-        return [PLAIN[name][1](image) for image in images]
+        return [PLAIN[name](image) for image in images]
     if name in LEVELLED:
         if severity not in range(1, LEVELS + 1):
             raise UserError(
                 f"image severity {severity} is not from 1 to {LEVELS}; correct the file of "
                 "vouch/prompts/variations that names it"
             )
-        return [LEVELLED[name][1](image, severity - 1) for image in images]
+        return [LEVELLED[name].change(image, severity - 1) for image in images]
     if len(images) != 2:
         raise UserError(
             f"image operation {name} joins two images, the recipe has {len(images)}; run `dvc repro` to "
             "make the prompts anew"
         )
-    return [JOINING[name][1](*images)]
+    return [JOINING[name](*images)]

@@ -8,27 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import (
-    MOST_DRAWS,
-    answers_of,
-    flag,
-    groups_of,
-    halves,
-    logits_of,
-    numeric,
-    rows_fit,
-    rows_of_texts,
-    seed_of,
-    shares_of,
-    shown,
-    text_of,
-    texts_of,
-    unmasked,
-    whole,
-    within,
-)
-from vouch.library.results import Estimate, Result, over_splits
-from vouch.library.sets import _correct, _responses
+from vouch.library import check
+from vouch.library.check import MOST_DRAWS
+from vouch.library.estimates import Estimate, Result, over_splits
+from vouch.library.sets import graded, responses
 from vouch.metrics.calibration import (
     Bins,
     equal_slots,
@@ -92,23 +75,21 @@ def calibration_error(
     >>> round(calibration_error([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], bins=10).ece.value, 3)
     0.1
     """
-    given = numeric(probabilities, "probabilities", 1, 2)
+    given = check.numeric(probabilities, "probabilities", 1, 2)
     if given.ndim == 2:
         wrong = ~((given >= 0) & (given <= 1)).all(axis=1) | (given.shape[1] == 0)
-        if wrong.any():
-            raise ValueError(f"probabilities: row {int(wrong.argmax())} has numbers outside 0 to 1, or none")
-        over = given.sum(axis=1, dtype=float) > 1 + 1e-2  # as of bfloat16
-        if over.any():
-            row = int(over.argmax())
-            raise ValueError(f"probabilities: row {row} sums to {given[row].sum():.4g}, more than 1")
+        check.refuse(wrong, "probabilities", "has numbers outside 0 to 1, or none")
+        sums = given.sum(axis=1, dtype=float)
+        over = sums > 1 + 1e-2  # as of bfloat16
+        check.refuse(over, "probabilities", lambda row: f"sums to {sums[row]:.4g}, more than 1")
         given = given.max(axis=1)
-    confidence = shares_of(given, "probabilities")
-    right = shares_of(correct, "correct", len(confidence), "probabilities")
-    bins, start = whole(bins, "bins", MOST_DRAWS), seed_of(seed)
-    by_mass = flag(equal_mass, "equal_mass")
+    confidence = check.shares(given, "probabilities")
+    right = check.shares(correct, "correct", len(confidence), "probabilities")
+    bins, start = check.whole(bins, "bins", MOST_DRAWS), check.seed(seed)
+    by_mass = check.flag(equal_mass, "equal_mass")
     slots = mass_slots(confidence, bins) if by_mass else equal_slots(confidence, bins)
     tallied = tally(slots, bins, confidence, right)
-    draws = resampled_bins(slots, bins, confidence, right, groups_of(groups, len(right)), start)
+    draws = resampled_bins(slots, bins, confidence, right, check.groups(groups, len(right)), start)
     with np.errstate(invalid="ignore"):
         means = tallied.confidence / tallied.count, tallied.correct / tallied.count
     return CalibrationError(
@@ -140,7 +121,7 @@ class Temperature(Result):
 
     def scale(self, logits: Any) -> Array:
         """softmax(logits / T) [n, k]. Raises ValueError where T is NaN."""
-        given = logits_of(logits)
+        given = check.logits(logits)
         if np.isnan(self.value):
             raise ValueError("logits: no temperature was found for them, since all were equal")
         return np.asarray(softmax(given / self.value))
@@ -167,12 +148,12 @@ def temperature(
     >>> round(temperature(3 * logits, answers).value)  # three times too sure
     3
     """
-    values = logits_of(logits)
-    right = answers_of(answers, values)
-    drawn = halves(groups_of(groups, len(values)), calibration, splits, seed)
-    ranked = rank(_responses(values, right, np.arange(len(values)), 0))
+    values = check.logits(logits)
+    right = check.answers(answers, values)
+    drawn = check.halves(check.groups(groups, len(values)), calibration, splits, seed)
+    ranked = rank(responses(values, right, np.arange(len(values)), 0))
     value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
-    scaled = scale(ranked, _correct(values, right), drawn, whole(bins, "bins", MOST_DRAWS))
+    scaled = scale(ranked, graded(values, right), drawn, check.whole(bins, "bins", MOST_DRAWS))
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
     return Temperature(value, *map(over_splits, after))
 
@@ -220,24 +201,19 @@ def image_information(
     >>> round(found.gain.value, 3)
     0.566
     """
-    sides = [logits_of(logits), logits_of(without, "without")]
+    sides = [check.logits(logits), check.logits(without, "without")]
     if sides[0].shape != sides[1].shape:
         raise ValueError(f"without: shape {sides[1].shape}, logits {sides[0].shape}; they must fit")
     others = (np.isfinite(sides[0]) != np.isfinite(sides[1])).any(axis=1)
-    if others.any():
-        raise ValueError(f"without: row {int(others.argmax())} has not the options of logits")
-    alpha = within(alpha, "alpha", 0, 100)
-    start = seed_of(seed)
+    check.refuse(others, "without", "has not the options of logits")
+    alpha = check.within(alpha, "alpha", 0, 100)
+    start = check.seed(seed)
     image = of_logs(log_softmax(sides[0]), log_softmax(sides[1]), alpha)
-    numbers = groups_of(groups, len(sides[0]))
+    numbers = check.groups(groups, len(sides[0]))
     aurocs: dict[str, Estimate] = {}
     if answers is not None:
-        right = _correct(sides[0], answers_of(answers, sides[0]))
-        estimates = {
-            CONFIDENCE: sureness(sides[0]),
-            "corrected": image.corrected,
-            "vauq": -image.uncertainty,
-        }
+        right = graded(sides[0], check.answers(answers, sides[0]))
+        estimates = {CONFIDENCE: sureness(sides[0]), "corrected": image.corrected, "vauq": -image.uncertainty}
         for each in uncertainty_figures(estimates, right, numbers, start):
             if each.metric == "uncertainty_gain" or each.score == CONFIDENCE:
                 aurocs[each.score] = Estimate(each.value, each.low, each.high)
@@ -268,14 +244,14 @@ def semantic_entropy(
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
     [0.562]
     """
-    every = rows_of_texts(samples, "samples")
-    alpha = within(alpha, "alpha", 0, 100)
+    every = check.text_rows(samples, "samples")
+    alpha = check.within(alpha, "alpha", 0, 100)
     if same is not None and not callable(same):
-        raise ValueError(f"same is {shown(same)}; give a function of two texts")
+        raise ValueError(f"same is {check.shown(same)}; give a function of two texts")
     if noisy is not None:
         if loglikelihoods is not None:
             raise ValueError("noisy: give it without loglikelihoods, or these alone")
-        others = rows_of_texts(noisy, "noisy", len(every), "samples")
+        others = check.text_rows(noisy, "noisy", len(every), "samples")
         pairs = zip(every, others, strict=True)
         return np.array([_amplified(texts, disturbed, same, alpha) for texts, disturbed in pairs])
     weights = _weights(loglikelihoods, every) if loglikelihoods is not None else [None] * len(every)
@@ -297,15 +273,15 @@ def _amplified(
 
 def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[Floats]:
     """By question the likelihoods of its samples, but for a factor."""
-    unmasked(loglikelihoods, "loglikelihoods")
+    check.unmasked(loglikelihoods, "loglikelihoods")
     rows = loglikelihoods.tolist() if isinstance(loglikelihoods, np.ndarray) else loglikelihoods
     if not isinstance(rows, list | tuple):
-        raise ValueError(f"loglikelihoods is {shown(loglikelihoods)}; give numbers for each question")
-    rows_fit(rows, "loglikelihoods", len(samples), "samples")
+        raise ValueError(f"loglikelihoods is {check.shown(loglikelihoods)}; give numbers for each question")
+    check.same_rows(rows, "loglikelihoods", len(samples), "samples")
     weights = []
     for row, (given, texts) in enumerate(zip(rows, samples, strict=True)):
         where = f"loglikelihoods: row {row}"
-        logs = numeric(given, where, 1).astype(np.float64) if len(texts) else np.zeros(0)
+        logs = check.numeric(given, where, 1).astype(np.float64) if len(texts) else np.zeros(0)
         if len(logs) != len(texts):
             raise ValueError(f"{where} has {logs.size}, samples {len(texts)}")
         if not np.isfinite(logs).all():
@@ -318,7 +294,7 @@ def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[
 
 def _same(same: Callable[[str, str], bool], text: str, first: str) -> bool:
     try:
-        return all(flag(same(*pair), "what same gives") for pair in ((text, first), (first, text)))
+        return all(check.flag(same(*pair), "what same gives") for pair in ((text, first), (first, text)))
     except TypeError as error:
         raise ValueError(f"same: {error}; give a function of two texts") from error
 
@@ -362,14 +338,14 @@ def read_answer(
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')
     """
-    texts = texts_of(options, "options", least=1)
-    shown = texts_of(labels, "labels") if labels is not None else list(ascii_uppercase[: len(texts)])
+    texts = check.texts(options, "options", least=1)
+    shown = check.texts(labels, "labels") if labels is not None else list(ascii_uppercase[: len(texts)])
     if len(shown) != len(texts):
         raise ValueError(f"labels: {len(shown)} of them for {len(texts)} options; give as many of each")
-    twice = [mark for index, mark in enumerate(shown) if mark.strip() and mark in shown[:index]]
+    twice = [label for index, label in enumerate(shown) if label.strip() and label in shown[:index]]
     if twice:
         raise ValueError(f"labels: {twice[0]!r} is a duplicate; give each option its own")
-    reply, asked = text_of(text, "text"), text_of(question, "question")
+    reply, asked = check.text(text, "text"), check.text(question, "question")
     reading = read(reply, Choices(tuple(shown), tuple(texts), asked))
     option = reading.places[0] if reading.verdict == OPTION else None
     return ReadAnswer(

@@ -8,22 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import (
-    MOST_DRAWS,
-    Floats,
-    choices_of,
-    groups_of,
-    mapping_of,
-    numeric,
-    plain,
-    rows_fit,
-    seed_of,
-    share,
-    shares_of,
-    whole,
-    within,
-)
-from vouch.library.results import Estimate, Result, mean_of
+from vouch.library import check
+from vouch.library.check import MOST_DRAWS, Floats
+from vouch.library.estimates import Estimate, Result, mean_of
 from vouch.metrics.comparison import statistics
 from vouch.metrics.comparison.statistics import (
     finds,
@@ -71,10 +58,10 @@ def compare(
     >>> compare([1, 1, 1, 0, 1, 1, 0, 1], [1, 0, 1, 0, 0, 1, 0, 0]).difference.value
     0.375
     """
-    first = shares_of(correct_a, "correct_a")
-    second = shares_of(correct_b, "correct_b", len(first), "correct_a")
-    numbers, draws = groups_of(groups, len(first)), whole(resamples, "resamples", MOST_DRAWS)
-    start = seed_of(seed)
+    first = check.shares(correct_a, "correct_a")
+    second = check.shares(correct_b, "correct_b", len(first), "correct_a")
+    numbers, draws = check.groups(groups, len(first)), check.whole(resamples, "resamples", MOST_DRAWS)
+    start = check.seed(seed)
     gaps = np.round(first - second, 12)  # .3 - .1 is no further from .2 than .2 is
     sums = np.bincount(numbers, gaps)[:, None].astype(np.float64)
     counts = np.bincount(numbers).astype(np.float64)[:, None]
@@ -121,10 +108,10 @@ def power(
     >>> found
     Power(finds=0.03962, wanted=0.05, needed=628)
     """
-    discordant, wanted = share(discordant, "discordant"), within(wanted, "wanted", LEAST_SHARE, 1)
-    significance = within(share(significance, "significance"), "significance", LEAST_SHARE, 1)
-    design = within(design, "design", 1, MOST)
-    questions, claims = whole(questions, "questions", MOST), whole(claims, "claims", MOST)
+    discordant, wanted = check.share(discordant, "discordant"), check.within(wanted, "wanted", LEAST_SHARE, 1)
+    significance = check.within(check.share(significance, "significance"), "significance", LEAST_SHARE, 1)
+    design = check.within(design, "design", 1, MOST)
+    questions, claims = check.whole(questions, "questions", MOST), check.whole(claims, "claims", MOST)
     if wanted > discordant * (1 + 1e-12):
         raise ValueError(
             f"wanted is {wanted}, above discordant, {discordant}: no difference is larger; lower it"
@@ -172,20 +159,20 @@ def regressions(
     ('a',)
     """
     before, after = (
-        mapping_of(given, side, "{'a': [1, 0]}") for side, given in (("before", before), ("after", after))
+        check.mapping(given, side, "{'a': [1, 0]}") for side, given in (("before", before), ("after", after))
     )
     if before.keys() != after.keys() or not before:
         raise ValueError("before and after need the same names, at least one")
-    look = whole(look, "look", MOST)
-    allowed = within(allowed, "allowed", 0, 1 - 1e-12)
+    look = check.whole(look, "look", MOST)
+    allowed = check.within(allowed, "allowed", 0, 1 - 1e-12)
     p, drop = [], {}
     for name in before:
-        first = shares_of(before[name], f"before[{name!r}]") >= 1
-        second = shares_of(after[name], f"after[{name!r}]", len(first), "before") >= 1
-        sums = np.bincount(groups_of(groups, len(first)), second.astype(int) - first.astype(int))
+        first = check.shares(before[name], f"before[{name!r}]") >= 1
+        second = check.shares(after[name], f"after[{name!r}]", len(first), "before") >= 1
+        sums = np.bincount(check.groups(groups, len(first)), second.astype(int) - first.astype(int))
         p.append(sign_flip_p(sums.astype(np.int64)))
         drop[name] = float(first.mean() - second.mean())
-    level = share(false_alarms, "false_alarms") * 6 / (np.pi * look) ** 2
+    level = check.share(false_alarms, "false_alarms") * 6 / (np.pi * look) ** 2
     corrected = {name: float(each or 0) for name, each in zip(before, holm(list(p)), strict=True)}
     alarms = tuple(name for name, each in corrected.items() if each <= level and drop[name] > allowed + 1e-12)
     return Regressions(alarms, corrected, drop, level)
@@ -231,14 +218,14 @@ def robustness(
     >>> robustness([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3], options=4).consistency.value
     0.75
     """
-    sizes = _sizes(options, len(plain(original, "original", 1)))
+    sizes = _sizes(options, len(check.plain(original, "original", 1)))
     first, second, right = (
-        choices_of(values, name, sizes, "original")
+        check.choices(values, name, sizes, "original")
         for values, name in ((original, "original"), (varied, "varied"), (answers, "answers"))
     )
     flips = flipped_answers is not None
-    then = choices_of(flipped_answers, "flipped_answers", sizes, "original") if flips else right
-    numbers = groups_of(groups, len(first))
+    then = check.choices(flipped_answers, "flipped_answers", sizes, "original") if flips else right
+    numbers = check.groups(groups, len(first))
     guess = 1 / sizes
     agrees = (first != second) if flips else (first == second)
     plainly, varied_right, same = (
@@ -247,7 +234,7 @@ def robustness(
     random = 1 - guess if flips else guess
     reliable = None
     if certainty is not None:
-        sure = shares_of(certainty, "certainty", len(first), "original").mean(keepdims=True)
+        sure = check.shares(certainty, "certainty", len(first), "original").mean(keepdims=True)
         reliable = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
     consistency = float(calibrated(np.array([same.value]), random.mean(keepdims=True))[0])
     return Robustness(len(first), plainly, varied_right, same, consistency, reliable)
@@ -255,13 +242,11 @@ def robustness(
 
 def _sizes(options: int | ArrayLike, rows: int) -> Floats:
     if isinstance(options, Real):
-        return np.full(rows, float(whole(options, "options", MOST_OPTIONS, low=2)))
-    counts = numeric(options, "options", 1, remedy="give whole numbers").astype(np.float64)
-    rows_fit(counts, "options", rows, "original")
+        return np.full(rows, float(check.whole(options, "options", MOST_OPTIONS, low=2)))
+    counts = check.numeric(options, "options", 1, remedy="give whole numbers").astype(np.float64)
+    check.same_rows(counts, "options", rows, "original")
     wrong = ~((counts >= 2) & (counts <= MOST_OPTIONS) & (counts == np.floor(counts)))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise ValueError(f"options: row {row} is {counts[row]:g}; give a whole number, at least 2")
+    check.refuse(wrong, "options", lambda row: f"is {counts[row]:g}; give a whole number, at least 2")
     return counts
 
 
@@ -298,13 +283,13 @@ def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = 
     >>> round(found.judge.value, 2), round(found.accuracy.value, 2), found.weight > 0.5
     (0.64, 0.59, True)
     """
-    verdicts = shares_of(judged, "judged")
-    given = numeric(decided, "decided", 1, remedy="give 1, 0 or NaN", missing=True).astype(np.float64)
+    verdicts = check.shares(judged, "judged")
+    given = check.numeric(decided, "decided", 1, remedy="give 1, 0 or NaN", missing=True).astype(np.float64)
     known = ~np.isnan(given)
     if len(given) != len(verdicts) or not known.any():
         raise ValueError(f"decided: give {len(verdicts)} numbers, as many as in judged, and some not NaN")
-    shares_of(np.where(known, given, 0), "decided")
-    numbers = groups_of(groups, len(given))
+    check.shares(np.where(known, given, 0), "decided")
+    numbers = check.groups(groups, len(given))
     value, low, high, weight = statistics.prediction_powered(given, verdicts, numbers)
     agreed = statistics.agreement(given[known] >= 0.5, verdicts[known] >= 0.5, numbers[known])
     return PredictionPowered(

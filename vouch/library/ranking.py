@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from vouch.library.arrays import Ints, answers_of, groups_of, mapping_of, numeric, seed_of, share
-from vouch.library.results import needs
+from vouch.library import check
+from vouch.library.check import Ints
+from vouch.library.estimates import needs
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Task
 from vouch.metrics.intervals import bootstrap, percentiles
 from vouch.metrics.responses import Array
@@ -74,7 +75,8 @@ def rank_without_labels(
     >>> rank_without_labels({"a": unsure, "b": sure}).ranks["confidence"]
     {'a': 2, 'b': 1}
     """
-    level, task, start = share(alpha, "alpha"), _task(probabilities, "probabilities", None), seed_of(seed)
+    level, start = check.share(alpha, "alpha"), check.seed(seed)
+    task = _task(probabilities, "probabilities", None)
     if len(task.models) < 2:
         raise ValueError(f"probabilities: {len(task.models)} model(s); at least 2 are needed")
     if (proxy is None) != (proxy_answers is None):
@@ -82,7 +84,7 @@ def rank_without_labels(
     known = _task(proxy, "proxy", proxy_answers) if proxy is not None else None
     if known and known.models != task.models:
         raise ValueError(f"proxy has the models {', '.join(known.models)}, not {', '.join(task.models)}")
-    numbers = groups_of(groups, task.performance.shape[1])
+    numbers = check.groups(groups, task.performance.shape[1])
     values, ranks, ends = {}, {}, {}
     for name, ranker in sorted(RANKERS.items()):
         scores = _values(ranker, task, known, level)
@@ -114,28 +116,28 @@ def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Arr
 
 
 def _task(probabilities: Any, name: str, answers: Any) -> Task:
-    given = mapping_of(probabilities, name, "{'a': [[0.9, 0.1]]}")
+    given = check.mapping(probabilities, name, "{'a': [[0.9, 0.1]]}")
     if not given:
         raise ValueError(f"{name}: no model; at least 2 are needed")
     models = tuple(sorted(given))
-    arrays = [numeric(given[model], f"{name} of {model}", 2).astype(float) for model in models]
+    arrays = [check.numeric(given[model], f"{name} of {model}", 2).astype(float) for model in models]
     shapes = {array.shape for array in arrays}
     if len(shapes) != 1:
         raise ValueError(f"{name} has different shapes: {', '.join(map(str, sorted(shapes)))}")
     every = np.stack(arrays)
     sums, missing = np.nansum(every, axis=2), np.isnan(every)
-    for wrong, what in (
-        ((every < 0) | (every > 1), "has a number outside 0 to 1"),
-        (~np.isclose(sums, 1, atol=1e-3)[..., None], "sums to {:.4g}, not to 1"),
-        (missing != missing[:1], f"has other options than that of {models[0]}"),
-    ):
-        if wrong.any():
-            model, row = np.argwhere(wrong.any(axis=2))[0]
-            raise ValueError(f"{name} of {models[model]}: row {row} {what.format(sums[model, row])}")
+    outside, other = (every < 0) | (every > 1), missing != missing[:1]
+    for index, model in enumerate(models):
+        where, total = f"{name} of {model}", sums[index]
+        check.refuse(outside[index].any(axis=1), where, "has a number outside 0 to 1")
+        far = np.flatnonzero(~np.isclose(total, 1, atol=1e-3))
+        if far.size:
+            raise ValueError(f"{where}: row {far[0]} sums to {total[far[0]]:.4g}, not to 1")
+        check.refuse(other[index].any(axis=1), where, f"has other options than that of {models[0]}")
     right = np.zeros(every.shape[1:], dtype=bool)
     performance = np.zeros(every.shape[:2])
     if answers is not None:
-        right = answers_of(answers, np.where(missing[0], -np.inf, 0.0), "proxy_answers")
+        right = check.answers(answers, np.where(missing[0], -np.inf, 0.0), "proxy_answers")
         tops = every == np.nanmax(every, axis=2, keepdims=True)
         performance = (tops & right).sum(axis=2) / tops.sum(axis=2)
     groups = np.arange(every.shape[1])

@@ -7,27 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import (
-    Floats,
-    Ints,
-    answers_of,
-    finite,
-    groups_of,
-    halves,
-    logits_of,
-    mask_of,
-    names_of,
-    numeric,
-    rows_fit,
-    rows_of_texts,
-    seed_of,
-    share,
-    shares_of,
-    shown,
-    whole,
-    within,
-)
-from vouch.library.results import Estimate, Result, mean_of, over_splits
+from vouch.library import check
+from vouch.library.estimates import Estimate, Result, mean_of, over_splits
 from vouch.metrics.calibration import log_softmax
 from vouch.metrics.conformal import selective
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
@@ -84,25 +65,19 @@ def answering(
     >>> round(found.answered.value, 1), found.errors / (found.answered.value * found.questions) < 0.05
     (0.4, True)
     """
-    rows, start = _rows(confidence, correct, groups), seed_of(seed)
-    risk, level = share(max_risk, "max_risk"), share(confidence_level, "confidence_level")
+    right = check.shares(correct, "correct")
+    sure = check.numeric(confidence, "confidence", 1, exact=True).astype(np.float64)
+    if len(sure) != len(right):
+        raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
+    check.refuse(~np.isfinite(sure), "confidence", lambda row: f"is {sure[row]}; give finite numbers")
+    rows, start = (sure, right, check.groups(groups, len(right))), check.seed(seed)
+    risk, level = check.share(max_risk, "max_risk"), check.share(confidence_level, "confidence_level")
     limit = selective.answer_threshold(*rows, risk, level, start)
     answered = Estimate(limit.answered, *limit.interval)
     abstained = selective.abstention(*rows, risk, start)
     curve = vars(selective.curve(*rows, level, start)).values()
     proof = limit.errors, len(limit.answers)
     return Answering(risk, level, limit.threshold, answered, *proof, *abstained, *curve)
-
-
-def _rows(confidence: Any, correct: Any, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
-    right = shares_of(correct, "correct")
-    sure = numeric(confidence, "confidence", 1, exact=True).astype(np.float64)
-    if len(sure) != len(right):
-        raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
-    if not np.isfinite(sure).all():
-        row = int((~np.isfinite(sure)).argmax())
-        raise ValueError(f"confidence: row {row} is {sure[row]}; give finite numbers")
-    return sure, right, groups_of(groups, len(right))
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,9 +109,9 @@ def sampled_sets(
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
     """
-    texts = rows_of_texts(answers, "answers")
-    right = mask_of(correct, "correct")
-    rows_fit(texts, "answers", len(right), "correct")
+    texts = check.text_rows(answers, "answers")
+    right = check.mask(correct, "correct")
+    check.same_rows(texts, "answers", len(right), "correct")
     for row, (sampled, verdicts) in enumerate(zip(texts, right.tolist(), strict=True)):
         if len(sampled) != len(verdicts):
             raise ValueError(f"answers: row {row} has {len(sampled)} texts, correct {len(verdicts)}")
@@ -144,19 +119,17 @@ def sampled_sets(
         for text, verdict in zip(sampled, verdicts, strict=True):
             if judged.setdefault(text, verdict) != verdict:
                 raise ValueError(
-                    f"correct: row {row} has {shown(text)} both correct and wrong; give it one verdict"
+                    f"correct: row {row} has {check.shown(text)} both correct and wrong; give it one verdict"
                 )
     drawn = selective.numbered(texts, right)
-    numbers = groups_of(groups, len(texts))
-    parts = halves(numbers, calibration, splits, seed)
-    never = np.asarray(~drawn.right.any(axis=1))
-    level = share(alpha, "alpha") / 2
+    numbers = check.groups(groups, len(texts))
+    parts = check.halves(numbers, calibration, splits, seed)
+    level = check.share(alpha, "alpha") / 2
     sets = selective.sampled_sets(drawn, parts, level, level)
-    unreached = mean_of(never, numbers)
+    unreached = mean_of(~drawn.right.any(axis=1), numbers)
     if sets is None:
         return SampledSets(unreached, None, None, None)
-    values = (sets.samples, sets.coverage, sets.size)
-    return SampledSets(unreached, *map(over_splits, values))
+    return SampledSets(unreached, *map(over_splits, (sets.samples, sets.coverage, sets.size)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,19 +165,19 @@ def weighted_sets(
     >>> found.sets.shape, bool(found.effective < 2000)
     ((2000, 4), True)
     """
-    values, fresh = logits_of(logits), logits_of(new_logits, "new_logits")
-    right = answers_of(answers, values)
-    known, new = finite(features, "features"), finite(new_features, "new_features")
+    values, fresh = check.logits(logits), check.logits(new_logits, "new_logits")
+    right = check.answers(answers, values)
+    known, new = check.features(features, "features"), check.features(new_features, "new_features")
     if fresh.shape[1] != values.shape[1]:
         raise ValueError(f"new_logits: {fresh.shape[1]} options, logits {values.shape[1]}; they must fit")
-    rows_fit(known, "features", len(values), "logits")
-    rows_fit(new, "new_features", len(fresh), "new_logits")
+    check.same_rows(known, "features", len(values), "logits")
+    check.same_rows(new, "new_features", len(fresh), "new_logits")
     if known.shape[1] != new.shape[1]:
         raise ValueError(f"new_features: {new.shape[1]} columns, features {known.shape[1]}; they must fit")
     weights, of_new = density_ratio(known, new)
     # In the order of 1 - p, which would round to 1 where p is tiny.
     scores = -np.where(right, log_softmax(values), -np.inf).max(axis=1)
-    limits = weighted_thresholds(scores, weights, of_new, share(alpha, "alpha"))
+    limits = weighted_thresholds(scores, weights, of_new, check.share(alpha, "alpha"))
     sets = (-log_softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
     empty = ~sets.any(axis=1)
     sets[empty] = fresh[empty] == fresh[empty].max(axis=1, keepdims=True)
@@ -256,9 +229,9 @@ class PredictionSets(Result):
         seed, ids: of the random term of the scores that have one, as for `prediction_sets`. A question has
         the same set whether it comes alone or among others.
         """
-        new = logits_of(logits)
-        names = names_of(ids, "ids", len(new)) if ids is not None else None
-        ranked = rank(_responses(new, np.isfinite(new), np.arange(len(new)), seed_of(seed), names))
+        new = check.logits(logits)
+        names = check.names(ids, "ids", len(new))
+        ranked = rank(responses(new, np.isfinite(new), np.arange(len(new)), check.seed(seed), names))
         return _sets(ranked, self.score, self.penalties, self._limit)
 
 
@@ -297,16 +270,16 @@ def prediction_sets(
     >>> round(found.coverage.value, 2), found.sets.shape
     (0.9, (1000, 4))
     """
-    values = logits_of(logits)
-    right = answers_of(answers, values)
+    values = check.logits(logits)
+    right = check.answers(answers, values)
     if not isinstance(score, str) or score not in SCORES:
-        raise ValueError(f"score {shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target, start, settings = share(alpha, "alpha"), seed_of(seed), _settings(penalties, score)
-    names = names_of(ids, "ids", len(values)) if ids is not None else None
-    responses = _responses(values, right, groups_of(groups, len(values)), start, names)
-    correct = _correct(values, right)
-    rows = rows_of(responses, correct, [score], settings)
-    drawn = halves(responses.groups, calibration, splits, start)
+        raise ValueError(f"score {check.shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
+    target, start, settings = check.share(alpha, "alpha"), check.seed(seed), _settings(penalties, score)
+    names = check.names(ids, "ids", len(values))
+    numbers = check.groups(groups, len(values))
+    correct = graded(values, right)
+    rows = rows_of(responses(values, right, numbers, start, names), correct, [score], settings)
+    drawn = check.halves(numbers, calibration, splits, start)
     sets = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
     held, sizes, single, empty = (over_splits(OF_SETS[name](sets.counts)) for name in OVER_SPLITS)
     size, covered = sets.membership.row_means(drawn)
@@ -314,7 +287,7 @@ def prediction_sets(
     limit = quantile(rows.answers[score], target)
     return PredictionSets(
         *(score, target, len(values), held, sizes, single, empty),
-        mean_of(correct, responses.groups),
+        mean_of(correct, numbers),
         float(score_values(score, np.array(limit), settings)),
         _sets(rows.ranked, score, settings, limit),
         np.where(tested, size, np.nan),
@@ -333,10 +306,10 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     >>> coverage([[True, False], [True, True], [False, True], [True, False]], [0, 1, 1, 1])
     0.75 (0 to 1)
     """
-    members = mask_of(sets, "sets")
-    right = answers_of(answers, np.zeros(members.shape), of="sets")
+    members = check.mask(sets, "sets")
+    right = check.answers(answers, np.zeros(members.shape), of="sets")
     held = np.asarray((members & right).any(axis=1))
-    return mean_of(held, groups_of(groups, len(held)))
+    return mean_of(held, check.groups(groups, len(held)))
 
 
 def _settings(given: Any, score: str) -> Settings:
@@ -347,7 +320,7 @@ def _settings(given: Any, score: str) -> Settings:
         return {score: {name: _parameter(score, name, value) for name, value in given.items()}}
     numbers = given.tolist() if isinstance(given, np.ndarray) else given
     if not isinstance(numbers, list | tuple) or len(numbers) != 3:
-        raise ValueError(f"penalties is {shown(given)}; give them by name, or three: raps, k_reg, saps")
+        raise ValueError(f"penalties is {check.shown(given)}; give them by name, or three: raps, k_reg, saps")
     raps, k_reg, saps = numbers
     return {
         "raps": {"penalty": _parameter("raps", "penalty", raps), "k_reg": _parameter("raps", "k_reg", k_reg)},
@@ -359,14 +332,14 @@ def _parameter(score: str, name: Any, value: Any) -> float:
     declared = SCORES[score].parameters
     if name not in declared:
         known = ", ".join(declared) or "none"
-        raise ValueError(f"penalties: {score} has no {shown(name)}; its parameters: {known}")
+        raise ValueError(f"penalties: {score} has no {check.shown(name)}; its parameters: {known}")
     each, where = declared[name], f"penalties: {score} {name}"
     if isinstance(each.default, int):
-        return whole(value, where, each.most, low=int(each.least))
-    return within(value, where, each.least, each.most)
+        return check.whole(value, where, each.most, low=int(each.least))
+    return check.within(value, where, each.least, each.most)
 
 
-def _noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
+def noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
     """[n] in [0, 1): from names and a seed, or from the logits of a row."""
     if names is not None:
         return uniform([f"{seed} {name}" for name in names])
@@ -385,9 +358,10 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(numbers ^ (numbers >> np.uint64(31)))
 
 
-def _responses(
+def responses(
     logits: Array, right: NDArray[np.bool_], groups: Any, seed: int, names: Sequence[str] | None = None
 ) -> Responses:
+    """Logits as the statistics take them: no roles, categories or defects."""
     options = np.isfinite(logits).sum(axis=1)
     rows = len(logits)
     return Responses(
@@ -398,12 +372,13 @@ def _responses(
         options=options,
         groups=groups,
         categories=np.zeros(rows, dtype=np.int64),
-        noise=_noise(logits, seed, names),
+        noise=noise(logits, seed, names),
         defective=np.zeros(rows, dtype=bool),
     )
 
 
-def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
+def graded(logits: Array, right: NDArray[np.bool_]) -> Array:
+    """[n] share of the most probable options that are correct."""
     tops = logits == logits.max(axis=1, keepdims=True)
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
 

@@ -36,7 +36,7 @@ from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
 from vouch.metrics.label_free import PER_TEXT
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
-from vouch.metrics.perturbation import Predictions, PromptIndex, certainty, original_figures
+from vouch.metrics.perturbation import AVERAGED, Predictions, PromptIndex, certainty, original_figures
 from vouch.metrics.repeated_prompts import (
     FirstSamples,
     debiased,
@@ -59,6 +59,7 @@ from vouch.metrics.uncertainty import (
     uncertainty_figures,
     vision_amplified_entropy,
 )
+from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import (
     KEPT,
     LETTERS,
@@ -144,8 +145,6 @@ declare(
     better="lower",
     source="after Park et al. 2026 (VAUQ)",
 )
-WITHOUT = ("blank", "text_only")
-"""Variations without an image, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")
 """Blurred and exchanged images, of any level."""
 
@@ -193,7 +192,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
 
     Those of correctness only where the correct answer stays the same.
     """
-    if not other.variation.startswith((*WITHOUT, *OTHER_PICTURE)) or "+" in other.variation:
+    if not other.variation.startswith((*WITHOUT_IMAGE, *OTHER_PICTURE)) or "+" in other.variation:
         return []
     pairs = paired(plain, other)
     if pairs is None:
@@ -226,8 +225,6 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
     return float(ece(tally(slots, config.bins, confidence, found.right))), ece(draws)
 
 
-SAME_QUESTION = ("LR", "VR")
-"""Families whose prompts ask the same; `option_order` does, too."""
 BLURRED = "vr_b"
 Estimates = dict[str, Floats]
 
@@ -241,7 +238,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
     }
-    without_image = next((blocks[name] for name in WITHOUT if name in blocks), None)
+    without_image = next((blocks[name] for name in WITHOUT_IMAGE if name in blocks), None)
     pairs = None if without_image is None else paired(plain, without_image)
     if pairs is not None:
         for name, values in (("vauq", -pairs.image.uncertainty), ("corrected", pairs.image.corrected)):
@@ -292,7 +289,10 @@ def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> F
         part
         for name, part in parts.items()
         if part.effect == KEPT
-        and (name in (ORIGINAL, "option_order") or set(part.family.split("+")) <= set(SAME_QUESTION))
+        and (
+            name in (ORIGINAL, "option_order")
+            or set(part.family.split("+")) <= set(AVERAGED["reformulation"])
+        )
     ]
     items = np.concatenate([part.items for part in asked])
     answers = np.concatenate([part.answers for part in asked])

@@ -28,7 +28,7 @@ from vouch.metrics.metric import CLEAN, Figure, declare
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
 from vouch.metrics.robustness import OF_MEANS, Means
-from vouch.tables.asked import DROPPED, KEPT, ORIGINAL, TEXT, painted_option
+from vouch.tables.asked import DROPPED, FAMILIES, KEPT, ORIGINAL, TEXT, painted_option
 from vouch.tables.results import UNREAD, floats
 
 
@@ -265,12 +265,9 @@ def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarra
 FIELDS = tuple(Means.__annotations__)
 declare("certainty_rows_skipped", "Skipped", "rows with one option, which have no certainty", unit="rows")
 SKIPPED = "certainty_rows_skipped"
-FAMILIES: dict[str, tuple[str, ...]] = {
-    "every_prompt": ("LR", "LS", "VR", "VS"),
-    "LR": ("LR",),
-    "LS": ("LS",),
-    "VR": ("VR",),
-    "VS": ("VS",),
+AVERAGED: dict[str, tuple[str, ...]] = {
+    "every_prompt": FAMILIES,
+    **{family: (family,) for family in FAMILIES},
     "reformulation": ("LR", "VR"),
     "semantic": ("LS", "VS"),
     "language": ("LR", "LS"),
@@ -368,7 +365,7 @@ def _means(totals: Array, variations: int) -> Means:
 
 def _averages(parts: Sequence[Predictions], with_original: bool) -> Iterator[tuple[str, np.ndarray]]:
     """Names and places of the variations that are averaged together; nothing without a variation."""
-    for name, families in FAMILIES.items():
+    for name, families in AVERAGED.items():
         chosen = [index for index, part in enumerate(parts) if part.family in families]
         if chosen and name == "every_prompt" and with_original:
             chosen += [index for index, part in enumerate(parts) if part.variation == ORIGINAL]

@@ -51,7 +51,7 @@ class Facts(BaseModel):
     licence: str | None = None
 
 
-SERVER_ENGINE = "openai"
+LOCAL_ENGINE, SERVER_ENGINE = "transformers", "openai"
 
 _REPO = re.compile(rf"{REPOSITORY}(/{REPOSITORY})?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -153,7 +153,7 @@ class LockEntry(_Entry):
 
     source: Annotated[FolderSource | HubSource | ServerSource, Field(discriminator="kind")]
     files: dict[str, str] = {}
-    engine: str = Field(default="transformers", pattern=r"^[a-z][a-z0-9_]*$")
+    engine: str = Field(default=LOCAL_ENGINE, pattern=r"^[a-z][a-z0-9_]*$")
     dtype: Dtype | None = None
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
     processor: dict[str, Any] = {}

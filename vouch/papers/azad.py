@@ -17,23 +17,18 @@ from vouch.papers.entry import (
     Lookup,
     Measure,
     Paper,
+    family,
     figure,
     listing,
     named,
+    names_in,
+    size,
 )
-from vouch.papers.models import family, size
 from vouch.papers.pivot import Layout, by_dataset
 from vouch.report import formatting
 from vouch.report.table import Cell, Column, cells
 
-DATASETS = {
-    "ai2d": "AI2D",
-    "scienceqa": "ScienceQA",
-    "mathvision": "MathVision",
-    "worldmedqa_v": "WorldMedQA-V",
-    "mmmu": "MMMU",
-    "mmmu_pro": "MMMU-Pro",
-}
+DATASETS = names_in("azad", "datasets")
 
 
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
@@ -119,10 +114,10 @@ def accuracy_and_size(lookup: Lookup) -> Built:
         for name, group in frame.groupby("panel", sort=False)
         if len(group) > 2
     ]
-    said = f"Accuracy against set size (LAC), a point for each model. {'; '.join(lines)}."
+    description = f"Accuracy against set size (LAC), a point for each model. {'; '.join(lines)}."
     points = frame.assign(series="model")
     chart = charts.scatter(points, "Accuracy (%)", "Set size", fit=True, shared=("x", "y"))
-    return figure("accuracy and set size by dataset", said, chart)
+    return figure("accuracy and set size by dataset", description, chart)
 
 
 def spread(lookup: Lookup) -> Built:
@@ -131,12 +126,14 @@ def spread(lookup: Lookup) -> Built:
     wide = _together(lookup, list(found.values()), clean=True)
     frame = wide.rename(columns=dict(enumerate(found))).melt(var_name="group")
     spans = frame.groupby("group", sort=False)["value"].agg(["min", "median", "max"])
-    said = "; ".join(
+    description = "; ".join(
         f"{row.Index} {formatting.span(row.min, row.max, 2)}, median {formatting.number(row.median, 2)}"
         for row in spans.itertuples()
     )
     chart = charts.boxes(frame, "Set size")
-    return figure("how set sizes spread, clean protocol", f"Boxes over models and datasets: {said}.", chart)
+    return figure(
+        "the spread of set sizes, clean protocol", f"Boxes over models and datasets: {description}.", chart
+    )
 
 
 def by_size(lookup: Lookup) -> Built:
@@ -145,8 +142,10 @@ def by_size(lookup: Lookup) -> Built:
     panels = pd.DataFrame({"Accuracy (%)": 100 * mean[0], "Set size (LAC)": mean[1]})
     sizes, kinds = lookup.sizes(mean.index)
     chart = charts.by_number(panels, sizes, kinds, "Parameters", "", line=True)
-    said = f"Means over the datasets of {formatting.plural(len(sizes), 'model')} by number of parameters."
-    return figure("size, accuracy and set size", said, chart)
+    description = (
+        f"Means over the datasets of {formatting.plural(len(sizes), 'model')} by number of parameters."
+    )
+    return figure("size, accuracy and set size", description, chart)
 
 
 def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lookup) -> Built:
@@ -163,15 +162,15 @@ def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lo
     frame = lookup.in_order(frame[["row", "series", "panel", "value"]], ["row"], "row")
     least = frame.loc[frame["value"].idxmin()]
     where = f" on {least['panel']}" if coverage else ""
-    said = (
-        f"Points for {formatting.plural(frame['row'].nunique(), 'model')}, clean protocol. The least is "
+    description = (
+        f"Points for {formatting.plural(frame['row'].nunique(), 'model')}, clean protocol. The lowest is "
         f"{formatting.number(least['value'], 2)}: {least['row']}, {least['series']}{where}."
     )
     if coverage:
         chart = charts.dots(frame, "Coverage", lookup.evidence.target)
     else:
         chart = charts.dots(frame, "Set size, mean over the datasets")
-    return figure(title, said, chart)
+    return figure(title, description, chart)
 
 
 def correlations(lookup: Lookup) -> Built:
@@ -186,9 +185,11 @@ def correlations(lookup: Lookup) -> Built:
     matrix = frame.corr().rename_axis("row").reset_index().melt(id_vars="row", var_name="column").dropna()
     if matrix.empty:
         raise Absent("nothing that differs between the pairs of a model and a dataset")
-    said = f"Pearson's correlations over {formatting.plural(len(frame), 'pair')} of a model and a dataset."
+    description = (
+        f"Pearson's correlations over {formatting.plural(len(frame), 'pair')} of a model and a dataset."
+    )
     title = "correlations of size, accuracy, set size and coverage (LAC)"
-    return figure(title, said, charts.heat(matrix.assign(panel="")))
+    return figure(title, description, charts.heat(matrix.assign(panel="")))
 
 
 def letters(lookup: Lookup) -> Built:
@@ -201,10 +202,10 @@ def letters(lookup: Lookup) -> Built:
     frame["group"] = [measures[place].label for place in frame["group"]]
     frame = frame.assign(panel=frame["panel"].map(lookup.datasets(DATASETS)), series="share")
     most = frame.loc[frame.groupby("panel", sort=False)["value"].idxmax()]
-    said = "; ".join(
+    description = "; ".join(
         f"{row.panel} most often {row.group}, {formatting.percent(row.value, 0)}" for row in most.itertuples()
     )
-    return figure("correct answers by letter", f"Bars: {said}.", charts.bars(frame, 100, ".0%"))
+    return figure("correct answers by letter", f"Bars: {description}.", charts.bars(frame, 100, ".0%"))
 
 
 def _profiles(lookup: Lookup) -> pd.DataFrame:
@@ -220,12 +221,12 @@ def _profiles(lookup: Lookup) -> pd.DataFrame:
 
 
 def _radar(title: str, frame: pd.DataFrame) -> Built:
-    said = "; ".join(
+    description = "; ".join(
         f"{row.model} accuracy {formatting.percent(row.value)}"
         for row in frame[frame["axis"] == "Acc"].itertuples()
     )
-    note = "Radar of accuracy, coverage and one over set size, clean protocol; far out is good"
-    return figure(title, f"{note}. {said}.", charts.radar(frame))
+    note = "Radar of accuracy, coverage and one over set size, clean protocol; farther out is better"
+    return figure(title, f"{note}. {description}.", charts.radar(frame))
 
 
 def families(lookup: Lookup) -> Built:
@@ -262,7 +263,7 @@ PAPER = Paper(
         Entry("Table 2", "Set size by dataset and score.", partial(table, "set size by score", SIZES)),
         Entry(
             "Table 3",
-            "Coverage by dataset and score; the aim is 90 %.",
+            "Coverage by dataset and score; the target is 90 %.",
             partial(table, "coverage by score (%)", COVERAGES),
         ),
         Entry(
@@ -272,7 +273,7 @@ PAPER = Paper(
         ),
         Entry("Table 7", "How many questions there are.", counts),
         Entry("Figure 1", "Accuracy against set size.", accuracy_and_size),
-        Entry("Figure 2", "How set sizes spread, by score.", spread),
+        Entry("Figure 2", "The spread of set sizes, by score.", spread),
         Entry("Figure 3", "Size of the model, accuracy and set size.", by_size),
         Entry(
             "Figure 4",
@@ -286,8 +287,7 @@ PAPER = Paper(
         ),
         Entry("Figure 6", "Accuracy, coverage and set size of families.", families),
         Entry("Figure 7", "The same of every model.", everyone),
-        Entry("Figure 8", "How size, accuracy, set size and coverage go together.", correlations),
+        Entry("Figure 8", "Correlations of size, accuracy, set size and coverage.", correlations),
         Entry("Figure 9", "How often each letter is the correct answer.", letters),
     ),
-    DATASETS,
 )

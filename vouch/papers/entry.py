@@ -1,19 +1,88 @@
-"""A table or figure of a paper, and what it is built from: our numbers by metric, and the published ones."""
+"""A table or figure of a paper, and what it is built from: our numbers by metric, and the published ones.
 
+First what is known of a model apart from its answers: its names in the papers, family, series and size.
+"""
+
+import csv
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from vouch.papers.models import series, size
 from vouch.report.evidence import Evidence
 from vouch.report.page import FigureSpec
 from vouch.report.table import Cell, Column, Grid
 from vouch.report.vegalite import Chart
 from vouch.tables.asked import LETTERS, ORIGINAL
+
+Facts = Mapping[str, Any]
+"""Keys as `facts` of models.lock; `total_parameters` and the like are numbers of parameters."""
+# `_7b` at the end or before another part of a name, `_1_8b` for 1.8
+SIZE = re.compile(r"(?:^|_)(\d+(?:_\d+)?)b(?=_|$)")
+
+
+def facts(
+    locked: Mapping[str, Mapping[str, Any]], train: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Facts]:
+    """By model: those of models.lock, and of demo models family and size.
+
+    The size of a demo model is 12 x layers x width^2, the weights of its transformer blocks without
+    embeddings and image encoder (Kaplan et al. 2020).
+    """
+    known: dict[str, Facts] = {name: entry.get("facts") or {} for name, entry in locked.items()}
+    for name, built in train.items():
+        known[name] = {
+            "family": "demo models",
+            "series": built["family"],
+            "language_model_parameters": 12 * built["layers"] * built["width"] ** 2,
+        }
+    return known
+
+
+def size(model: str, known: Mapping[str, Facts]) -> float | None:
+    """Number of parameters: of the whole model, else of its language model, else what its name says."""
+    found = known.get(model, {})
+    for key in ("total_parameters", "language_model_parameters"):
+        if found.get(key):
+            return float(found[key])
+    named = SIZE.findall(model)
+    # A name may hold the size of an encoder or of one expert as well: the largest counts.
+    return max(float(text.replace("_", ".")) for text in named) * 1e9 if named else None
+
+
+def family(model: str, known: Mapping[str, Facts]) -> str:
+    """The family that is on record, else the name up to its first number."""
+    stated = known.get(model, {}).get("family")
+    return str(stated) if stated else re.split(r"_?v?\d", model, maxsplit=1)[0].strip("_") or model
+
+
+def series(model: str, known: Mapping[str, Facts]) -> str:
+    """Models that differ in size alone: the series that is on record, else the family."""
+    return str(known.get(model, {}).get("series") or family(model, known))
+
+
+@cache
+def _named() -> list[dict[str, str]]:
+    with files(__package__).joinpath("names.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def names_in(paper: str, group: str) -> dict[str, str]:
+    """Models or datasets that a paper has, in its order: our name to the paper's label (names.csv)."""
+    rows = (row for row in _named() if (row["paper"], row["group"]) == (paper, group))
+    return {row["name"]: row["label"] or row["name"] for row in rows}
+
+
+def papers_with(datasets: Collection[str]) -> list[str]:
+    """The papers with a dataset of their own among these; a paper is named after its file."""
+    rows = (row for row in _named() if not row["group"].startswith("models") and row["name"] in datasets)
+    return sorted({row["paper"] for row in rows})
+
 
 FAITHFUL = "faithful"
 CLEAN = "clean"
@@ -78,7 +147,7 @@ class Lookup:
 
     def long(self, measures: Sequence[Measure], datasets: Iterable[str] | None = None) -> pd.DataFrame:
         """The same for several measures; `measure` is the index in the list."""
-        found = [self.of(measure).assign(measure=place) for place, measure in enumerate(measures)]
+        found = [self.of(measure).assign(measure=index) for index, measure in enumerate(measures)]
         frame = pd.concat(found, ignore_index=True)
         return frame if datasets is None else frame[frame["dataset"].isin(list(datasets))]
 
@@ -93,10 +162,10 @@ class Lookup:
 
     def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
         """Rows sorted by columns, `model` by `order`; names that are not models come last."""
-        place = {name: place for place, name in enumerate(self.order)}
+        index = {name: index for index, name in enumerate(self.order)}
 
         def key(column: pd.Series) -> pd.Series:
-            return column.map(place).fillna(len(place)) if column.name == model else column
+            return column.map(index).fillna(len(index)) if column.name == model else column
 
         return frame.sort_values(list(by), key=key, kind="stable")
 
@@ -233,10 +302,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Paper:
-    """slug: the start of the names of its files and anchors. title, cite: how it is named. note: one or two
-    sentences on what its tables rest on here.
-
-    datasets: its own; the paper is shown if at least one of them has scores here.
+    """slug: its file, and the start of the names of its figures and anchors. title, cite: how it is named.
+    note: one or two sentences on what its tables rest on here. It is shown if a dataset of its own
+    (names.csv) has scores here.
     """
 
     slug: str
@@ -244,4 +312,3 @@ class Paper:
     cite: str
     note: str
     entries: Sequence[Entry]
-    datasets: Collection[str]

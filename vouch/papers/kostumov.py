@@ -8,15 +8,14 @@ import pandas as pd
 
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.papers import charts
-from vouch.papers.entry import MEAN, Absent, Built, Entry, Lookup, Measure, Paper, figure, with_mean
-from vouch.papers.models import paper_models
+from vouch.papers.entry import MEAN, Absent, Built, Entry, Lookup, Measure, Paper, figure, names_in, with_mean
 from vouch.papers.pivot import Key, Layout, by_dataset, pivot, rounded
 from vouch.report import formatting
 
-DATASETS = {"mmbench": "MMB", "oodcv": "OOD", "scienceqa": "SQA", "seedbench": "SB", "ai2d": "AI2D"}
-SEVENTH = paper_models("kostumov_vii")
+DATASETS = names_in("kostumov", "datasets")
+SEVENTH = names_in("kostumov", "models_vii")
 """The models of table VII."""
-TEN = paper_models("kostumov")
+TEN = names_in("kostumov", "models")
 """Those of tables I to VI."""
 # category of the dataset to the head of the column
 SEED = {
@@ -66,10 +65,10 @@ def table(
     built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
     if not any(measure.better for measure in measures):
         return built
-    said = "Ranks in brackets compare the rounded numbers, and ties share a rank, as in the paper."
+    description = "Ranks in brackets compare the rounded numbers, and ties share a rank, as in the paper."
     if 0 < len(set(lookup.order) & set(models)) < len(lookup.order):
-        said = "Ranks in brackets compare only the models of the paper's table, as in the paper."
-    return replace(built, sentences=(*built.sentences, said))
+        description = "Ranks in brackets compare only the models of the paper's table, as in the paper."
+    return replace(built, sentences=(*built.sentences, description))
 
 
 def _printed(
@@ -81,7 +80,7 @@ def _printed(
     heads: Mapping[str, str],
 ) -> dict[Key, str]:
     """Cells of a table of the paper. heads: our columns to the file's."""
-    places = {measure.metric: place for place, measure in enumerate(measures)}
+    places = {measure.metric: index for index, measure in enumerate(measures)}
     ours = {label: name for name, label in models.items()}
     return {
         (places[row["metric"]], ours[row["model"]], column): row[label]
@@ -94,7 +93,7 @@ def _printed(
 def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
     """What the authors released of 26 models, of which ten are printed, rounded as it would be printed: the
     tables of their repository, and before these what our own data of a dataset have."""
-    places = {(measure.score, measure.metric): place for place, measure in enumerate(measures)}
+    places = {(measure.score, measure.metric): index for index, measure in enumerate(measures)}
     rows = [
         (places.get((row["score"], row["metric"])), row["model"], column, float(row[label]))
         for row in lookup.printed("kostumov_released")
@@ -104,9 +103,9 @@ def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
     keys = (places.get(NAMES[metric]) for metric in frame["metric"])
     rows += zip(keys, frame["model"], frame["dataset"], frame["published"], strict=True)
     return {
-        (place, model, column): rounded(value, measures[place])
-        for place, model, column, value in rows
-        if place is not None
+        (index, model, column): rounded(value, measures[index])
+        for index, model, column, value in rows
+        if index is not None
     }
 
 
@@ -158,11 +157,11 @@ def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
             "place": frame["model"].map(here.index),
         }
     ).sort_values(["place", "panel", "group"])
-    said = "; ".join(
+    description = "; ".join(
         f"{row.series} {row.panel} {formatting.number(row.value, 2)} on {row.group}"
         for row in shown[shown["panel"] == "SS"].itertuples()
     )
-    return figure(title, f"Bars. {said}.", charts.bars(shown))
+    return figure(title, f"Bars. {description}.", charts.bars(shown))
 
 
 # Number of the figure, what the models have in common, the models.
@@ -172,11 +171,7 @@ FAMILIES = (
     (5, "MobileVLM-V2 of three sizes", ("mobilevlm_v2_1_7b", "mobilevlm_v2_3b", "mobilevlm_v2_7b")),
     (6, "Yi-VL of two sizes", ("yi_vl_6b", "yi_vl_34b")),
     (7, "Monkey and its chat version", ("monkey", "monkey_chat")),
-    (
-        8,
-        "InternLM-XComposer2 and its chat version",
-        ("internlm_xcomposer2_7b", "internlm_xcomposer2_vl_7b"),
-    ),
+    (8, "InternLM-XComposer2 and its chat version", ("internlm_xcomposer2_7b", "internlm_xcomposer2_vl_7b")),
 )
 PAPER = Paper(
     "kostumov",
@@ -221,5 +216,4 @@ PAPER = Paper(
             for number, title, models in FAMILIES
         ),
     ),
-    DATASETS,
 )

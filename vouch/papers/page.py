@@ -1,19 +1,31 @@
-"""The page Papers: tables and figures of the studies, why some are missing, and published numbers beside
-ours.
+"""The page Papers: tables and figures of the studies, why some are missing, published numbers beside ours.
+
+Also the distances between datasets, a section of the page Ranking.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
 
 import pandas as pd
 from markupsafe import Markup
 
-import vouch.papers
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Paper, papers_with
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.page import FigureSpec, Folded, Page, PageSection, Part, Section, Text, declared
+from vouch.report.page import (
+    Beside,
+    Figures,
+    FigureSpec,
+    Folded,
+    Page,
+    PageSection,
+    Part,
+    Section,
+    Text,
+    sentence_list,
+)
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
 
@@ -60,9 +72,9 @@ def build_papers(evidence: Evidence) -> tuple[Review, ...]:
 
     Papers with the most published numbers compared come first, then those with the most entries shown.
     """
-    lookup, here = Lookup(evidence), set(evidence.datasets)
-    known = declared(vouch.papers, Paper)
-    reviews = [review(paper, lookup) for paper in known if here & set(paper.datasets)]
+    lookup = Lookup(evidence)
+    modules = (import_module(f"vouch.papers.{name}") for name in papers_with(evidence.datasets))
+    reviews = [review(module.PAPER, lookup) for module in modules]
     shown = [found for found in reviews if found.shown]
     return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
 
@@ -73,7 +85,12 @@ def papers_figures(_: Evidence, reviews: Iterable[Review]) -> Iterator[FigureSpe
 
 
 PAPERS_SECTION = PageSection(
-    "papers", "Tables and figures of the papers", build_papers, figures=papers_figures
+    "papers",
+    "Tables and figures of the papers",
+    build_papers,
+    page="papers",
+    place=10,
+    figures=papers_figures,
 )
 
 
@@ -87,7 +104,7 @@ def build_published(evidence: Evidence) -> Section | None:
     return Section(PUBLISHED_HEADING, Markup(""), parts) if parts else None
 
 
-PUBLISHED_SECTION = PageSection("published", PUBLISHED_HEADING, build_published)
+PUBLISHED_SECTION = PageSection("published", PUBLISHED_HEADING, build_published, page="papers", place=20)
 
 
 def _part(dataset: str, frame: pd.DataFrame) -> Part:
@@ -161,13 +178,80 @@ def _cells(dataset: str, frame: pd.DataFrame) -> Grid:
     return Grid("published-cells", f"{dataset}: published beside ours", columns, rows)
 
 
-PAGE = Page(
-    "papers",
-    "Papers",
-    "Published numbers compared with ours.",
-    place=70,
-    sections=(
-        PAPERS_SECTION,
-        PUBLISHED_SECTION,
-    ),
+PAGE = Page("papers", "Papers", "Published numbers compared with ours.", place=70)
+
+
+DISTANCES_HEADING = "What does one dataset say about another?"
+DISTANCES_TEXT = Markup("""\
+If models keep their order from one dataset to another, accuracy is said to be on the line, and the second
+dataset needs no labels. Tu et al. (2024, figures 2 and 4) ask whether this is less true of distant datasets.
+A distance means something only if it is well above its value by chance.""")
+ON_THE_LINE = "accuracy_on_the_line"
+DISTANCES_FIGURES = ("tu-figure-4-1", "tu-figure-2-2")
+
+
+def build_distances(evidence: Evidence) -> Section | None:
+    """None if no two datasets have a distance."""
+    frame = evidence.distances.dropna(subset=["distance"])
+    if frame.empty:
+        return None
+    from vouch.papers.tu import trends
+
+    blocks = [
+        *sentence_list(trends(evidence)),
+        Beside([Figures([name]) for name in DISTANCES_FIGURES]),
+        _distances_grid(evidence, frame),
+    ]
+    return Section(DISTANCES_HEADING, DISTANCES_TEXT, [Part("", blocks)])
+
+
+def distances_figures(evidence: Evidence, _: Section | None) -> list[FigureSpec]:
+    """The figures of the section: two of the paper."""
+    if evidence.distances.empty:
+        return []
+    from vouch.papers.tu import PAPER
+
+    shown = review(PAPER, Lookup(evidence)).shown
+    return [spec for _, made in shown for spec in made.figures if spec.file in DISTANCES_FIGURES]
+
+
+DISTANCES_SECTION = PageSection(
+    "distances", "Distances", build_distances, page="ranking", place=30, figures=distances_figures
 )
+
+
+def _distances_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
+    alike = _agreement(evidence)
+    columns = (
+        Column("Dataset"),
+        Column("Other dataset"),
+        Column("Of"),
+        Column("Distance", "Fréchet distance of the embeddings", True),
+        Column(
+            "By chance",
+            "mean distance between random parts of the same sizes, drawn from both together",
+            True,
+        ),
+        Column("Same order, rho", "Spearman's rho between the models' performance on the two", True),
+    )
+    rows = [
+        cells(
+            *(row.dataset, row.other, Cell(row.of, row.encoder), _distance(row.distance)),
+            *(_distance(row.chance), rounded(alike.get((row.dataset, row.other)), 2)),
+        )
+        for row in frame.sort_values(["of", "distance", "dataset", "other"]).itertuples()
+    ]
+    return Grid("distances", "Pairs of datasets, the nearest first", columns, rows)
+
+
+def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
+    """Accuracy on the line for the main request type, by pair of datasets."""
+    frame = evidence.of_first_output(evidence.rankings)
+    frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
+    return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))
+
+
+def _distance(value: Any) -> Cell:
+    if pd.isna(value):
+        return MISSING
+    return Cell(f"{value:.3g}".replace("-", formatting.MINUS), key=float(value))

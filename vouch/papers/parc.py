@@ -11,24 +11,10 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers import charts
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
-from vouch.papers.models import series, size
-from vouch.papers.parc_tables import (
-    DATASETS,
-    EVERY,
-    FAMILIES,
-    UNCHANGED,
-    asked_kinds,
-    combined,
-    counts,
-    long,
-    models_table,
-    properties,
-    same,
-    varied,
-)
+from vouch.papers import parc_tables as tables
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
-from vouch.tables.asked import ORIGINAL
+from vouch.tables.asked import FAMILIES, ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
 """Parameters of the language models that the paper counts as 7B or 8B."""
@@ -36,8 +22,8 @@ UNTOLD = (
     "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
     "of training samples on record."
 )
-GROUPS = {EVERY: "all", "language": "language", "vision": "vision"}
-ALL = {EVERY: "all"}
+GROUPS = {tables.EVERY: "all", "language": "language", "vision": "vision"}
+ALL = {tables.EVERY: "all"}
 ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11), 1)] * 2))
 """The points of the planes of figures 2 and A6."""
 
@@ -61,8 +47,10 @@ def mapping(lookup: Lookup) -> Built:
     least = round(float(known.min()), 2) if len(known) else 0.27
     guesses = (0.5, least if least < 0.5 else 0.27)
     planes = {f"guess {formatting.number(random, 2)}": _reliability(random) for random in guesses}
-    said = "Reliability is 1 if certain and correct, −1 if certain and wrong, 0 if uncertain or guessing."
-    return _planes("from accuracy and certainty to reliability", said, planes)
+    description = (
+        "Reliability is 1 if certain and correct, −1 if certain and wrong, 0 if uncertain or guessing."
+    )
+    return _planes("from accuracy and certainty to reliability", description, planes)
 
 
 def against_uacc(_: Lookup) -> Built:
@@ -71,8 +59,8 @@ def against_uacc(_: Lookup) -> Built:
     for options in (4, 16):
         size = 1 + (1 - CERTAINTY) * (options - 1)
         planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = ACCURACY / size
-    said = "UAcc, as a share of its maximum, is never negative and depends on the number of options."
-    return _planes("reliability and UAcc", said, planes)
+    description = "UAcc, as a share of its maximum, is never negative and depends on the number of options."
+    return _planes("reliability and UAcc", description, planes)
 
 
 def calibration(average: bool, lookup: Lookup) -> Built:
@@ -80,21 +68,21 @@ def calibration(average: bool, lookup: Lookup) -> Built:
 
     average: over the datasets; else of those that are hardest and easiest to guess.
     """
-    if "ls_n" not in asked_kinds(lookup):
+    if "ls_n" not in tables.asked_kinds(lookup):
         raise Absent("needs the variation ls_n")
     measures = [
         Measure(label, metric, scale=1, variation=variation)
         for metric, label in (("accuracy", "before"), ("accuracy_calibrated", "after"))
         for variation in (ORIGINAL, "ls_n")
     ]
-    frame = long(lookup, measures)
+    frame = tables.long(lookup, measures)
     frame = frame[frame["dataset"].isin(frame.loc[frame["measure"] == 1, "dataset"])]
     if average:
         frame = frame.groupby(["measure", "model"], as_index=False)["value"].mean().assign(where="mean")
     else:
         ordered = sorted(set(frame["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
         frame = frame[frame["dataset"].isin((ordered[0], ordered[-1]))]
-        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(DATASETS)))
+        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(tables.DATASETS)))
     frame = lookup.in_order(frame, ["where", "measure", "model"])
     dots = pd.DataFrame(
         {
@@ -105,30 +93,32 @@ def calibration(average: bool, lookup: Lookup) -> Built:
         }
     ).dropna()
     means = dots.groupby(["panel", "series"], sort=False)["value"].mean()
-    said = "; ".join(f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items())
+    description = "; ".join(
+        f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
+    )
     where = "mean over the datasets" if average else "on the datasets that are hardest and easiest to guess"
     title = f"what calibration does, {where}"
-    return figure(title, f"Mean over the models: {said}.", charts.dots(dots, "Accuracy"))
+    return figure(title, f"Mean over the models: {description}.", charts.dots(dots, "Accuracy"))
 
 
 def families(lookup: Lookup) -> Built:
     """Figure 4: consistency by family, with a separate panel for datasets of image pairs."""
     measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
-    frame = long(lookup, measures)
+    frame = tables.long(lookup, measures)
     if frame.empty:
-        raise Absent(UNCHANGED)
+        raise Absent(tables.UNCHANGED)
     paired = set(frame.loc[frame["measure"] == 3, "dataset"])
     where = frame["dataset"].isin(paired).map({True: "pairs of images", False: "one image"})
     mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
     mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
     dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
     means = dots.groupby(["panel", "series"])["value"].mean()
-    said = "; ".join(
+    description = "; ".join(
         f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
     )
     chart = charts.dots(dots, "Consistency, calibrated", 0.0)
     title = "consistency by family of changes, mean over the datasets"
-    return figure(title, f"Mean over the models: {said}.", chart)
+    return figure(title, f"Mean over the models: {description}.", chart)
 
 
 def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
@@ -139,12 +129,12 @@ def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
             Measure(metric, metric, score, scale=1, variation="")
             for metric in ("reliability", "consistency_calibrated")
         ]
-        wide = long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
+        wide = tables.long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
         wide = wide.reindex(columns=[0, 1]).dropna().set_axis(["reliability", "consistency"], axis=1)
         parts.append(wide.reset_index().assign(group=label))
     frame = pd.concat(parts, ignore_index=True)
     if frame.empty:
-        raise Absent(UNCHANGED)
+        raise Absent(tables.UNCHANGED)
     return frame
 
 
@@ -153,9 +143,9 @@ def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
     wide = _two(lookup, groups).pivot(index="model", columns="group")
     wide.columns = [name if len(groups) == 1 else f"{group}: {name}" for name, group in wide.columns]
     sizes, kinds = lookup.sizes(wide.index)
-    said = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
+    description = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
     chart = charts.by_number(wide, sizes, kinds, "Parameters", "", line=True)
-    return figure("reliability and consistency by size", said, chart)
+    return figure("reliability and consistency by size", description, chart)
 
 
 def sizes_and_data(lookup: Lookup) -> Built:
@@ -175,13 +165,15 @@ def _by_data(lookup: Lookup) -> Built:
     if len(set(samples.values())) < 2:
         return Built(sentences=(UNTOLD,))
     kinds = {name: f"curation {known[name].get('curation') or 'not told'}" for name in samples}
-    said = f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
+    description = (
+        f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
+    )
     chart = charts.by_number(frame, samples, kinds, "Samples of training data", "", line=False)
-    return figure("reliability and consistency by training data", said, chart, "(b)")
+    return figure("reliability and consistency by training data", description, chart, "(b)")
 
 
 def plane(lookup: Lookup) -> Built:
-    """The right half of Table 3: a point for each model, as large as it has parameters."""
+    """The right half of Table 3: a point for each model, sized by its number of parameters."""
     known = lookup.evidence.facts
     frame = _two(lookup, ALL).rename(columns={"consistency": "x", "reliability": "y", "model": "name"})
     points = frame.assign(
@@ -190,13 +182,13 @@ def plane(lookup: Lookup) -> Built:
         panel="",
     )
     best = frame.loc[frame["y"].idxmax()]
-    said = (
-        f"Scatter plot of {formatting.plural(len(frame), 'model')}, means over datasets and prompts, points "
-        f"as large as the models. The most reliable, {best['name']}: "
+    description = (
+        f"Scatter plot of {formatting.plural(len(frame), 'model')}, means over datasets and prompts; larger "
+        f"points are larger models. The most reliable, {best['name']}: "
         f"reliability {formatting.number(best['y'], 2)}, consistency {formatting.number(best['x'], 2)}."
     )
     chart = charts.scatter(points, "Consistency", "Reliability")
-    return figure("reliability against consistency", said, chart, "(right)")
+    return figure("reliability against consistency", description, chart, "(right)")
 
 
 def against(lookup: Lookup) -> Built:
@@ -206,19 +198,19 @@ def against(lookup: Lookup) -> Built:
     kinds = frame["model"] if few else [series(name, lookup.evidence.facts) for name in frame["model"]]
     points = frame.rename(columns={"model": "name", "consistency": "x", "reliability": "y", "group": "panel"})
     means = frame.groupby("group", sort=False)[["reliability", "consistency"]].mean()
-    said = "; ".join(
+    description = "; ".join(
         f"{row.Index}: reliability {formatting.number(row.reliability, 2)}, "
         f"consistency {formatting.number(row.consistency, 2)}"
         for row in means.itertuples()
     )
     chart = charts.scatter(points.assign(series=kinds), "Consistency", "Reliability", shared=("x", "y"))
     title = "consistency and reliability by families of changes"
-    return figure(title, f"Means over the models: {said}.", chart)
+    return figure(title, f"Means over the models: {description}.", chart)
 
 
 def robust(lookup: Lookup) -> Built:
     """Table 3 with the scatter plot on its right."""
-    table = models_table(False, True, lookup)
+    table = tables.models_table(False, True, lookup)
     try:
         return joined([table, plane(lookup)])
     except Absent as error:
@@ -234,23 +226,27 @@ PAPER = Paper(
     "and VAW do not make clear which is State and which Attribute, so they are not compared with ours.",
     (
         Entry(
-            "Table 2", "Which change of the prompt hurts most, means over the models.", partial(varied, True)
+            "Table 2",
+            "Which change of the prompt hurts most, means over the models.",
+            partial(tables.varied, True),
         ),
         Entry("Table 3", "Which models cope best, means over the prompts.", robust),
-        Entry("Table A4", "The models and their properties.", properties),
+        Entry("Table A4", "The models and their properties.", tables.properties),
         Entry(
             "Table A5",
             "How many questions there are, and how many answers flip when an image is exchanged.",
-            counts,
+            tables.counts,
         ),
-        Entry("Table A6", "Table 2 with all four scores by dataset.", partial(varied, False)),
-        Entry("Table A7", "The same table as A8.", same),
-        Entry("Table A8", "Table 3 with all four scores by dataset.", partial(models_table, False, False)),
-        Entry("Table A9", "Two changes at once.", combined),
+        Entry("Table A6", "Table 2 with all four scores by dataset.", partial(tables.varied, False)),
+        Entry("Table A7", "The same table as A8.", tables.same),
+        Entry(
+            "Table A8", "Table 3 with all four scores by dataset.", partial(tables.models_table, False, False)
+        ),
+        Entry("Table A9", "Two changes at once.", tables.combined),
         Entry(
             "Table A10",
             "Table A8 with the largest logit in place of the response.",
-            partial(models_table, True, False),
+            partial(tables.models_table, True, False),
         ),
         Entry("Figure 2", "How reliability follows from accuracy and certainty.", mapping),
         Entry(
@@ -267,5 +263,4 @@ PAPER = Paper(
         Entry("Figure A8", "Consistency against reliability by families of changes.", against),
         Entry("Figure A9", "Figure 5 for all, language and vision changes.", partial(by_size, GROUPS)),
     ),
-    DATASETS,
 )

@@ -5,49 +5,18 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.papers.entry import (
-    MEAN,
-    Absent,
-    Built,
-    Lookup,
-    Measure,
-    listing,
-    named,
-    with_mean,
-)
-from vouch.papers.models import paper_models
+from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
 from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 
-DATASETS = {
-    "mit_state": "M-S",
-    "mit_attribute": "M-A",
-    "vaw_state": "V-S",
-    "vaw_attribute": "V-A",
-    "nyu_depth": "NYU",
-    "fashion": "Fas",
-    "mmbench": "MMB",
-}
+DATASETS = names_in("parc", "datasets")
 # Which of the paper's columns is State and which Attribute is open: those four are never compared.
 CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
-MODELS = paper_models("parc")
-KINDS = {
-    ORIGINAL: "O",
-    "lr_i": "LR-I",
-    "lr_c": "LR-C",
-    "lr_v": "LR-V",
-    "ls_n": "LS-N",
-    "ls_a": "LS-A",
-    "ls_m": "LS-M",
-    "vr_b": "VR-B",
-    "vr_r": "VR-R",
-    "vr_l": "VR-L",
-    "vs_s": "VS-S",
-    "vs_e": "VS-E",
-}
-FAMILIES = ("LR", "LS", "VR", "VS")
+MODELS = names_in("parc", "models")
+ORDER = ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m", "vr_b", "vr_r", "vr_l", "vs_s", "vs_e")
+KINDS = {ORIGINAL: "O"} | {name: name.upper().replace("_", "-") for name in ORDER}
 EVERY = "every_prompt"
 NAMES = {
     "reliability": "rel",
@@ -93,8 +62,8 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
     """What the answers are, by dataset."""
-    said = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
-    return {name: said[output] for name, output in _answers(lookup, logits).items()}
+    description = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
+    return {name: description[output] for name, output in _answers(lookup, logits).items()}
 
 
 def _label(variation: str) -> str | None:

@@ -134,8 +134,8 @@ def _ranked(layout: Layout, found: Found, peers: Sequence[str]) -> dict[Key, int
 def _head(layout: Layout, place: int, name: str) -> Column:
     measure = layout.measures[place]
     protocol = "clean protocol" if measure.only else "faithful protocol; in small print the clean one"
-    said = {"high": "higher is better", "low": "lower is better", "": ""}[measure.better]
-    help = "; ".join(part for part in (layout.help.get(name, ""), said, protocol) if part)
+    description = {"high": "higher is better", "low": "lower is better", "": ""}[measure.better]
+    help = "; ".join(part for part in (layout.help.get(name, ""), description, protocol) if part)
     return Column(f"{measure.label} {layout.columns[name]}", help, True)
 
 
@@ -161,12 +161,12 @@ def _clean(found: Mapping[str, Any], measure: Measure) -> str:
     """The number of the clean protocol, for small print: `clean 76.5 (74.9–78.1), rank 2–5`."""
     if measure.only or pd.isna(found["clean"]):
         return ""
-    said = f"clean {formatting.number(measure.scale * found['clean'], measure.digits)}"
+    description = f"clean {formatting.number(measure.scale * found['clean'], measure.digits)}"
     if pd.notna(found["low"]) and pd.notna(found["high"]):
-        said += formatting.bracketed(found["low"], found["high"], measure.digits, measure.scale)
+        description += formatting.bracketed(found["low"], found["high"], measure.digits, measure.scale)
     if measure.better and pd.notna(found["rank_low"]) and pd.notna(found["rank_high"]):
-        said += f", rank {formatting.ranks(int(found['rank_low']), int(found['rank_high']))}"
-    return said
+        description += f", rank {formatting.ranks(int(found['rank_low']), int(found['rank_high']))}"
+    return description
 
 
 def _published(layout: Layout, found: Found, ranked: Mapping[Key, int], prints: Mapping[Key, Print]) -> Built:
@@ -205,7 +205,7 @@ def _published(layout: Layout, found: Found, ranked: Mapping[Key, int], prints: 
     numbers = ("Published", "Ours", "Difference", "Rank, published", "Rank, ours")
     columns = [*texts, *(Column(label, "", True) for label in numbers)]
     every = formatting.plural(len(body), "published number")
-    said = f"{formatting.count(same)} of {every} agree to the printed digit"
-    said += f", {alike} of {formatting.plural(placed, 'published rank')}." if placed else "."
+    description = f"{formatting.count(same)} of {every} agree to the printed digit"
+    description += f", {alike} of {formatting.plural(placed, 'published rank')}." if placed else "."
     grid = Grid(f"{layout.name}-published", f"{layout.caption}: published and ours", columns, body)
-    return Built(beside=(grid,), sentences=(said,))
+    return Built(beside=(grid,), sentences=(description,))

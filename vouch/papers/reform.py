@@ -10,43 +10,12 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers import charts
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined
-from vouch.papers.models import series, size
-from vouch.papers.reform_tables import (
-    COARSE,
-    COGNITION,
-    CROSS,
-    FINE,
-    INSTABILITY,
-    KIE,
-    KVQA,
-    OCR,
-    OUT_OF_DOMAIN,
-    OUTPUT_NAMES,
-    PERCEPTION,
-    RANGES,
-    SPATIAL,
-    VQA,
-    accuracy,
-    captions,
-    coco,
-    coco_ranks,
-    dialogue,
-    dimension,
-    general,
-    hit_rate,
-    known,
-    long,
-    means,
-    modules,
-    shaken,
-    shaken_mean,
-    statistics,
-)
+from vouch.papers import reform_tables as tables
+from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
-NOUNS = dict(enumerate(OUTPUT_NAMES.values()))
+NOUNS = dict(enumerate(tables.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
 BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
 PARAMETERS = {"parameters": "", "trainable parameters": "trainable_parameters"}
@@ -56,7 +25,7 @@ UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
 
 def by_backbone(lookup: Lookup) -> Built:
     """Figure 3: mean accuracy of the models that share a language model, or a vision encoder, by output."""
-    facts, wide = lookup.evidence.facts, means(lookup)
+    facts, wide = lookup.evidence.facts, tables.means(lookup)
     parts = []
     for key, panel in BACKBONES.items():
         kinds = pd.Series([facts.get(name, {}).get(key) for name in wide.index], wide.index, name="group")
@@ -67,47 +36,45 @@ def by_backbone(lookup: Lookup) -> Built:
         raise Absent("backbones of fewer than two kinds of models are on record")
     shown = pd.concat(parts).dropna()
     shown = shown.assign(series=shown["measure"].map(NOUNS))
-    said = "; ".join(
+    description = "; ".join(
         f"{row.group} {row.series} {formatting.percent(row.value)}" for row in shown.itertuples()
     )
     chart = charts.bars(shown, format=".0%")
-    return figure("accuracy by backbone", f"Bars of mean accuracy: {said}.", chart)
+    return figure("accuracy by backbone", f"Bars of mean accuracy: {description}.", chart)
 
 
 def training(lookup: Lookup) -> Built:
     """Figure 4: with and without COCO, and by the size of the training data, of what is on record."""
     parts, missing = [], []
-    for part, build in (("(a)", _with_coco), ("(b)", _by_training_data)):
+    data = ("accuracy and training data", "Samples of training data", "training_data_size", "(b)")
+    for part, build in (("(a)", _with_coco), ("(b)", partial(by_count, *data))):
         try:
             parts.append(build(lookup))
         except Absent as error:
             missing.append(f"{part}: {error}")
-    said = "; ".join([*missing, "(c): numbers of instruction-tuning datasets are not on record"])
+    description = "; ".join([*missing, "(c): numbers of instruction-tuning datasets are not on record"])
     if not parts:
-        raise Absent(f"none of its parts: {said}")
-    return replace(joined(parts), sentences=(f"Not built: {said}.",))
+        raise Absent(f"none of its parts: {description}")
+    return replace(joined(parts), sentences=(f"Not built: {description}.",))
 
 
 def _with_coco(lookup: Lookup) -> Built:
-    frame = coco_ranks(lookup)
-    domain = frame["dataset"].isin(OUT_OF_DOMAIN).map({True: "out of domain", False: "in domain"})
+    frame = tables.coco_ranks(lookup)
+    domain = frame["dataset"].isin(tables.OUT_OF_DOMAIN).map({True: "out of domain", False: "in domain"})
     mean = frame.assign(group=domain).groupby(["model", "group"], as_index=False)["value"].mean()
-    said = "; ".join(
+    description = "; ".join(
         f"{row.model}, {row.group} {formatting.number(row.value, 2)}" for row in mean.itertuples()
     )
     chart = charts.bars(mean.rename(columns={"model": "series"}).assign(panel=""), format=".1f")
-    return figure("mean rank with and without COCO", f"Bars of mean ranks, 1 is best: {said}.", chart, "(a)")
-
-
-def _by_training_data(lookup: Lookup) -> Built:
-    title, label = "accuracy and training data", "Samples of training data"
-    return by_count(title, label, "training_data_size", lookup, "(b)")
+    return figure(
+        "mean rank with and without COCO", f"Bars of mean ranks, 1 is best: {description}.", chart, "(a)"
+    )
 
 
 def by_parameters(lookup: Lookup) -> Built:
     """Figure 8: how the accuracies on single datasets spread by the number of parameters, by output."""
     facts = lookup.evidence.facts
-    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES])
+    frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES])
     if frame.empty:
         raise Absent("no model was asked for texts or likelihoods")
     frame, parts = frame.dropna(subset=["value"]), []
@@ -119,10 +86,16 @@ def by_parameters(lookup: Lookup) -> Built:
             shown = known[known["measure"] == place]
             if shown["group"].nunique() > 1:
                 middle = shown.groupby("group", sort=False)["value"].median()
-                said = "; ".join(f"{group} {formatting.number(value, 1)}" for group, value in middle.items())
+                description = "; ".join(
+                    f"{group} {formatting.number(value, 1)}" for group, value in middle.items()
+                )
                 title = f"accuracy by {noun}, {output}"
                 chart = charts.boxes(shown, "Accuracy (%)")
-                parts.append(figure(title, f"Boxes of a dataset and model each; medians: {said}.", chart))
+                parts.append(
+                    figure(
+                        title, f"Boxes over pairs of a dataset and a model; medians: {description}.", chart
+                    )
+                )
     return joined(parts, "parameters of fewer than two models are known")
 
 
@@ -132,26 +105,28 @@ def _rounded(count: float) -> str:
     return f"{count / unit:.0f}{letter}"
 
 
-def by_count(title: str, label: str, key: str, lookup: Lookup, part: str = "") -> Built:
+def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Built:
     """Figures 4 and 9: mean accuracy against a count that is on record of the models, by output."""
     facts = lookup.evidence.facts
-    wide = means(lookup).rename(columns=NOUNS)
+    wide = tables.means(lookup).rename(columns=NOUNS)
     counts = {name: facts.get(name, {}).get(key) for name in wide.index}
     known = {name: float(count) for name, count in counts.items() if count is not None}
     if len(set(known.values())) < 2:
         raise Absent(f"{label.lower()} of fewer than two models are known")
     kinds = {name: series(name, facts) for name in known}
-    said = f"Mean accuracy over the datasets of {formatting.plural(len(known), 'model')}."
+    description = f"Mean accuracy over the datasets of {formatting.plural(len(known), 'model')}."
     chart = charts.by_number(100 * wide, known, kinds, label, "Accuracy (%)", line=False)
-    return figure(title, said, chart, part)
+    return figure(title, description, chart, part)
 
 
 def gap(lookup: Lookup) -> Built:
     """Figure 5: accuracy of both outputs by dataset and model, where both were asked."""
-    mean = means(lookup)
+    mean = tables.means(lookup)
     if mean.shape[1] < 2 or mean.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
-    frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES]).dropna(subset=["value"])
+    frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES]).dropna(
+        subset=["value"]
+    )
     pairs = frame[frame.groupby(["dataset", "model"])["measure"].transform("nunique") == 2]
     if pairs.empty:
         raise Absent("no dataset was asked for both texts and likelihoods")
@@ -161,13 +136,13 @@ def gap(lookup: Lookup) -> Built:
     wide = pairs.pivot(index=["dataset", "model"], columns="measure", values="value")
     gap = 100 * (wide[1] - wide[0])
     low, high = formatting.number(gap.min(), 1), formatting.number(gap.max(), 1)
-    said = f"Likelihood minus generation: {low} to {high} points."
-    return figure("generation and likelihood", said, charts.dots(dots, "Accuracy"))
+    description = f"Likelihood minus generation: {low} to {high} points."
+    return figure("generation and likelihood", description, charts.dots(dots, "Accuracy"))
 
 
 def preference(lookup: Lookup) -> Built:
     """Figure 10: shares of the places chosen on the first dataset with options."""
-    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "right")]
+    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "correct")]
     for output in (TEXT, LETTERS):
         frame = lookup.long(
             [
@@ -188,13 +163,13 @@ def preference(lookup: Lookup) -> Built:
     frame = lookup.in_order(frame, ["row", "column"], "row")
     models = frame[frame["row"] != CORRECT]
     most = models.loc[models["value"].idxmax()]
-    said = (
+    description = (
         f"Shares of the positions chosen on {dataset}. The strongest preference: {most['row']} chooses "
         f"{most['column']} {formatting.percent(most['value'])} of the time."
     )
     return figure(
         f"which option is preferred, {dataset}",
-        said,
+        description,
         charts.heat(frame[["row", "column", "value"]].assign(panel="")),
     )
 
@@ -202,40 +177,22 @@ def preference(lookup: Lookup) -> Built:
 BOTH = (TEXT, LIKELIHOOD)
 # Number, what it shows, the caption of its table, the datasets, the outputs that it has a table for.
 DIMENSIONS = (
-    (9, "Coarse-grained perception, generated.", "coarse-grained perception", COARSE, (TEXT,)),
+    (9, "Coarse-grained perception, generated.", "coarse-grained perception", tables.COARSE, (TEXT,)),
     (
         10,
         "Coarse-grained perception, by likelihood.",
         "coarse-grained perception",
-        COARSE,
+        tables.COARSE,
         (LIKELIHOOD,),
     ),
-    (11, "Fine-grained perception, generated.", "fine-grained perception", FINE, (TEXT,)),
-    (
-        12,
-        "Fine-grained perception, by likelihood.",
-        "fine-grained perception",
-        FINE,
-        (LIKELIHOOD,),
-    ),
-    (13, "Scene text: recognition.", "scene text, recognition", OCR, (TEXT,)),
-    (
-        14,
-        "Scene text: finding and using it.",
-        "scene text, key facts and questions",
-        KIE,
-        (TEXT,),
-    ),
-    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", VQA, BOTH),
-    (
-        16,
-        "Visually grounded reasoning with knowledge.",
-        "visual reasoning, knowledge",
-        KVQA,
-        BOTH,
-    ),
-    (17, "Spatial understanding.", "spatial understanding", SPATIAL, BOTH),
-    (18, "Cross-modal inference.", "cross-modal inference", CROSS, BOTH),
+    (11, "Fine-grained perception, generated.", "fine-grained perception", tables.FINE, (TEXT,)),
+    (12, "Fine-grained perception, by likelihood.", "fine-grained perception", tables.FINE, (LIKELIHOOD,)),
+    (13, "Scene text: recognition.", "scene text, recognition", tables.OCR, (TEXT,)),
+    (14, "Scene text: finding and using it.", "scene text, key facts and questions", tables.KIE, (TEXT,)),
+    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", tables.VQA, BOTH),
+    (16, "Visually grounded reasoning with knowledge.", "visual reasoning, knowledge", tables.KVQA, BOTH),
+    (17, "Spatial understanding.", "spatial understanding", tables.SPATIAL, BOTH),
+    (18, "Cross-modal inference.", "cross-modal inference", tables.CROSS, BOTH),
 )
 PARTS = {
     "vision_encoder": "Vision encoder",
@@ -256,41 +213,45 @@ PAPER = Paper(
     "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The other columns of "
     "generation, the general results and the figures are of greedy texts.",
     (
-        Entry("Table 1", "Accuracy and rank by dimension.", general),
-        Entry("Table 2", "Accuracy by vision encoder and connector.", modules),
+        Entry("Table 1", "Accuracy and rank by dimension.", tables.general),
+        Entry("Table 2", "Accuracy by vision encoder and connector.", tables.modules),
         Entry(
             "Table 3",
             "How often a text names an option, without and with a sample in the prompt.",
-            partial(hit_rate, "3"),
+            partial(tables.hit_rate, "3"),
         ),
-        Entry("Table 4", "Instability by what changes, mean over the models.", shaken_mean),
+        Entry("Table 4", "Instability by what changes, mean over the models.", tables.shaken_mean),
         Entry(
             "Table 5",
             "The datasets of perception, and those outside of the benchmark.",
-            partial(statistics, PERCEPTION, True),
+            partial(tables.statistics, tables.PERCEPTION, True),
         ),
-        Entry("Table 6", "The datasets of cognition.", partial(statistics, COGNITION, False)),
-        Entry("Table 7", "Components of the models.", partial(known, "components of the models", PARTS)),
+        Entry("Table 6", "The datasets of cognition.", partial(tables.statistics, tables.COGNITION, False)),
         Entry(
-            "Table 8", "Training data of the models.", partial(known, "training data of the models", TRAINING)
+            "Table 7", "Components of the models.", partial(tables.known, "components of the models", PARTS)
+        ),
+        Entry(
+            "Table 8",
+            "Training data of the models.",
+            partial(tables.known, "training data of the models", TRAINING),
         ),
         *(
-            Entry(f"Table {number}", shows, partial(dimension, caption, sets, outputs))
+            Entry(f"Table {number}", shows, partial(tables.dimension, caption, sets, outputs))
             for number, shows, caption, sets, outputs in DIMENSIONS
         ),
-        Entry("Table 19", "Captions, CIDEr.", captions),
-        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", dialogue),
-        Entry("Table 21", "Table 3 for all models and datasets.", partial(hit_rate, "21")),
-        Entry("Table 22", "Ranks of models with and without COCO in training.", coco),
+        Entry("Table 19", "Captions, CIDEr.", tables.captions),
+        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", tables.dialogue),
+        Entry("Table 21", "Table 3 for all models and datasets.", partial(tables.hit_rate, "21")),
+        Entry("Table 22", "Ranks of models with and without COCO in training.", tables.coco),
         Entry(
             "Table 23",
             "Instability by what changes.",
-            partial(shaken, "instability by what changes", INSTABILITY),
+            partial(tables.shaken, "instability by what changes", tables.INSTABILITY),
         ),
         Entry(
             "Table 24",
             "Range of accuracy over the instructions, points.",
-            partial(shaken, "range of accuracy over the instructions", RANGES),
+            partial(tables.shaken, "range of accuracy over the instructions", tables.RANGES),
         ),
         Entry("Figure 3", "Accuracy by language model and by vision encoder.", by_backbone),
         Entry("Figure 4", "Accuracy and what models were trained on.", training),
@@ -299,9 +260,8 @@ PAPER = Paper(
         Entry(
             "Figure 9",
             "Accuracy by number of visual tokens.",
-            partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens"),
+            partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens", ""),
         ),
         Entry("Figure 10", "Which option position a model prefers, whatever its text.", preference),
     ),
-    (*PERCEPTION, *COGNITION),
 )

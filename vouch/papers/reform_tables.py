@@ -20,34 +20,22 @@ from vouch.papers.entry import (
     joined,
     listing,
     named,
+    names_in,
     with_mean,
 )
-from vouch.papers.models import paper_models
 from vouch.papers.pivot import Key, Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.results import OVERALL
 
-COARSE = (
-    *("flowers102", "cifar10", "imagenet_1k", "pets37", "vizwiz_2", "vizwiz_4"),
-    *("tdiuc_sport", "tdiuc_scene", "medic"),
+COARSE, FINE, OCR, KIE, SPATIAL, VQA, KVQA, CROSS, CAPTIONS, DIALOGUE = (
+    tuple(names_in("reform", group))
+    for group in (
+        *("coarse", "fine", "ocr", "kie", "spatial", "vqa", "kvqa", "cross"),
+        *("captions", "dialogue"),
+    )
 )
-FINE = (
-    *("coco_mci", "coco_goi", "coco_mos", "tdiuc_color", "tdiuc_utility", "tdiuc_position"),
-    *("tdiuc_detection", "tdiuc_counting", "coco_counting", "refcoco"),
-)
-OCR = (
-    *("cute80", "ic15", "iiit5k", "coco_text", "wordart", "textocr"),
-    *("grounded_ic15", "grounded_coco_text", "grounded_textocr"),
-)
-KIE = ("sroie", "poie", "funsd", "textvqa", "docvqa", "ocrvqa")
-VQA = ("gqa", "vqa_v2", "whoops", "ok_vqa", "scienceqa", "vizwiz")
-KVQA = ("viquae", "k_viquae", "a_okvqa", "a_okvqra", "a_okvqar", "imagenetvc")
-SPATIAL = ("clevr", "vsr", "mp3d")
-CROSS = ("coco_itm", "coco_its", "wikihow", "winoground", "snli_ve", "mocheg")
-CAPTIONS = ("coco_caption", "textcaps", "nocaps", "flickr30k")
-DIALOGUE = ("vqa_mt", "visdial")
 SETS = {
     "coarse_perception": len(COARSE),
     "fine_perception": len(FINE),
@@ -61,7 +49,7 @@ SETS = {
 """How many sets each dimension has."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
-MODELS = paper_models("reform")
+MODELS = names_in("reform", "models")
 COCO = {
     "Pre-training with COCO": ("blip2_flan_t5_xl", "mplug_owl", "lynx"),
     "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),
@@ -106,11 +94,11 @@ def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict
 def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None) -> pd.DataFrame:
     """The measures by dataset of the benchmark: of the main evaluation, of the original prompts without."""
     parts = [pd.DataFrame(columns=["model", "dataset", "measure"])]
-    for place, measure in enumerate(measures):
+    for index, measure in enumerate(measures):
         for dataset, name in _datasets(lookup, wanted, measure.output).items():
             tested = TESTS in lookup.evidence.variations(dataset)
             frame = lookup.of(replace(measure, variation=TESTS if tested else ORIGINAL))
-            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=place))
+            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=index))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
@@ -165,9 +153,9 @@ def printed(
 ) -> dict[Key, str]:
     """Published cells. columns: of the file, one for each measure. dataset: of a file that names none."""
     return {
-        (place, BY_LABEL[row["model"]], dataset or row["dataset"]): row[column]
+        (index, BY_LABEL[row["model"]], dataset or row["dataset"]): row[column]
         for row in lookup.printed(file, **chosen)
-        for place, column in enumerate(columns)
+        for index, column in enumerate(columns)
     }
 
 
@@ -177,12 +165,12 @@ def beside(prints: Mapping[Key, str], frame: pd.DataFrame, measures: Sequence[Me
     prints: by the place among the measures of greedy texts. frame: rows that are shown; where it has no
     figure of samples, the cell stays. measures: as `with_sampled` gives them.
     """
-    places = {measure: place for place, measure in enumerate(measures)}
+    places = {measure: index for index, measure in enumerate(measures)}
     held = set(zip(frame["measure"], frame["model"], frame["dataset"], strict=True))
     found = {}
-    for (place, model, dataset), cell in prints.items():
-        there = (places.get(_twin(measures[place]), place), model, dataset)
-        found[there if there in held and model not in SEARCHED else (place, model, dataset)] = cell
+    for (index, model, dataset), cell in prints.items():
+        there = (places.get(_twin(measures[index]), index), model, dataset)
+        found[there if there in held and model not in SEARCHED else (index, model, dataset)] = cell
     return found
 
 

@@ -9,7 +9,19 @@ import pandas as pd
 from vouch.metrics.comparison.rankers import RANKERS
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, absent, figure, joined, with_mean
+from vouch.papers.entry import (
+    Absent,
+    Built,
+    Entry,
+    Lookup,
+    Measure,
+    Paper,
+    absent,
+    figure,
+    joined,
+    names_in,
+    with_mean,
+)
 from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
@@ -17,17 +29,8 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 FEWEST = 3
-"""Two models are in the right order or not: that is no correlation."""
-DATASETS = {
-    "scienceqa": "SQA-I",
-    "ai2d": "AI2D",
-    "mmmu": "MMMU",
-    "realworldqa": "RWQA",
-    "chartqa": "ChartQA",
-    "ocrvqa": "OCRVQA",
-    "textvqa": "TextVQA",
-    "docvqa": "DocVQA",
-}
+"""Fewest models for a correlation: two are simply in the correct order or not."""
+DATASETS = names_in("tu", "datasets")
 # ranker to the paper's method, in its order; then those that are not in the paper
 METHODS = {
     "accuracy_on_the_line": "AoL",
@@ -49,10 +52,7 @@ _LITERAL = "atc_literal"
 OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
 OURS |= {COMBINED: "All of these"}
 LABELS = {name: (METHODS | OURS)[name] for name in ("nll_min", "confidence")} | {FEW_LABELS: "50 labels"}
-MEASURES = (
-    Measure("rho", "rho", scale=1, only="clean"),
-    Measure("tau", "tau_paper", scale=1, only="clean"),
-)
+MEASURES = (Measure("rho", "rho", scale=1, only="clean"), Measure("tau", "tau_paper", scale=1, only="clean"))
 NOUN = {TEXT: "of generated texts", LETTERS: "of letters", LIKELIHOOD: "of likelihoods"}
 
 
@@ -77,9 +77,9 @@ def _table(
     rankers = {label: name for name, label in rows.items()}
     printed = lookup.printed("tu_tables", table=number) if output == TEXT and _of_the_paper(lookup) else ()
     prints = {
-        (place, rankers[row["method"]], AVERAGE if row["dataset"] == "mean" else row["dataset"]): row[name]
+        (index, rankers[row["method"]], AVERAGE if row["dataset"] == "mean" else row["dataset"]): row[name]
         for row in printed
-        for place, name in enumerate(("rho", "tau"))
+        for index, name in enumerate(("rho", "tau"))
         if row["method"] in rankers and (whole or row["dataset"] != "mean")
     }
     columns = lookup.datasets(DATASETS) | {AVERAGE: AVERAGE}
@@ -99,9 +99,9 @@ def _capped(build: Callable[[Lookup], Built]) -> Callable[[Lookup], Built]:
     def built(lookup: Lookup) -> Built:
         extract = lookup.evidence.setup.get("extract", {})
         own = sorted(extract.get("max_tokens_of", {}).items())
-        said = "".join(f", of {name} {most}" for name, most in own if name in lookup.order)
+        description = "".join(f", of {name} {most}" for name, most in own if name in lookup.order)
         most = extract.get("max_tokens", TEXT_TOKENS)
-        cap = f"Texts have {most} tokens at most{said}, unless their prompt template says otherwise."
+        cap = f"Texts have {most} tokens at most{description}, unless their prompt template says otherwise."
         found = build(lookup)
         return replace(found, sentences=(*found.sentences, cap))
 
@@ -118,7 +118,7 @@ def methods(lookup: Lookup) -> Built:
             parts.append(_table(lookup, "1", f"rankings {noun}", output, METHODS | OURS, frame))
     built = joined(parts, "fewer than three models answered the same dataset")
     models = int(lookup.evidence.rankings["models"].max())
-    said = (
+    description = (
         "Spearman's rho and the absolute weighted tau (as the authors define it) of "
         f"{formatting.plural(models, 'model')}; "
         "intervals of rho are over questions. "
@@ -128,7 +128,7 @@ def methods(lookup: Lookup) -> Built:
             else "Published numbers are compared with ours only if all models belong to the paper's series."
         )
     )
-    return replace(built, sentences=(*built.sentences, said))
+    return replace(built, sentences=(*built.sentences, description))
 
 
 def few_labels(lookup: Lookup) -> Built:
@@ -162,14 +162,14 @@ def pairs(lookup: Lookup) -> Built:
         raise Absent("fewer than two datasets that three models answered")
     rho = wide.corr("spearman", min_periods=FEWEST)
     outside = rho.where(~np.eye(len(rho), dtype=bool)).stack()
-    said = (
+    description = (
         f"Spearman's rho between the performances on {formatting.plural(len(rho), 'dataset')}: "
         f"{formatting.number(outside.min(), 2)} to {formatting.number(outside.max(), 2)}."
     )
     matrix = rho.rename_axis("row").rename_axis("column", axis=1).stack().rename("value").reset_index()
     title = "correlation of performance between datasets"
-    cells = figure(title, said, charts.heat(matrix.assign(panel="")), "(b)")
-    return joined([_scatter(full, rho, said), cells])
+    cells = figure(title, description, charts.heat(matrix.assign(panel="")), "(b)")
+    return joined([_scatter(full, rho, description), cells])
 
 
 def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
@@ -226,14 +226,16 @@ def apart(lookup: Lookup) -> Built:
     ).dropna()
     if points.empty:
         raise Absent("fewer than two datasets with distances that three models answered")
-    said = "; ".join(
+    description = "; ".join(
         f"{of}: {formatting.plural(len(part), 'pair')} of datasets at distances from "
         f"{formatting.number(part['x'].min(), 1)} to {formatting.number(part['x'].max(), 1)}"
         for of, part in points.groupby("panel")
     )
     chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True)
     title = "distance of two datasets and how alike they order the models"
-    return replace(figure(title, f"Scatter plot. {said}.", chart), sentences=tuple(trends(lookup.evidence)))
+    return replace(
+        figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(trends(lookup.evidence))
+    )
 
 
 PAPER = Paper(
@@ -253,5 +255,4 @@ PAPER = Paper(
         Entry("Figure 2", "How performance on one dataset predicts that on another.", _capped(pairs)),
         Entry("Figure 4", "Fréchet distance of two datasets and how alike they rank models.", _capped(apart)),
     ),
-    DATASETS,
 )

@@ -12,8 +12,9 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.models.lock_entry import LOCAL_ENGINE
 from vouch.params.project import MODELS, NAMED, PARAMS, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean, refusal, rename_key, renamed_keys
@@ -242,7 +243,7 @@ def _check_helpers(project: Project, locked: Models) -> Problems:
     ):
         if name is not None:
             yield from _known([name], project.sources, key)
-            engine = locked.models[name].engine if name in locked.models else "transformers"
+            engine = locked.models[name].engine if name in locked.models else LOCAL_ENGINE
             yield from _known(
                 [engine], plugins("vouch/prompts/asking"), f"{MODELS}: models.{name}.engine, to write"
             )

@@ -15,7 +15,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.browse.config import Config as BrowseConfig
+from vouch.datasets.config import DatasetEntry
 from vouch.demo.config import Config as TrainConfig
 from vouch.metrics.comparison.config import Config as CompareConfig
 from vouch.metrics.config import Config as ScoreConfig
@@ -25,7 +26,6 @@ from vouch.models.lock_entry import LockEntry
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.config import Config as RewriteConfig
 from vouch.report.config import Config as ReportConfig
-from vouch.report.items.config import Config as BrowseConfig
 
 NAMED = (
     *("profile", "helpers", "train", "variations", "rewrite", "rewrite.rewriter", "embed", "embed.images"),

@@ -4,7 +4,7 @@ Names that were changed, old to new, stand here as well. Whoever renames a key o
 another name that people write (a column of a file of decisions, the code of a variation) adds a line. Then
 
 - a params.yaml with the old key is refused in one line that gives the new one (vouch/params/check.py),
-- `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/entries.py),
+- `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/use.py),
 - an old command is answered with the new one (vouch/cli/main.py),
 - every message about an unknown name says what it is called now (`did_you_mean`).
 """
@@ -13,7 +13,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 KEYS: dict[str, str] = {
@@ -95,6 +95,12 @@ def did_you_mean(name: str, known: list[str]) -> str:
     listed = sorted(known)
     more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
     return f"{meant(name, known)}valid: {', '.join(listed[:_LISTED]) or 'none'}{more}"
+
+
+def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:
+    """Raises UserError for an unknown name, with the name that may be meant."""
+    if name not in known:
+        raise UserError(f"{where}: no {kind} {name[:80]}; {did_you_mean(name, list(known))}")
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
 from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template, in_words
-from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT
+from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT, image_revision
 
 # Reading items
 
@@ -372,4 +372,4 @@ def recipes(draft: Draft) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=1024)
 def _steps(steps: tuple[Step, ...]) -> list[dict[str, Any]]:
-    return [step._asdict() for step in steps]
+    return [{**step._asdict(), "revision": image_revision(step.operation)} for step in steps]

@@ -131,9 +131,9 @@ def load_variation(name: str) -> Variation:
     parts = tuple(_part(one) for one in name.split("+"))
     changed: dict[str, str] = {}
     for part in parts:
-        if len(parts) > 1 and not part.declaration.changes:
+        if len(parts) > 1 and not part.declaration.parts:
             raise UserError(f"variation {name}: {part.name} changes nothing; leave it out")
-        for what in part.declaration.changes:
+        for what in part.declaration.parts:
             if what in changed:
                 raise UserError(
                     f"variation {name}: {changed[what]} and {part.name} both change the {what}; combine "

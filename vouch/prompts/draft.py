@@ -13,7 +13,6 @@ ORDER = "order"  # of the options
 TURNS = "turns"  # earlier exchanges
 TEMPLATE = "template"  # what the template puts around the texts
 PARTS = (WORDS, IMAGES, ORDER, TURNS, TEMPLATE)
-FAMILIES = ("LR", "LS", "VR", "VS", "")
 
 
 @dataclass(frozen=True, eq=False)  # by identity: a rewritten item has the id of its source
@@ -55,7 +54,6 @@ class Step(NamedTuple):
 
     operation: str
     severity: int = 0
-    revision: int = 1
 
 
 class ShownImage(NamedTuple):

@@ -24,8 +24,10 @@ from typing import Any
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.variations.images import sides
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
+from vouch.tables.table import per_dataset
 
-FOLDER = Path("decisions/exchange")
+decisions_path = per_dataset("decisions/exchange/{}.csv")
+"""The file may be missing."""
 NEEDED = ("question", "replaced", "first", "second", "winner")
 COLUMNS = (*NEEDED, *OPTIONAL)
 WINNER, LOSER = "winner", "loser"
@@ -55,7 +57,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Decision:
+class ExchangeDecision:
     """One row. where: file and line."""
 
     pair: Pair
@@ -65,41 +67,31 @@ class Decision:
     where: str
 
 
-def decisions_path(dataset: str) -> Path:
-    """The file of decisions about a dataset; it may be missing."""
-    return FOLDER / f"{dataset}.csv"
+def _about(row: Mapping[str, str]) -> tuple[tuple[str, str, frozenset[str]], str]:
+    pair = Pair(row["question"], *(row[name].strip() for name in NEEDED[1:4]))
+    return pair.key, f"{pair.first[:12]} and {pair.second[:12]}"
 
 
-def read_decisions(path: Path, further: Sequence[str] = ()) -> list[Decision]:
+def read_decisions(path: Path, further: Sequence[str] = ()) -> list[ExchangeDecision]:
     """The decisions in a file, rows without one left out. Raises UserError with file and line.
 
     further: names of columns that are allowed but not read.
     """
-    decisions: dict[object, Decision] = {}
-    for where, row in decided_rows(path, NEEDED, "winner", further):
-        decision = _decision(row, where)
-        pair, earlier = decision.pair, decisions.setdefault(decision.pair.key, decision)
-        if earlier is not decision:
-            raise UserError(
-                f"{where}: a second decision about {pair.first[:12]} and {pair.second[:12]}, first at "
-                f"{earlier.where}; keep one"
-            )
-    return list(decisions.values())
-
-
-def _decision(row: Mapping[str, str], where: str) -> Decision:
-    replaced, first, second, winner = (row[name].strip() for name in NEEDED[1:])
-    for name, value, known in (("replaced", replaced, REPLACED), ("winner", winner, WINNERS)):
-        if value not in known:
-            raise UserError(f"{where}: {name}: unknown name {value}; {did_you_mean(value, list(known))}")
-    if first == second:
-        raise UserError(f"{where}: first and second are the same image; name two")
-    pair = Pair(row["question"], replaced, first, second)
-    return Decision(pair, winner, row.get("by", ""), row.get("why", ""), where)
+    decisions = []
+    for where, row in decided_rows(path, NEEDED, "winner", further, _about):
+        replaced, first, second, winner = (row[name].strip() for name in NEEDED[1:])
+        for name, value, known in (("replaced", replaced, REPLACED), ("winner", winner, WINNERS)):
+            if value not in known:
+                raise UserError(f"{where}: {name}: unknown name {value}; {did_you_mean(value, list(known))}")
+        if first == second:
+            raise UserError(f"{where}: first and second are the same image; name two")
+        pair = Pair(row["question"], replaced, first, second)
+        decisions.append(ExchangeDecision(pair, winner, row.get("by", ""), row.get("why", ""), where))
+    return decisions
 
 
 def check_known(
-    decisions: Iterable[Decision], images: Mapping[tuple[str, str], Collection[str]], dataset: str
+    decisions: Iterable[ExchangeDecision], images: Mapping[tuple[str, str], Collection[str]], dataset: str
 ) -> None:
     """Raises UserError where a decision is about a question or an image that nobody could compare.
 
@@ -121,7 +113,7 @@ def check_known(
                 )
 
 
-def decisions_text(decisions: Iterable[Decision]) -> str:
+def decisions_text(decisions: Iterable[ExchangeDecision]) -> str:
     """Decisions as CSV, sorted, so that equal decisions give equal files."""
     ordered = sorted(
         decisions, key=lambda one: (one.pair.question, REPLACED.index(one.pair.replaced), *one.pair.images)
@@ -192,7 +184,7 @@ def comparable(rows: Iterable[Row]) -> Mapping[tuple[str, str], set[str]]:
 class Exchanges:
     """Decisions, to look items up in."""
 
-    def __init__(self, decisions: Iterable[Decision]) -> None:
+    def __init__(self, decisions: Iterable[ExchangeDecision]) -> None:
         self._fitting: dict[tuple[str, str, str], set[str]] = {}
         for one in decisions:
             pair = one.pair

@@ -177,15 +177,6 @@ class Template(BaseModel):
             raise UserError("has no hint, which the template's instruction needs; use another template")
         return wording.format(hint=hint, question=question)
 
-    def render(
-        self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
-    ) -> str:
-        """The text for a hint, a question and (label, text) of each option; without options the open body."""
-        before, after = self.around(hint, question, bool(options), instruction)
-        texts = tuple(text for _, text in options)
-        lines = self.listed([label for label, _ in options])
-        return before + (lines and lines % texts) + after
-
     def around(
         self, hint: str | None, question: str, options: bool, instruction: str = ""
     ) -> tuple[str, str]:

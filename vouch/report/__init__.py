@@ -10,8 +10,8 @@ table.py, table_files.py    tables on a page; the same as CSV and LaTeX, and all
 vegalite.py, drawing.py     charts as vega-lite; charts as SVG, PNG and PDF
 page.py, pages/             what a page is made of; one file for each page, or for a large part of one
 site.py                     finds the pages and writes everything under reports/ except reports/items
-items/                      reports/items, which the stage browse writes
 templates/, static/         Jinja templates; scripts and styles, which become reports/assets
 
-The tables and figures of published studies are a room of their own, vouch/papers.
+Rooms of their own are the tables and figures of published studies (vouch/papers) and the data of the page
+Items, reports/items (vouch/browse).
 """

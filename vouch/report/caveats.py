@@ -116,10 +116,7 @@ FEW = 30
 """With fewer decisions, a sentence says that they are too few."""
 _ACCURACIES = ("accuracy_judge", "accuracy_people", "accuracy_ppi", "judge_unread_rate")
 _OF_PEOPLE = ("annotated_rate", "judge_kappa", SENSITIVITY, SPECIFICITY)
-METRICS = (
-    *((name, "") for name in (*_ACCURACIES, *_OF_PEOPLE)),
-    *((name, OPTIONS) for name in _OF_PEOPLE),
-)
+METRICS = (*((name, "") for name in (*_ACCURACIES, *_OF_PEOPLE)), *((name, OPTIONS) for name in _OF_PEOPLE))
 """Metrics with their scores that the sentences need."""
 Row = Mapping[str, Any]
 """value, low, high and items of a metric."""

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.compared import WITHOUT
 from vouch.metrics.comparison.statistics import questions_for
 from vouch.metrics.conformal.selective import SURE, TOLERATED, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
@@ -32,7 +31,7 @@ from vouch.report.gates import (
     share_claim,
     significant,
 )
-from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
 from vouch.tables.asked import TEXT
 
 NEGLIGIBLE = 0.01
@@ -207,8 +206,8 @@ def added_shares(evidence: Evidence, dataset: str, variation: str) -> dict[str, 
 
 
 def without_image(evidence: Evidence, dataset: str) -> str:
-    """The variation of a dataset that takes the image away; if none was asked, the first of WITHOUT."""
-    return next((name for name in WITHOUT if name in evidence.variations(dataset)), WITHOUT[0])
+    """The variation of a dataset that takes the image away; if none was asked, the first of WITHOUT_IMAGE."""
+    return next((name for name in WITHOUT_IMAGE if name in evidence.variations(dataset)), WITHOUT_IMAGE[0])
 
 
 @once
@@ -264,7 +263,7 @@ RELEVANT = 0.1
 """A difference that is worth asking more questions for."""
 
 
-@lru_cache(maxsize=2)
+@once
 def _above_chance(evidence: Evidence) -> dict[tuple[str, str], Claim]:
     """By dataset and model."""
     tried = {
@@ -339,10 +338,8 @@ def why_no_leader(evidence: Evidence, dataset: str) -> str:
 
 def detectable_effect(evidence: Evidence, dataset: str) -> str:
     """`24 questions can show 28 points`: the smallest lead over guessing that a dataset would show."""
-    room = 1 - _chance(evidence, dataset)
-    return effect_in_words(
-        evidence.questions(dataset), evidence.groups(dataset), _least(evidence, dataset), room
-    )
+    asked = evidence.questions(dataset), evidence.groups(dataset)
+    return effect_in_words(*asked, _least(evidence, dataset), room=1 - _chance(evidence, dataset))
 
 
 def questions_needed(evidence: Evidence, dataset: str) -> str:

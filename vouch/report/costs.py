@@ -11,8 +11,9 @@ from vouch.prompts.variations import at_level
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
+from vouch.tables import WITHOUT_IMAGE
 
-CONTROL = "blank"
+CONTROL = WITHOUT_IMAGE[0]
 """Replaces every image by a grey one, so its accuracy is what the text alone gives."""
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
@@ -144,6 +145,11 @@ def shade(difference: float) -> str:
     return f"{'loss' if difference < 0 else 'gain'}-{1 + sum(abs(difference) >= step for step in STEPS)}"
 
 
+def shaded(text: str, value: float, difference: float, shown: bool) -> Cell:
+    """A cell of a heat map, coloured by a difference if that is shown to be one."""
+    return Cell(text, key=value, tone="" if shown else "quiet", shade=shade(difference) if shown else "")
+
+
 def heat_map(
     name: str,
     caption: str,
@@ -158,12 +164,11 @@ def heat_map(
     """
     rows = []
     for variation in variations:
-        found = [cell(model, variation) for model in models]
-        counts = sorted({each[1] for each in found if each})
+        measured = [cell(model, variation) for model in models]
+        counts = sorted({each[1] for each in measured if each})
         if counts:
             items = Cell("–".join(f"{count:,}" for count in (*counts[:1], *counts[1:][-1:])), key=counts[-1])
-            rows.append(
-                cells(variation_cell(variation), items, *(each[0] if each else MISSING for each in found))
-            )
+            numbers = (each[0] if each else MISSING for each in measured)
+            rows.append(cells(variation_cell(variation), items, *numbers))
     columns = (Column("Variation"), Column("Items", "", True), *(Column(model, "", True) for model in models))
     return Grid(name, caption, columns, rows, heat=True) if rows else None

@@ -9,11 +9,12 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 import vl_convert
@@ -21,7 +22,7 @@ from PIL import Image
 
 from vouch.pipeline.files import ResultCache
 from vouch.report import vegalite
-from vouch.report.vegalite import Chart
+from vouch.report.vegalite import Chart, Part
 
 # The font that vl-convert bundles: a font of the machine, even another version of it, would change pixels.
 os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
@@ -61,13 +62,37 @@ CONFIG: dict[str, Any] = {
     # A single weight everywhere, because several fonts would have a random order in a PDF.
     "title": {"color": vegalite.INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
 }
-_FONT = f' font-family="{FONT}"'
+_TAG = "{http://www.w3.org/2000/svg}"
+ElementTree.register_namespace("", _TAG[1:-1])
+_ROUNDED = ("d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+_UNSEEN = ("role", "class", "pointer-events", "font-family")
+_DEFAULTS = {
+    **dict.fromkeys(("fill-opacity", "stroke-opacity", "stroke-width"), "1"),
+    **dict.fromkeys(("x2", "y2"), "0"),
+    **{"transform": "translate(0,0)", "font-weight": "normal", "text-anchor": "start"},
+}
+_INHERITED = (
+    *("fill", "stroke", "fill-opacity", "stroke-opacity", "stroke-width"),
+    *("font-size", "text-anchor"),
+)
+_CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
+_MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)")
 
 
 def specification(chart: Chart) -> str:
-    """The vega-lite of a chart, without CONFIG, as JSON that may stand in a script element."""
-    text = json.dumps(_short(chart.to_dict()), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    """The vega-lite of a chart, without CONFIG, as JSON that may stand in a script element.
+
+    Of a dataset first the names of its columns, then its rows as lists; page.js puts them together.
+    """
+    packed = {name: [sorted(rows[0]) if rows else [], *_lists(rows)] for name, rows in chart.datasets.items()}
+    short = _short(chart.spec | {"datasets": packed})
+    text = json.dumps(short, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _lists(rows: Sequence[Part]) -> list[list[Any]]:
+    return [[row[name] for name in sorted(row)] for row in rows]
 
 
 def _short(value: Any) -> Any:
@@ -82,25 +107,61 @@ def _short(value: Any) -> Any:
 def svg(chart: Chart) -> str:
     """A chart as a small SVG element with a transparent background."""
     drawn = str(vl_convert.vegalite_to_svg(chart.to_dict() | {"config": CONFIG}, vl_version=VEGA_LITE))
-    return re.sub(r"<[^>]+>", _tidy, drawn.strip()).replace("<svg", f"<svg{_FONT}", 1)
+    root = ElementTree.fromstring(drawn)
+    _shorten(root)
+    root.set("font-family", FONT)
+    return ElementTree.tostring(root, "unicode").replace(" />", "/>")
 
 
-def _tidy(match: re.Match[str]) -> str:
-    """A tag without what has no effect: roles of parts, the font of each text, extra digits, an opacity of 1.
+def _shorten(element: ElementTree.Element) -> None:
+    """Removes what has no effect: parts that draw nothing, their roles, the font of each text, extra digits.
 
-    Opacity becomes opacity of fill and stroke: no mark has both, and a PDF then needs no layers.
+    What all children share moves to the group. Opacity becomes opacity of fill and stroke: no mark has both,
+    and a PDF then needs no layers.
     """
-    tag = match.group()
-    if tag.startswith("</"):
-        return tag
-    tag = re.sub(r' (?:aria-[\w-]+|role|class|pointer-events)="[^"]*"', "", tag)
-    tag = tag.replace(_FONT, "").replace(' opacity="1"', "")
-    tag = re.sub(r' opacity="([^"]+)"', r' fill-opacity="\1" stroke-opacity="\1"', tag)
-    return re.sub(r' (?:d|transform|[xy][12]?|width|height)="[^"]*"', _rounded, tag)
+    _shorten_attributes(element.attrib)
+    _as_circle(element)
+    for child in list(element):
+        _shorten(child)
+        if child.tag == _TAG + "g" and not child.attrib:
+            place = list(element).index(child)
+            element[place : place + 1] = list(child)
+        elif child.tag == _TAG + "path" and child.get("d") in ("", "M0,0h0v0h0Z"):
+            element.remove(child)
+    if element.tag == _TAG + "g" and len(element) > 1:
+        for name in _INHERITED:
+            values = {child.get(name) for child in element}
+            if len(values) == 1 and None not in values:
+                element.set(name, str(values.pop()))
+                for child in element:
+                    del child.attrib[name]
 
 
-def _rounded(match: re.Match[str]) -> str:
-    return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), DIGITS):g}", match.group())
+def _shorten_attributes(of: dict[str, str]) -> None:
+    if opacity := of.pop("opacity", ""):
+        of |= {"fill-opacity": opacity, "stroke-opacity": opacity}
+    for name in list(of):
+        if name in _ROUNDED:
+            of[name] = _DECIMAL.sub(lambda number: f"{round(float(number[0]), DIGITS):g}", of[name])
+        unseen = (
+            name in _UNSEEN or name.startswith("aria-") or (name == "stroke-width" and "stroke" not in of)
+        )
+        if unseen or of[name] == _DEFAULTS.get(name):
+            del of[name]
+
+
+def _as_circle(element: ElementTree.Element) -> None:
+    """A path that is a full circle as that element, a quarter of the bytes."""
+    of = element.attrib
+    radius, moved = (
+        _CIRCLE.fullmatch(of.get("d", "")),
+        _MOVED.fullmatch(of.get("transform", "translate(0,0)")),
+    )
+    if radius and moved:
+        element.tag = _TAG + "circle"
+        for name in ("d", "transform"):
+            of.pop(name, None)
+        of |= {"cx": moved[1], "cy": moved[2], "r": radius[1]}
 
 
 def document(drawn: str, title: str, description: str) -> str:
@@ -129,7 +190,10 @@ def _small(pixels: bytes) -> bytes:
 
 
 def pdf(drawn: str) -> bytes:
-    """The same figure as PDF. vl-convert lists resources in random order; they are sorted."""
+    """The same figure as PDF. vl-convert lists resources in random order; they are sorted. Its circles take
+    more bytes than arcs."""
+    arcs = r'<path \1transform="translate(\2,\3)" d="M\4,0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"'
+    drawn = re.sub(r'<circle ([^>]*?)cx="([^"]+)" cy="([^"]+)" r="([^"]+)"', arcs, drawn)
 
     def ordered(match: re.Match[bytes]) -> bytes:
         return match[1] + b"\n".join(sorted(match[2].split(b"\n"))) + match[3]

@@ -6,9 +6,9 @@ models a `Pair`; both are found by name in `Numbers` and `Comparisons`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,16 +17,8 @@ from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
-from vouch.tables.asked import (
-    ORIGINAL,
-    OUTPUTS,
-)
-from vouch.tables.results import (
-    TRANSFER,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
+from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.results import TRANSFER
 
 
 class Number(NamedTuple):
@@ -65,11 +57,9 @@ class Pair(NamedTuple):
 
     @property
     def significant(self) -> bool:
-        """Whether the two models differ significantly."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
     def reversed(self) -> "Pair":
-        """The same pair in the other order."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
         return Pair(-self.difference, low, high, self.p_holm, self.items)
@@ -78,7 +68,7 @@ class Pair(NamedTuple):
 WHOLE = ("items", "rank", "rank_low", "rank_high")
 
 
-def columns(frame: "pd.DataFrame", names: Iterable[str]) -> list[list[Any]]:
+def columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
     """Columns as lists: None for null, counts and ranks as whole numbers."""
     found = (frame[name].astype("Int64") if name in WHOLE else frame[name] for name in names)
     return [column.astype(object).where(column.notna(), None).tolist() for column in found]
@@ -87,16 +77,16 @@ def columns(frame: "pd.DataFrame", names: Iterable[str]) -> list[list[Any]]:
 class Numbers:
     """Cells of the leaderboard by the columns that name them."""
 
-    def __init__(self, frame: "pd.DataFrame", keys: Sequence[str]) -> None:
+    def __init__(self, frame: pd.DataFrame, keys: Sequence[str]) -> None:
         frame = frame.dropna(subset=["value"])
         names = zip(*(frame[name].tolist() for name in keys), strict=True)
-        self._place = {key: place for place, key in enumerate(names)}
-        self._values = columns(frame, Number._fields)
+        numbers = zip(*columns(frame, Number._fields), strict=True)
+        self._cells = dict(zip(names, numbers, strict=True))
 
     def get(self, key: tuple[str, ...]) -> Number | None:
         """The cell with these names; None if it is missing or null."""
-        place = self._place.get(key)
-        return None if place is None else Number(*(column[place] for column in self._values))
+        cell = self._cells.get(key)
+        return None if cell is None else Number(*cell)
 
 
 class Comparisons:
@@ -105,7 +95,7 @@ class Comparisons:
     frame: columns of the table `differences`; p is null if the dataset is too small.
     """
 
-    def __init__(self, frame: "pd.DataFrame") -> None:
+    def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame.assign(p_holm=np.array(statistics.holm(columns(frame, ["p"])[0]), dtype=float))
         self._claims = int(frame["p"].notna().sum())
         self._pairs: dict[tuple[str, str, str], Pair] = {}
@@ -115,7 +105,7 @@ class Comparisons:
             self._pairs[dataset, first, second] = pair
             self._pairs[dataset, second, first] = pair.reversed()
 
-    def on(self, dataset: str) -> "pd.DataFrame":
+    def on(self, dataset: str) -> pd.DataFrame:
         """Those of one dataset."""
         return self.frame[self.frame["dataset"] == dataset]
 
@@ -285,14 +275,12 @@ class Evidence:
 
     @cached_property
     def _models(self) -> dict[str, tuple[str, ...]]:
-        def order(dataset: str, model: str) -> tuple[float, str]:
-            number = self.number(dataset, model, "accuracy")
-            return (-number.value if number else 1.0, model)
+        def best_first(dataset: str, models: Iterable[str]) -> tuple[str, ...]:
+            numbers = {model: self.number(dataset, model, "accuracy") for model in models}
+            return tuple(sorted(numbers, key=lambda m: (-n.value if (n := numbers[m]) else 1.0, m)))
 
-        return {
-            str(name): tuple(sorted(map(str, models.unique()), key=partial(order, str(name))))
-            for name, models in self.leaderboard.groupby("dataset")["model"]
-        }
+        by_dataset = self.leaderboard.groupby("dataset")["model"]
+        return {str(name): best_first(str(name), map(str, models.unique())) for name, models in by_dataset}
 
     def models(self, dataset: str) -> tuple[str, ...]:
         """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name."""
@@ -300,7 +288,6 @@ class Evidence:
 
     @cached_property
     def all_models(self) -> tuple[str, ...]:
-        """Every model, in alphabetical order."""
         return tuple(sorted(self.leaderboard["model"].unique()))
 
     def number(

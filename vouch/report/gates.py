@@ -28,11 +28,27 @@ than a guess, model against model, variation, coverage, confidence, the image); 
 free of false ones."""
 Key = TypeVar("Key", bound=Hashable)
 INFINITE = "infinite_threshold_rate"
+HEADLINE_COLUMNS = {
+    ("accuracy", ""): 1,
+    ("coverage", "lac"): 1,
+    ("coverage", "aps"): 4,
+    ("set_size", "lac"): 1,
+    ("set_size", "aps"): 3,
+    ("uacc", "mean"): 5,
+    ("ece", ""): 2,
+}
+"""Metric and nonconformity score of the numbers in a model's row, in order, with the narrowest row that has
+them: 1 the verdict, 2 the terminal, 3 models or protocols side by side, 4 a model card, 5 all numbers."""
 
 
 def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
     """The ends of an interval; None for both if it has no width, which says nothing."""
     return (None, None) if low is None or high is None or formatting.without_width(low, high) else (low, high)
+
+
+def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
+    """Metric and score of the numbers in a model's row of this width, see HEADLINE_COLUMNS."""
+    return tuple(column for column, narrowest in HEADLINE_COLUMNS.items() if narrowest <= width)
 
 
 def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:

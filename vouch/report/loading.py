@@ -11,56 +11,23 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence
+from vouch.tables import asked, results
 from vouch.tables.answered import RESPONSES, letters_path
-from vouch.tables.asked import (
-    DEFECTS,
-    ITEMS,
-    REJECTS,
-    REWRITES,
-    defects_path,
-    items_path,
-    rejects_path,
-    rewrites_path,
-)
-from vouch.tables.results import (
-    DIFFERENCES,
-    DIFFERENCES_PATH,
-    DIMENSIONS,
-    DIMENSIONS_PATH,
-    DISTANCES,
-    DISTANCES_PATH,
-    LEADERBOARD,
-    LEADERBOARD_PATH,
-    OUTCOMES,
-    RANKED,
-    RANKED_PATH,
-    RANKINGS,
-    RANKINGS_PATH,
-    REPRODUCED,
-    REPRODUCED_PATH,
-    TRANSFER,
-    TRANSFER_PATH,
-    TRENDS,
-    TRENDS_PATH,
-    VARIATIONS,
-    VARIATIONS_PATH,
-    outcomes_path,
-)
 from vouch.tables.table import Table
 
 PUBLISHED = Path("docs/published")
 """The folder of published figures."""
 COMPARED = {
-    "leaderboard": (LEADERBOARD, LEADERBOARD_PATH),
-    "differences": (DIFFERENCES, DIFFERENCES_PATH),
-    "reproduced": (REPRODUCED, REPRODUCED_PATH),
-    "costs": (VARIATIONS, VARIATIONS_PATH),
-    "rankings": (RANKINGS, RANKINGS_PATH),
-    "ranked": (RANKED, RANKED_PATH),
-    "dimensions": (DIMENSIONS, DIMENSIONS_PATH),
-    "distances": (DISTANCES, DISTANCES_PATH),
-    "transfer": (TRANSFER, TRANSFER_PATH),
-    "trends": (TRENDS, TRENDS_PATH),
+    "leaderboard": (results.LEADERBOARD, results.LEADERBOARD_PATH),
+    "differences": (results.DIFFERENCES, results.DIFFERENCES_PATH),
+    "reproduced": (results.REPRODUCED, results.REPRODUCED_PATH),
+    "costs": (results.VARIATIONS, results.VARIATIONS_PATH),
+    "rankings": (results.RANKINGS, results.RANKINGS_PATH),
+    "ranked": (results.RANKED, results.RANKED_PATH),
+    "dimensions": (results.DIMENSIONS, results.DIMENSIONS_PATH),
+    "distances": (results.DISTANCES, results.DISTANCES_PATH),
+    "transfer": (results.TRANSFER, results.TRANSFER_PATH),
+    "trends": (results.TRENDS, results.TRENDS_PATH),
 }
 """Field of `Evidence` -> the table of `compare` that fills it."""
 # The columns of these two large tables that the pages need.
@@ -90,11 +57,11 @@ def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
 def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
     """By model, the engines of its answers with their revisions."""
     tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
-    found: dict[str, set[str]] = {}
+    by_model: dict[str, set[str]] = {}
     for path in paths:
         names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
-        found.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
-    return {model: sorted(names) for model, names in found.items()}
+        by_model.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
+    return {model: sorted(names) for model, names in by_model.items()}
 
 
 def load(
@@ -108,10 +75,10 @@ def load(
     Raises UserError if a table is missing or damaged, or if nothing was scored.
     """
     paths = sorted(inputs)
-    outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
+    outcomes = [path for path in paths if path == results.outcomes_path(path.name.partition(".")[0])]
     items, rejects, defects, rewrites = (
         [path for path in paths if path == of(path.stem)]
-        for of in (items_path, rejects_path, defects_path, rewrites_path)
+        for of in (asked.items_path, asked.rejects_path, asked.defects_path, asked.rewrites_path)
     )
     published = [path for path in paths if path.parent == PUBLISHED and path.suffix == ".csv"]
     responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
@@ -119,11 +86,11 @@ def load(
     every += [*published, *responses]
     return Evidence(
         **_compared(paths),
-        outcomes=_all(OUTCOMES, outcomes, OF_OUTCOMES),
-        items=_by_dataset(ITEMS, items, OF_ITEMS),
-        rejects=_all(REJECTS, rejects, REJECTS.schema.names),
-        defects=_by_dataset(DEFECTS, defects, DEFECTS.schema.names),
-        rewrites=_by_dataset(REWRITES, rewrites, REWRITES.schema.names),
+        outcomes=_all(results.OUTCOMES, outcomes, OF_OUTCOMES),
+        items=_by_dataset(asked.ITEMS, items, OF_ITEMS),
+        rejects=_all(asked.REJECTS, rejects, asked.REJECTS.schema.names),
+        defects=_by_dataset(asked.DEFECTS, defects, asked.DEFECTS.schema.names),
+        rewrites=_by_dataset(asked.REWRITES, rewrites, asked.REWRITES.schema.names),
         scoring=scoring,
         setup=setup or {},
         engines=engines(responses),
@@ -137,13 +104,10 @@ def _compared(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
     """The tables of `compare`, by field of `Evidence`."""
     for _, path in COMPARED.values():
         if path not in paths:
-            raise UserError(
-                f"{path}: not among the inputs of the stage report; declare it in dvc.yaml and run `dvc "
-                "repro`"
-            )
+            what = "not among the inputs of the stage report; declare it in dvc.yaml and run `dvc repro`"
+            raise UserError(f"{path}: {what}")
     found = {name: table.read(path).to_pandas() for name, (table, path) in COMPARED.items()}
     if found["leaderboard"].empty:
-        raise UserError(
-            f"{LEADERBOARD_PATH}: contains no scores; name a model in params.yaml and run `dvc repro`"
-        )
+        what = "contains no scores; name a model in params.yaml and run `dvc repro`"
+        raise UserError(f"{results.LEADERBOARD_PATH}: {what}")
     return found

@@ -1,8 +1,8 @@
 """What a page of the report is made of, and where pages come from.
 
 A file of a package declares a `Page`, its sections (`PageSection`) and figures (`DatasetFigure`) at its top
-level. A `Registry` finds them in the packages it is given: vouch/report/pages, and whatever room above the
-report has pages of its own.
+level. A `Registry` finds them in the modules and packages it is given: vouch/report/pages, and whatever room
+above the report has pages of its own.
 """
 
 import importlib
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from markupsafe import Markup
 
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report.cards import worst_first
 from vouch.report.evidence import Evidence
 from vouch.report.table import Grid
@@ -149,17 +150,12 @@ def by_dataset(
     """
 
     def build(evidence: Evidence) -> Section | None:
-        found = [(dataset, each) for dataset in worst_first(evidence) if (each := blocks(evidence, dataset))]
-        parts = [
-            Part(title, each, folds=opened is not None, opens=place < (opened or 0))
-            for place, (title, each) in enumerate(found)
-        ]
-        small = [grid for dataset, _ in found if above and (grid := above(evidence, dataset))]
-        return (
-            Section(heading, text, [*([Part("", [Beside(small)])] if small else []), *parts])
-            if parts
-            else None
-        )
+        shown = {dataset: made for dataset in worst_first(evidence) if (made := blocks(evidence, dataset))}
+        small = [grid for dataset in shown if above and (grid := above(evidence, dataset))]
+        parts = [Part("", [Beside(small)])] if small else []
+        for index, (dataset, made) in enumerate(shown.items()):
+            parts.append(Part(dataset, made, folds=opened is not None, opens=index < (opened or 0)))
+        return Section(heading, text, parts) if parts else None
 
     return build
 
@@ -169,16 +165,21 @@ class PageSection:
     """A section of a page.
 
     title: its entry in the page's table of contents. build: returns a `Section`, or what
-    templates/NAME.html.j2 shows, or None if there is nothing to say. figures: those of this section alone,
-    from what build returned. page: name of the page to whose end it is added, for a section that no page
-    lists.
+    templates/NAME.html.j2 shows, or None if there is nothing to say. page: name of its page. place: its
+    position there. figures: those of this section alone, from what build returned.
     """
 
     name: str
     title: str
     build: Callable[[Evidence], Any]
+    page: str
+    place: int
     figures: Callable[[Evidence, Any], Iterable[FigureSpec]] = lambda evidence, view: ()
-    page: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """The id of its element."""
+        return self.name.replace("_", "-")
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class Page:
     """A page of the site: `index` is reports/index.html, NAME pages/NAME.html.
 
     title: the link in the navigation, and the heading. description: one sentence on what the page answers.
-    place: position in the navigation. sections: in order. scripts: files in static/ that it loads. A page
+    place: position in the navigation. scripts: files in static/ that it loads. Its sections name it. A page
     whose sections have nothing to say is left out, with all links to it. Its frame is
     templates/pages/NAME.html.j2 if that exists, else templates/page.html.j2.
     """
@@ -195,7 +196,6 @@ class Page:
     title: str
     description: str
     place: int
-    sections: tuple[PageSection, ...]
     scripts: tuple[str, ...] = ()
 
     @property
@@ -207,44 +207,48 @@ class Page:
 T = TypeVar("T")
 
 
-def declared(package: ModuleType, kind: type[T]) -> list[T]:
-    """Every object of a kind that a file of the package declares at its top level, by file, as they stand."""
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+def declared(module: ModuleType, kind: type[T]) -> list[T]:
+    """Every object of a kind that a module, or any file of a package, declares at its top level."""
+    names = sorted(info.name for info in pkgutil.iter_modules(getattr(module, "__path__", [])))
+    modules = [importlib.import_module(f"{module.__name__}.{name}") for name in names] or [module]
     objects = (each for module in modules for each in vars(module).values() if isinstance(each, kind))
     return list({id(each): each for each in objects}.values())  # once, even if other files import it
 
 
 class Registry:
-    """The pages, sections and figures that the files of some packages declare."""
+    """The pages, sections and figures that some modules, or the files of packages, declare."""
 
-    def __init__(self, *packages: ModuleType) -> None:
-        self._packages = packages
+    def __init__(self, *modules: ModuleType) -> None:
+        self._modules = modules
 
     def _declared(self, kind: type[T]) -> list[T]:
-        every = [each for package in self._packages for each in declared(package, kind)]
+        every = [each for module in self._modules for each in declared(module, kind)]
         return list({id(each): each for each in every}.values())
 
     @cached_property
     def pages(self) -> Sequence[Page]:
-        """The pages in the order of the navigation."""
         return sorted(self._declared(Page), key=attrgetter("place"))
 
     @cached_property
     def sections(self) -> Sequence[PageSection]:
-        """Every section of any page."""
-        return self._declared(PageSection)
+        """Every section, in the order of its page. Raises UserError if no page has the name that it gives."""
+        names = [page.name for page in self.pages]
+        sections = sorted(self._declared(PageSection), key=attrgetter("place"))
+        for section in sections:
+            if section.page not in names:
+                meant = did_you_mean(section.page, names)
+                raise UserError(f"section {section.name}: no page is named {section.page}; {meant}")
+        return sections
 
     @cached_property
     def figures(self) -> Sequence[DatasetFigure]:
-        """The figures of every dataset, by name."""
         return sorted(self._declared(DatasetFigure), key=attrgetter("name"))
 
     def sections_of(self, page: Page) -> list[PageSection]:
-        """The sections of a page: those that it lists, then those that name the page."""
-        return [*page.sections, *(section for section in self.sections if section.page == page.name)]
+        """The sections of a page, in order."""
+        return [section for section in self.sections if section.page == page.name]
 
     @property
     def templates(self) -> list[Path]:
-        """Folders in which the packages may have templates of their own."""
-        return [Path(package.__path__[0]) / "templates" for package in self._packages]
+        """Folders in which the modules may have templates of their own."""
+        return [Path(str(module.__file__)).parent / "templates" for module in self._modules]

@@ -23,7 +23,7 @@ from vouch.report.config import Config
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import visible
-from vouch.report.page import FigureSpec, PageSection, Registry
+from vouch.report.page import FigureSpec, Registry
 from vouch.report.table import Column
 from vouch.report.table_files import (
     PLOTTED,
@@ -124,7 +124,7 @@ OWN = Registry(pages)
 
 
 @dataclass(frozen=True)
-class Picture:
+class Drawing:
     """A figure as a page shows it. svg: the drawing. specification: the same in vega-lite, as JSON. narrow: a
     drawing for narrow screens, if there is one. All three are trusted markup and not escaped."""
 
@@ -132,19 +132,6 @@ class Picture:
     svg: str
     specification: str
     narrow: str = ""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A section in the page's table of contents."""
-
-    name: str
-    title: str
-
-    @property
-    def anchor(self) -> str:
-        """The id of its element."""
-        return self.name.replace("_", "-")
 
 
 def breakable(text: str) -> Markup:
@@ -194,11 +181,6 @@ def _dark() -> str:
     return f"@media screen {{\n{by_choice}\n}}\n@media {system} {{\n{by_system}\n}}\n"
 
 
-def _links(sections: Iterable[PageSection], views: Mapping[str, Any]) -> list[Link]:
-    """Links to the sections that have something to show."""
-    return [Link(section.name, section.title) for section in sections if views[section.name]]
-
-
 def build(evidence: Evidence, registry: Registry = OWN) -> dict[str, Any]:
     """What every section shows, by its name."""
     return {section.name: section.build(evidence) for section in registry.sections}
@@ -221,25 +203,25 @@ def figures(evidence: Evidence, views: Mapping[str, Any], registry: Registry = O
 def site(
     config: Config,
     evidence: Evidence,
-    pictures: Mapping[str, Picture],
+    drawings: Mapping[str, Drawing],
     views: Mapping[str, Any] | None = None,
     registry: Registry = OWN,
 ) -> dict[str, str]:
     """The text of every page and of the tables on them, by path under reports/.
 
-    pictures: by name of their files; missing ones are left out. views: what the sections show, if already
+    drawings: by name of their files; missing ones are left out. views: what the sections show, if already
     built.
     """
     views = build(evidence, registry) if views is None else views
-    links = {page.name: _links(registry.sections_of(page), views) for page in registry.pages}
-    entries = [page for page in registry.pages if links[page.name]]
+    parts = {page.name: [s for s in registry.sections_of(page) if views[s.name]] for page in registry.pages}
+    entries = [page for page in registry.pages if parts[page.name]]
     env = environment(registry.templates)
     tables = TableFiles(evidence.datasets)
     shared = {
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
-        "images": pictures,
+        "drawings": drawings,
         "views": views,
         "file_of": tables.add,
     }
@@ -247,37 +229,36 @@ def site(
     for page in entries:
         template = env.select_template([f"pages/{page.name}.html.j2", "page.html.j2"])
         root = "../" * page.address.count("/")
-        own = {"page": page, "parts": links[page.name], "root": root, "marker": Marker(root)}
+        own = {"page": page, "parts": parts[page.name], "root": root, "marker": Marker(root)}
         made[page.address] = template.render(**shared, **views, **own)
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}
 
 
 REPORTS = Path("reports")
 # The page of `dvc plots`, named in .dvc/config; DVC fills in {plot_divs}. It loads the site's own libraries,
-# from
-# however deep a folder `dvc plots show -o` was given, and nothing from the network.
+# however deep the folder of `dvc plots show -o` is, and nothing from the network.
 PLOTS_PAGE = TEMPLATES / "plots.html.j2"
 Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
 
 
-def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[str, Picture]:
+def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[str, Drawing]:
     """Writes each figure as SVG, PNG and PDF; returns the figures for the pages, by name of their files."""
 
     def svg(chart: Chart) -> str:
         return cache("svg", json.dumps(chart.to_dict()), lambda: drawing.svg(chart).encode()).decode()
 
-    pictures: dict[str, Picture] = {}
+    drawings: dict[str, Drawing] = {}
     for spec in specs:
         drawn = svg(spec.chart)
         document = drawing.document(drawn, spec.title, spec.description)
         (folder / f"{spec.file}.svg").write_text(document, encoding="utf-8", newline="\n")
         (folder / f"{spec.file}.png").write_bytes(cache("png", drawn, partial(drawing.png, drawn)))
         (folder / f"{spec.file}.pdf").write_bytes(cache("pdf", drawn, partial(drawing.pdf, drawn)))
-        prefix = f"f{len(pictures)}"
+        prefix = f"f{len(drawings)}"
         narrow = drawing.inline(svg(spec.narrow), f"{prefix}n") if spec.narrow else ""
         specification = drawing.specification(spec.chart)
-        pictures[spec.file] = Picture(spec, drawing.inline(drawn, prefix), specification, narrow)
-    return pictures
+        drawings[spec.file] = Drawing(spec, drawing.inline(drawn, prefix), specification, narrow)
+    return drawings
 
 
 def write_plots(evidence: Evidence) -> None:
@@ -309,9 +290,9 @@ def write(config: Config, evidence: Evidence, watch: Watch = iter, registry: Reg
     """Writes everything under reports/ in the working directory. watch: reports progress on figures."""
     cache, views = RenderCache(), build(evidence, registry)
     with replacing_folder(REPORTS / "figures") as folder:
-        pictures = draw(watch(figures(evidence, views, registry)), folder, cache)
+        drawings = draw(watch(figures(evidence, views, registry)), folder, cache)
     tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-    write_site(site(config, evidence, pictures, views, registry), tables, cache)
+    write_site(site(config, evidence, drawings, views, registry), tables, cache)
     cache.forget_others()
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))

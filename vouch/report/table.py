@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from vouch.metrics.metric import OPTIONS, SHARE, Metric, find, metrics
 from vouch.pipeline.errors import UserError, did_you_mean
@@ -76,6 +76,14 @@ def figure(number: Number | None, digits: int, scale: float = 1.0) -> Cell:
     return MISSING if number is None else interval(number.value, number.low, number.high, digits, scale)
 
 
+def rank_cell(number: Number | None, exact: bool = False) -> Cell:
+    """The ranks that the intervals allow, or (exact) the rank alone; a dash if there is none."""
+    if number is None or number.rank is None:
+        return MISSING
+    text = str(number.rank) if exact else formatting.ranks(number.rank_low, number.rank_high)
+    return Cell(text, key=number.rank)
+
+
 def whole(value: int) -> Cell:
     """A count."""
     return Cell(formatting.count(value), key=value)
@@ -98,16 +106,10 @@ def cells(*values: Cell | str | int) -> list[Cell]:
     return [v if isinstance(v, Cell) else Cell(v) if isinstance(v, str) else whole(v) for v in values]
 
 
-class Unit(NamedTuple):
-    """How numbers are written: digits after the point, and the factor they are multiplied by."""
-
-    digits: int
-    scale: float = 1.0
-
-
-POINTS = Unit(1, 100)
-UNITS = {SHARE: POINTS, OPTIONS: Unit(2), "": Unit(2)}
-OTHER = Unit(3)
+POINTS = (1, 100.0)
+"""How shares are written: digits after the point, and the factor they are multiplied by."""
+UNITS = {SHARE: POINTS, OPTIONS: (2, 1.0), "": (2, 1.0)}
+OTHER = (3, 1.0)
 
 
 @dataclass(frozen=True)
@@ -138,36 +140,35 @@ class Measured:
         return declared
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> tuple[int, float]:
         """How its numbers are written: shares in per cent."""
         return POINTS if self.points else UNITS.get(self.declared.unit, OTHER)
 
     @property
     def column(self) -> Column:
         """Its heading, with the score of prediction sets."""
-        found = self.declared
+        metric = self.declared
         score = f" {self.score.upper()}" if self.score in HEADLINE else ""
-        label = f"{found.label}{score}{' %' if found.unit == SHARE else ''}"
-        return Column(self.label or label, self.help or found.help, True)
+        label = f"{metric.label}{score}{' %' if metric.unit == SHARE else ''}"
+        return Column(self.label or label, self.help or metric.help, True)
 
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
         """Its number, if the gates let it be shown. where: keywords of `Evidence.number`, which go before the
         column's own."""
-        own = {"score": self.score, "protocol": self.protocol}
         fixed = {"variation": self.variation} if self.variation else {}
-        place = own | where | fixed
-        of_rate = {name: value for name, value in place.items() if name != "score"}
+        keys = {"score": self.score, "protocol": self.protocol} | where | fixed
+        of_rate = {name: value for name, value in keys.items() if name != "score"}
         if self.declared.of_sets and not evidence.calibrated(dataset, model, **of_rate):
             return None
-        return evidence.number(dataset, model, self.metric, **place)
+        return evidence.number(dataset, model, self.metric, **keys)
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
         """Its number as a cell; a dash if it is missing."""
-        found = self.number(evidence, dataset, model, **where)
-        if found is None:
+        number = self.number(evidence, dataset, model, **where)
+        if number is None:
             return MISSING
-        tone, around = self.tone(evidence, found), found[1:3] if self.interval else (None, None)
-        return interval(found.value, *around, *self.unit, tone)
+        ends = (number.low, number.high) if self.interval else (None, None)
+        return interval(number.value, *ends, *self.unit, self.tone(evidence, number))
 
 
 ITEMS = Column("Items", "number of questions that the numbers rest on", True)
@@ -222,12 +223,10 @@ def ranges(numbers: Sequence[Number | None]) -> list[Range | None]:
         return [None] * len(numbers)
     start, width = min(edges), max(edges) - min(edges)
 
-    def place(value: float) -> float:
-        return round(100 * (value - start) / width, 2)
+    def drawn(number: Number | None) -> Range | None:
+        if number is None or number.low is None or number.high is None:
+            return None
+        ends = (number.low, number.value, number.high)
+        return Range(*(round(100 * (end - start) / width, 2) for end in ends))
 
-    return [
-        None
-        if n is None or n.low is None or n.high is None
-        else Range(place(n.low), place(n.value), place(n.high))
-        for n in numbers
-    ]
+    return [drawn(number) for number in numbers]

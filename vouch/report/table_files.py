@@ -20,22 +20,22 @@ from vouch.metrics.unranked import LOW_MASS_RATE, READING
 from vouch.report import formatting
 from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
-from vouch.report.gates import ends
+from vouch.report.gates import ends, headline_columns
 from vouch.report.table import MISSING, Cell, Grid, Measured
 from vouch.tables import HEADLINE
 from vouch.tables.asked import REJECTED
 from vouch.tables.decisions import guarded
 
+_ACCURACY, *_OTHERS = headline_columns(5)
+_HELP = {
+    ("coverage", score): f"share of {score.upper()} sets that contain the correct answer"
+    for score in HEADLINE
+}
 HEADLINES = (
-    Measured("accuracy"),
+    Measured(*_ACCURACY),
     *(Measured(metric, interval=False) for metric in READING),
     *(Measured(metric) for metric in YES_NO),
-    Measured("coverage", "lac", help="share of LAC sets that contain the correct answer"),
-    Measured("coverage", "aps", help="share of APS sets that contain the correct answer"),
-    Measured("set_size", "lac"),
-    Measured("set_size", "aps"),
-    Measured("uacc", "mean"),
-    Measured("ece"),
+    *(Measured(*column, help=_HELP.get(column, "")) for column in _OTHERS),
     Measured(LOW_MASS_RATE),
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
@@ -258,7 +258,7 @@ _SPAN = re.compile(r"(\S+?)(?:\u2013| to )(\S+)")
 
 
 class TableFiles:
-    """Collects the tables of pages while these are made. files: text of each file by its name."""
+    """Collects the tables of pages as these are rendered. files: text of each file, by name."""
 
     def __init__(self, datasets: Sequence[str]) -> None:
         self.files: dict[str, str] = {}
@@ -282,8 +282,8 @@ class TableFiles:
 def columns_of(grid: Grid) -> dict[str, list[object]]:
     """The table column by column, with numbers as numbers and intervals in separate columns."""
     columns: dict[str, list[object]] = {}
-    for place, column in enumerate(grid.columns):
-        cells = [row[place] for row in grid.rows]
+    for index, column in enumerate(grid.columns):
+        cells = [row[index] for row in grid.rows]
         for name, values in _columns(column.label, cells, column.numeric):
             unique = name
             while unique in columns:

@@ -135,7 +135,6 @@ class Chart:
         return self._with(encoding=dict(sorted(every.items())))
 
     def properties(self, **properties: Any) -> "Chart":
-        """Sets width, height or title."""
         return self._with(**properties)
 
     def _transform(self, **step: Any) -> "Chart":
@@ -231,6 +230,23 @@ def model_lines(
         base.mark_line(strokeWidth=1.2, opacity=0.7).encode(y=up),
         base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=shape, tooltip=tips),
     ]
+
+
+def rows(column: str, order: Sequence[str], limit: int, **axis: Any) -> Part:
+    """A y channel with a name for each row. limit: of its width, pixels."""
+    return Y(f"{column}:N", sort=order, title=None, axis=Axis(labelLimit=limit, labelColor=INK, **axis))
+
+
+def shares(title: str, least: float, ticks: int) -> Part:
+    """An x channel of `value`, a share between `least` and 1."""
+    scale = Scale(domain=[least, 1.0], nice=False, zero=False)
+    return X("value:Q", title=title, scale=scale, axis=Axis(format=".0%", tickCount=ticks, tickMinStep=0.01))
+
+
+def two_kinds(column: str, names: Sequence[str]) -> dict[str, Part]:
+    """Channels that tell two kinds of points apart, by colour and by shape."""
+    colour = Color(f"{column}:N", scale=Scale(domain=names, range=[BLUE, ORANGE]))
+    return {"color": colour, "shape": Shape(f"{column}:N", scale=Scale(domain=names, range=_SHAPES[:2]))}
 
 
 def whiskers(base: Chart) -> Chart:

@@ -7,6 +7,8 @@ HEADLINE = ("lac", "aps")
 """The nonconformity scores whose mean is the benchmark's headline."""
 DONT_KNOW, NONE_OF_ABOVE = -1, -2
 """Roles of the options that a prompt template adds."""
+WITHOUT_IMAGE = ("blank", "text_only")
+"""Variations without an image; the first that was asked counts."""
 TOKENS = (
     *("nll_first", "nll_last", "nll_min", "nll_avg"),
     *("ent_first", "ent_last", "ent_max", "ent_avg"),
@@ -14,3 +16,14 @@ TOKENS = (
 SAMPLES = ("sample_bleu", "agreement")
 SIMILARITIES = ("sample_bert", "sample_bert_expanded", "sample_cosine")
 """Label-free scores of generated texts: of tokens, samples, samples as vectors (Tu et al. 2024)."""
+
+_TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
+
+
+def number_words(most: int) -> dict[str, int]:
+    """The English words of one number each, with their values: those up to twenty, and the tens to ninety."""
+    values = {word: value for value, word in enumerate(_TO_TWENTY.split())}
+    values |= {word: 10 * ten for ten, word in enumerate(_TENS.split(), start=3)}
+    return {word: value for word, value in values.items() if value <= most}

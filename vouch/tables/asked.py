@@ -163,8 +163,13 @@ COMPLEMENT = "complement"
 SWAPPED = "swapped"
 OWN = "own"
 EFFECTS = (KEPT, COMPLEMENT, SWAPPED, OWN)
+FAMILIES = ("LR", "LS", "VR", "VS")
+"""PARC's (Schmalfuss et al. 2025): reformulations and semantic changes, of language and of what is seen."""
 
 TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
+IMAGE_REVISIONS: dict[str, int] = {}
+"""Revisions of the image operations (vouch/images/operations.py) that draw otherwise than at first, which is
+revision 1. Raised by hand: recipes name it, so prompts are made again and images are asked about again."""
 STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
 RECIPE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
 
@@ -214,6 +219,11 @@ max_tokens  int32       most tokens of a generated text, null for `extract.max_t
     ),
 )
 prompts_path = per_dataset("data/prompts/{}.parquet")
+
+
+def image_revision(operation: str) -> int:
+    """The current revision of an operation, by its name with or without an argument (`write:7:red star`)."""
+    return IMAGE_REVISIONS.get(operation.partition(":")[0], 1)
 
 
 def painted_option(item: str, options: int, answers: Collection[int]) -> int | None:

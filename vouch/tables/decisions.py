@@ -16,23 +16,34 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.answered import CORRECT, INCORRECT
+from vouch.tables.table import per_dataset
 
 OPTIONAL = ("by", "why")
 LONGEST_CELL = 1_000_000
+Row = Mapping[str, str]
 
 
 def decided_rows(
-    path: Path, needed: Sequence[str], decision: str, further: Sequence[str] = ()
-) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """(file and line, row) of each row with a decision. Raises UserError with file and line.
+    path: Path,
+    needed: Sequence[str],
+    decision: str,
+    further: Sequence[str] = (),
+    about: Callable[[Row], tuple[Hashable, str]] | None = None,
+) -> Iterator[tuple[str, Row]]:
+    """(file and line, row) of each row with a decision, none where there is no file. Raises UserError with
+    file and line.
 
     decision: the column that holds it. further: names of columns that may stand there and are not read.
+    about: what a row decides about, and its name in messages; two rows about the same are refused.
     """
+    if not are_there(path):
+        return
+    decided: dict[Hashable, str] = {}
     try:
         text = path.read_bytes().decode("utf-8-sig")  # line ends inside of texts stay as they are
     except UnicodeDecodeError:
@@ -45,8 +56,16 @@ def decided_rows(
             where = f"{path} line {reader.reader.line_num}"
             if None in row or None in row.values():
                 raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
-            if row[decision].strip():
-                yield where, {name: as_it_was(cell) for name, cell in row.items()}
+            if not row[decision].strip():
+                continue
+            row = {name: as_it_was(cell) for name, cell in row.items()}
+            key, named = about(row) if about else (where, "")
+            if key in decided:
+                raise UserError(
+                    f"{where}: a second decision about {named}, first at {decided[key]}; keep one"
+                )
+            decided[key] = where
+            yield where, row
     except csv.Error as error:
         first, last = reader.line_num + 1, reader.reader.line_num  # of the row that is none
         where = f"line {last}" if first >= last else f"lines {first} to {last}"
@@ -102,38 +121,34 @@ def as_it_was(cell: str) -> str:
     return cell[1:] if _GUARDED.match(cell) else cell
 
 
-FOLDER = Path("decisions/judgements")
 NEEDED = ("key", "question", "reference", "answer", "decision")
 COLUMNS = (*NEEDED, *OPTIONAL)
 DECISIONS = (CORRECT, INCORRECT)
 
-Decided = Mapping[str, Mapping[str, str]]
+Decided = Mapping[str, Row]
 """Rows of the file by key, those that hold a decision."""
 
 
-def judgements_path(dataset: str) -> Path:
-    """Where the decisions about a dataset lie; the file may be missing."""
-    return FOLDER / f"{dataset}.csv"
+judgements_path = per_dataset("decisions/judgements/{}.csv")
 
 
 def read_judgements(path: Path) -> Decided:
     """The decisions in a file, none where there is no file. Raises UserError with file and line."""
-    decided: dict[str, Mapping[str, str]] = {}
-    first: dict[str, str] = {}
-    for where, row in decided_rows(path, NEEDED, "decision") if are_there(path) else ():
+
+    def about(row: Row) -> tuple[str, str]:
+        return row["key"].strip(), f"answer {row['key'].strip():.12}"
+
+    decided: dict[str, Row] = {}
+    for where, row in decided_rows(path, NEEDED, "decision", about=about):
         key, decision = row["key"].strip(), row["decision"].strip().casefold()
         if decision not in DECISIONS:
             raise UserError(
                 f"{where}: unknown decision {decision:.60}; {did_you_mean(decision, list(DECISIONS))}"
             )
-        if key in decided:
-            raise UserError(
-                f"{where}: a second decision about answer {key:.12}, first at {first[key]}; keep one"
-            )
-        decided[key], first[key] = dict(row) | {"key": key, "decision": decision}, where
+        decided[key] = {**row, "key": key, "decision": decision}
     return decided
 
 
-def judgements_text(rows: Sequence[Mapping[str, str]]) -> str:
+def judgements_text(rows: Sequence[Row]) -> str:
     """Rows as CSV."""
     return csv_text(COLUMNS, ([row.get(name, "") for name in COLUMNS] for row in rows))

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from tests.fuzz.mutate import mutated
 from tests.fuzz.pictures import PNG
 from tests.fuzz.targets.jsonl import CORPUS, WORDS
+from tests.prompts.rows import laid_out
 from vouch.datasets.loaders.jsonl import Keys, Settings, count, read
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
@@ -21,68 +22,35 @@ from vouch.prompts.template import read_template
 ROOT = Path(__file__).parents[3]
 
 
-def answers(project, item, answer, options=("a kite", "a hat", "a cat")):
-    """The indices that an answer is read as, or the reason why it is refused."""
-    project.lines(item(answer=answer, options=list(options)))
+ANSWERS = [
+    (0, ["x", "y"], [0]), (1, ["1", "0"], [1]), ("B", ["x", "y"], [1]), ("y", ["x", "y"], [1]),
+    ("1", ["1", "0"], [0]), (["x", 1, "A"], ["x", "y"], [0, 1, 0]), ("C", ["A", "B", "C", "D", "E"], [2]),
+    ("C", ["x", None, "y"], [2]), ("C", ["B", "A", "x"], [2]),
+    ("B", ["B", "A"], "can mean option A or B"), ("x", ["x", "y", "x"], "can mean option A or C"),
+    ("b", ["x", "y"], "neither"), ("D", ["x", "y", "z"], "neither"), ("X", ["x", "y"], "neither"),
+    ("", ["x", "y"], "neither"), ("0", ["x", "y"], "neither"), ([["A"]], ["x", "y"], "answer is a list"),
+    ({"A": 1}, ["x", "y"], "answer is a dict"), ([True], ["x", "y"], "answer is a bool"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "options", "expected"), ANSWERS)
+def test_forms_of_an_answer(project, item, answer, options, expected):
+    """The indices that it is read as, or the reason why it is refused."""
+    project.lines(item(answer=answer, options=options))
     (entry,) = read(Source(project.source), "toy", Settings())
-    return list(entry.answers) if isinstance(entry, RawItem) else entry.reason
+    if isinstance(expected, list):
+        assert list(entry.answers) == expected
+    else:
+        assert expected in entry.reason
 
 
-@pytest.mark.parametrize(
-    ("answer", "options", "expected"),
-    [
-        (0, ["x", "y"], [0]),
-        (1, ["1", "0"], [1]),
-        ("B", ["x", "y"], [1]),
-        ("y", ["x", "y"], [1]),
-        ("1", ["1", "0"], [0]),
-        (["x", 1, "A"], ["x", "y"], [0, 1, 0]),
-        ("C", ["A", "B", "C", "D", "E"], [2]),
-        ("C", ["x", None, "y"], [2]),
-        ("C", ["B", "A", "x"], [2]),
-    ],
-)
-def test_answer_forms(project, item, answer, options, expected):
-    assert answers(project, item, answer, options) == expected
-
-
-@pytest.mark.parametrize(
-    ("answer", "options", "reason"),
-    [
-        ("B", ["B", "A"], "can mean option A or B"),
-        ("x", ["x", "y", "x"], "can mean option A or C"),
-        ("b", ["x", "y"], "neither"),
-        ("D", ["x", "y", "z"], "neither"),
-        ("X", ["x", "y"], "neither"),
-        ("", ["x", "y"], "neither"),
-        ("0", ["x", "y"], "neither"),
-        ([["A"]], ["x", "y"], "answer is a list"),
-        ({"A": 1}, ["x", "y"], "answer is a dict"),
-        ([True], ["x", "y"], "answer is a bool"),
-    ],
-)
-def test_answers_that_are_refused(project, item, answer, options, reason):
-    assert reason in answers(project, item, answer, options)
-
-
-def test_ids_default_to_line_numbers(project, item):
+def test_ids_are_line_numbers_where_there_are_none(project, item):
     project.lines(item(id=...), b"", item(id=7), item(id=None))
     assert [entry.id for entry in read(Source(project.source), "toy", Settings())] == ["1", "7", "4"]
     assert count(Source(project.source), "toy", Settings()) == 3
-
-
-def test_byte_order_mark_and_windows_line_ends(project, item):
-    line = json.dumps(item()).encode()
+    line = json.dumps(item()).encode()  # a byte order mark, and line ends of Windows
     (project.source / "items.jsonl").write_bytes(b"\xef\xbb\xbf" + line + b"\r\n" + line)
     assert all(isinstance(entry, RawItem) for entry in read(Source(project.source), "toy", Settings()))
-
-
-def test_source_may_be_the_file(project, item):
-    project.image("one.png")
-    project.lines(item(), name="mine.jsonl")
-    with pytest.raises(UserError, match=r"toy/mine.jsonl: is a file; .*settings.file"):
-        project.prepare(source="toy/mine.jsonl")
-    assert project.prepare(file="mine.jsonl")["items"].num_rows == 1
 
 
 def test_keys_and_groups(project):
@@ -100,10 +68,8 @@ def test_keys_and_groups(project):
 def test_named_keys_must_be_there(project, item):
     """A mistyped key would otherwise leave every item without its image."""
     project.lines(item())
-    with pytest.raises(
-        UserError, match=r"line 1.*has no picture; it has answer, id, image, options, question"
-    ):
-        project.prepare(keys={"image": "picture"})
+    with pytest.raises(UserError, match=r"line 1.*has no shown; it has answer, id, image, options, question"):
+        project.prepare(keys={"image": "shown"})
     with pytest.raises(UserError, match="has no series"):
         project.prepare(group="series")
     project.lines(item(series=1.5))
@@ -118,23 +84,31 @@ def test_no_image_is_no_error(project, item):
 
 
 def test_source_problems(project, item):
-    with pytest.raises(UserError, match=r"toy/items.jsonl: no such file; .*datasets.toy.settings.file"):
-        project.prepare()
-    with pytest.raises(UserError, match=r"nowhere: no such file or folder; correct datasets.toy.source"):
-        project.prepare(source="nowhere")
     outside = project.root / "outside.jsonl"
     outside.write_text(json.dumps(item()))
-    (project.source / "link.jsonl").symlink_to(outside)
-    for file in ("../outside.jsonl", str(outside), "link.jsonl"):
-        with pytest.raises(UserError, match=r"leads out of toy; correct datasets.toy.settings.file"):
-            project.prepare(file=file)
-    (project.source / "round.jsonl").symlink_to("round.jsonl")
-    with pytest.raises(UserError, match=r"toy/round.jsonl: no such file; add it"):
-        project.prepare(file="round.jsonl")
-    (project.source / "now").symlink_to(".")
-    project.lines(item())
-    with pytest.raises(UserError, match=r"toy/now/items.jsonl: behind a link to a folder"):
-        project.prepare(file="now/items.jsonl")
+    links = {"link.jsonl": outside, "round.jsonl": "round.jsonl", "now": "."}
+    for name, target in links.items():
+        (project.source / name).symlink_to(target)
+    unseen = ["__pycache__/items.jsonl", "items.pyc", ".venv/items.jsonl"]
+    for file in unseen:
+        (project.source / file).parent.mkdir(exist_ok=True)
+        project.lines(item(), name=file)
+    for words, source, files in (
+        (r"toy/items.jsonl: no such file; .*datasets.toy.settings.file", "toy", ["items.jsonl"]),
+        (r"nowhere: no such file or folder; correct datasets.toy.source", "nowhere", ["items.jsonl"]),
+        (r"is a file; .*settings.file", "outside.jsonl", ["items.jsonl"]),
+        (r"leads out of toy; correct datasets.toy.settings.file", "toy",
+         ["../outside.jsonl", str(outside), "link.jsonl"]),
+        (r"toy/round.jsonl: no such file; add it", "toy", ["round.jsonl"]),
+        (r"toy/now/outside.jsonl: behind a link to a folder", "toy", ["now/outside.jsonl"]),
+        (r"\.dvcignore excludes .*, so changes would not be noticed; rename it", "toy", unseen),
+    ):  # fmt: skip
+        for file in files:
+            with pytest.raises(UserError, match=words):
+                project.prepare(source=source, file=file)
+    project.image("one.png")
+    project.lines(item(), name="mine.jsonl")
+    assert project.prepare(file="mine.jsonl")["items"].num_rows == 1
 
 
 @pytest.mark.parametrize(
@@ -183,7 +157,7 @@ def test_real_sets_whose_600_empty_hints_of_791_items_are_none(project, shared, 
     for item, line in zip(items, lines, strict=True):
         assert all(item[key] == line[key] for key in ("id", "question", "options", "category"))
         assert item["hint"] == (line["hint"] or None)
-        assert not template.render(item["hint"], item["question"], [("A", "x")]).startswith("\n")
+        assert not laid_out(template, item["hint"], item["question"], ("A", "x")).startswith("\n")
         assert item["answers"] == [line["answer"]]
         assert item["images"] == [info["sha256"] for info in line["image_info"]]
         for info in line["image_info"]:
@@ -193,11 +167,6 @@ def test_real_sets_whose_600_empty_hints_of_791_items_are_none(project, shared, 
     assert sum(line["hint"] == "" for line in lines) == empty_hints
     own = TEMPLATE["plain", None] if name == "mathvision_test" else {}
     assert defects_of(tables) == {**defects, **own}
-
-
-def test_the_six_sets_have_791_items_and_600_empty_hints():
-    items, _, empty_hints, _ = zip(*REAL.values(), strict=True)
-    assert (sum(items), sum(empty_hints)) == (791, 600)
 
 
 @pytest.mark.parametrize(("template", "variant"), TEMPLATE)
@@ -251,24 +220,18 @@ def test_25_options_and_unequal_heights_are_told_by_prepare_with_the_item(projec
     assert project.prepare()["items"].num_rows == 1
     project.entry = {"template": "kostumov"}
     with pytest.raises(
-        UserError,
-        match=r"line 1 \(id 'many'\): 27 options with the 2 that template kostumov adds, more than the 26 letters",
+        UserError, match=r"line 1 \(id 'many'\): 27 options with the 2 that template kostumov"
     ):
         project.prepare()
     project.entry = {"template": "kostumov", "variant": "joined"}
     equal = {"image": ..., "images": ["one.png", "four.png"]}
     project.lines(item(id="pair", **pair))
     with pytest.raises(
-        UserError,
-        match=r"line 1 \(id 'pair'\): its images have heights of 3 and 5 pixels, and template kostumov_joined",
+        UserError, match=r"line 1 \(id 'pair'\): its images have heights of 3 and 5 pixels, and "
     ):
         project.prepare()
-    project.lines(
-        many,
-        item(id="pair", **pair),
-        item(id="good", **equal),
-        item(id="x", **equal, exchange=["two.png", None]),
-    )
+    exchanged = item(id="x", **equal, exchange=["two.png", None])
+    project.lines(many, item(id="pair", **pair), item(id="good", **equal), exchanged)
     tables = project.prepare(on_error="skip")
     assert tables["rejects"]["id"].to_pylist() == ["many", "pair", "x"]
     assert tables["items"]["id"].to_pylist() == ["good"]
@@ -276,31 +239,11 @@ def test_25_options_and_unequal_heights_are_told_by_prepare_with_the_item(projec
     assert project.prepare()["items"].num_rows == 4, "merged pictures get one height"
 
 
-def test_placeholders_and_codes(project, item):
-    project.image("one.png")
-    project.lines(
-        item(id="a", question="What does [[object]] do?"),
-        item(id="b", options=["XAXA", "XAXa", "XaXa"]),
-        item(id="c", options=["The Zygote", "the zygote", "Planula"]),
-        item(id="d", question="Which is [[1, 2], [3, 4]]?", hint=" \n"),
-    )
-    flags = {
-        row["id"]: set(row["flags"]) - {"blank_image", "tiny_image", "repeated_item"}
-        for row in project.prepare()["items"].to_pylist()
-    }
-    assert flags == {
-        "a": {"placeholder"},
-        "b": set(),
-        "c": {"respelled_answer", "respelled_options"},
-        "d": set(),
-    }
-
-
 def test_no_line_does_worse_than_to_be_refused(project):
     """Damaged lines, as tests/fuzz makes them, through the whole stage."""
     (project.source / "1.png").write_bytes(PNG)
     path = project.source / "items.jsonl"
-    for seed in range(60):
+    for seed in range(30):
         path.write_bytes(mutated(random.Random(seed), CORPUS(), WORDS))
         there = sum(1 for line in path.read_bytes().split(b"\n") if line.strip())
         try:
@@ -374,18 +317,18 @@ def test_a_sample_holds_conversations_as_a_whole(project, item):
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"),
+    ("turns", "reason"),
     [
-        ({"turns": ["b"]}, "turn 'b' is not an earlier entry of its dialogue"),
-        ({"turns": ["none"]}, "turn 'none' is not an earlier entry"),
-        ({"turns": ["c"]}, "turn 'c' is not an earlier entry"),
-        ({"turns": "a"}, "turns is not a list of ids"),
-        ({"turns": [1.5]}, "turns is not a list of ids"),
-        ({"turns": [True]}, "turns is not a list of ids"),
+        (["b"], "turn 'b' is not an earlier entry of its dialogue"),
+        (["none"], "turn 'none' is not an earlier entry"),
+        (["c"], "turn 'c' is not an earlier entry"),
+        ("a", "turns is not a list of ids"),
+        ([1.5], "turns is not a list of ids"),
+        ([True], "turns is not a list of ids"),
     ],
 )
-def test_turns_that_are_refused(project, item, line, reason):
-    lines = [{"id": "b"}, {"id": "a", "question": "Where?"}, {"id": "c", "question": "Why?", **line}]
+def test_turns_that_are_refused(project, item, turns, reason):
+    lines = [{"id": "b"}, {"id": "a", "question": "Where?"}, {"id": "c", "question": "Why?", "turns": turns}]
     with pytest.raises(UserError, match=f"line 3 .id 'c'.: {reason}"):
         talk(project, item, *lines)
     tables = talk(project, item, *lines, {"id": "d", "turns": ["c"]}, on_error="skip")
@@ -411,25 +354,18 @@ def test_images_to_exchange(project, item):
 def test_the_examples_of_the_documentation(project):
     page = (ROOT / "docs/add-a-dataset.md").read_text("utf-8")
     lines = [json.loads(line) for line in page.splitlines() if line.startswith('    {"id": ')]
-    named = {
-        path for line in lines for key in ("image", "images", "exchange") for path in paths(line.get(key))
-    }
-    for shade, path in enumerate(sorted(named)):
+    cells = [line.get(key) or [] for line in lines for key in ("image", "images", "exchange")]
+    paths = {path for cell in cells for path in ([cell] if isinstance(cell, str) else cell) if path}
+    for shade, path in enumerate(sorted(paths)):
         project.image(path, shade=shade)
     project.lines(*lines)
     items = {row["id"]: row for row in project.prepare()["items"].to_pylist()}
     assert list(items) == ["kite-1", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1", "box-1"]
-    assert (
-        items["sign-4"]["turns"] == ["sign-2", "sign-3"]
-        and items["sign-3"]["group"] == items["sign-1"]["group"]
-    )
+    assert items["sign-4"]["turns"] == ["sign-2", "sign-3"]
+    assert items["sign-3"]["group"] == items["sign-1"]["group"]
     assert [digest is None for digest in items["sky-1"]["exchange"]] == [False, True]
     for key in Keys.model_fields:
         assert f"| `{key}`" in page or f"`{key}` |" in page, key
-
-
-def paths(value):
-    return [path for path in (value if isinstance(value, list) else [value]) if path]
 
 
 def test_boxes_are_drawn_or_told(project, item):
@@ -448,17 +384,6 @@ def test_boxes_are_drawn_or_told(project, item):
     (told,) = text["items"].to_pylist()
     assert (told["question"], told["options"]) == ("What is in [4, 5, 20, 30]?", ["a cup", "[9, 9, 50, 39]"])
     assert text["images"]["bytes"][0].as_py() == (project.source / "one.png").read_bytes()
-
-
-@pytest.mark.parametrize("file", ["__pycache__/items.jsonl", "items.pyc", ".venv/items.jsonl"])
-def test_a_file_of_items_that_no_digest_sees_is_refused(project, item, file):
-    project.image("one.png")
-    (project.source / file).parent.mkdir(exist_ok=True)
-    project.lines(item(), name=file)
-    with pytest.raises(
-        UserError, match=r"\.dvcignore excludes .*, so changes would not be noticed; rename it"
-    ):
-        project.prepare(file=file)
 
 
 def test_boxes_are_drawn_on_the_image_that_a_model_would_get(project, item):

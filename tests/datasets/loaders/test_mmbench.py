@@ -78,32 +78,18 @@ def test_a_gap_among_the_options_stays(project):
 
 
 def test_copies_that_name_the_row_with_the_image(project):
-    tsv(
-        project.source / "MMBench_DEV_EN.tsv",
-        row(index=1, image=coded(5)),
-        row(index=1_000_001, image="1"),
-        row(index=2, image=coded(6)),
-    )
+    path = project.source / "MMBench_DEV_EN.tsv"
+    tsv(path, row(index=1, image=coded(5)), row(index=1_000_001, image="1"), row(index=2, image=coded(6)))
     items = project.prepare("mmbench", expect=None)["items"].to_pylist()
     assert items[0]["images"] == items[1]["images"] == [sha256(png(5)).hexdigest()]
-    tsv(project.source / "MMBench_DEV_EN.tsv", row(image="99"))
+    tsv(path, row(image="99"))
     with pytest.raises(UserError, match="its image is that of row '99', which has none"):
         project.prepare("mmbench", expect=None)
-
-
-def test_copies_of_a_row_whose_image_is_damaged(project):
-    tsv(
-        project.source / "MMBench_DEV_EN.tsv",
-        row(index=1, image="?" * 20),
-        row(index=1_000_001, image="1"),
-        row(index=2, image=coded(6)),
-    )
+    tsv(path, row(index=1, image="?" * 20), row(index=1_000_001, image="1"), row(index=2, image=coded(6)))
     tables = project.prepare("mmbench", expect=None, on_error="skip")
     assert tables["items"].num_rows == 1
-    assert [reason[:25] for reason in tables["rejects"]["reason"].to_pylist()] == [
-        "image is not base64 (Only",
-        "its image is that of row ",
-    ]
+    reasons = [reason[:25] for reason in tables["rejects"]["reason"].to_pylist()]
+    assert reasons == ["image is not base64 (Only", "its image is that of row "]
 
 
 def test_parquet_of_the_hub(project, monkeypatch, tmp_path):
@@ -125,7 +111,6 @@ def test_parquet_of_the_hub(project, monkeypatch, tmp_path):
         UserError, match=r"datasets\.toy: items: 4,377 expected, 2 found \(and \d more counts"
     ):
         project.prepare("mmbench", REMOTE)
-    assert project.prepare("mmbench", REMOTE, expect=None)["items"].num_rows == 2
 
 
 def test_tsv_of_an_address(project, monkeypatch, tmp_path):
@@ -141,8 +126,6 @@ def test_nobody_said_how_many(project):
     tsv(project.source / "own.tsv", row())
     with pytest.raises(UserError, match=r"write settings\.expect: \{items: N\}, or settings\.expect: null"):
         project.prepare("mmbench")
-    with pytest.raises(UserError, match="items: 3 expected, 1 found; it is another dataset"):
-        project.prepare("mmbench", expect={"items": 3})
     assert project.prepare("mmbench", expect={"items": 1, "answer B": 1})["items"].num_rows == 1
 
 
@@ -160,12 +143,6 @@ def test_a_bad_row_is_one_line(project, changes, words):
     with pytest.raises(UserError, match=rf"own\.tsv row 2.*{words}"):
         project.prepare("mmbench", expect=None)
     assert project.prepare("mmbench", expect=None, on_error="skip")["rejects"].num_rows == 1
-
-
-def test_another_table_is_one_line(project):
-    (project.source / "own.tsv").write_bytes(b"index\tquestion\n1\tx\n")
-    with pytest.raises(UserError, match=r"no column A, B, answer, image; it has index, question"):
-        project.prepare("mmbench", expect=None)
 
 
 def test_real_rows(project, shared):

@@ -47,4 +47,4 @@ def read(data: bytes, folder: Path) -> None:
                 tree.closest(f"x/{one}")
             except Unusable as error:
                 raise UserError(str(error)) from None
-        tree.json(tree.needed("rows.json"))
+        list(tree.rows("rows.json"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz.pictures import PNG
-from vouch.datasets.cleaning.first_pass import check
+from vouch.datasets.first_pass import check
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.loaders.jsonl import read as read_lines
 from vouch.datasets.raw import Rejected, Unusable

@@ -64,6 +64,12 @@ def test_options_of_shapes(text: str, expected: str) -> None:
     assert verdict(text) == expected
 
 
+def test_a_correction_is_the_reason() -> None:
+    choices = Choices(("A", "B", "C", "D"), SHAPES)
+    for text, kind in (("B, no wait, C", "correction"), ("The answer is A. It is C.", "statement")):
+        assert read(text, choices).kind == kind
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.text.test_texts import choice, question, scored
+from tests.prompts.rows import laid_out
 from vouch.metrics.text.texts import asks_confidence, stated
 from vouch.prompts.template import read_template
 from vouch.tables.asked import LETTERS, TEXT
@@ -53,7 +54,6 @@ from vouch.tables.asked import LETTERS, TEXT
         ("B. Confidence: 8 on a scale of 1 to 10.", "B.", 0.8),
         ("B\nConfidence: 90%, uncertainty: 10%", "B, uncertainty: 10%", 0.9),
         ("Answer: 45%, confidence: 60%", "Answer: 45%", 0.6),
-        # None is stated.
         ("<think>I am 20% sure of A.</think>B, 80%", "B", 0.8),
         ("<think>Confidence: 90%", "<think>Confidence: 90%", None),
         ("<think>A, 90%</think>B", "<think>A, 90%</think>B", None),
@@ -129,5 +129,5 @@ def test_without_the_template_a_percentage_is_an_answer() -> None:
 def test_the_template_asks_for_the_letter_first_and_its_logits() -> None:
     template = read_template("verbalised")
     assert template.outputs == (LETTERS, TEXT)
-    said = template.render(None, "Which?", [("A", "red"), ("B", "blue")])
+    said = laid_out(template, None, "Which?", ("A", "red"), ("B", "blue"))
     assert said.startswith("Which?\nA. red\nB. blue\nAnswer with the option's letter") and "percent" in said

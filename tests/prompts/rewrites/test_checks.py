@@ -80,18 +80,12 @@ def test_what_copies_lose() -> None:
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        ("Which?", "Which?"),
-        (' A: "Which?"\n', "Which?"),
-        ("“Which?”\nQ: And which?\nA: That.", "Which?"),
-        ("‘Which?’", "Which?"),
-        ('<think>Shorter?</think>\n\nA: "Which?"', "Which?"),
-        ("[THINK]Shorter", ""),
-        ('Is "this" it?', 'Is "this" it?'),
-        ('"Which?" or "That?"', '"Which?" or "That?"'),
-        ('"', '"'),
-        ("", ""),
+        ("Which?", "Which?"), (' A: "Which?"\n', "Which?"), ("“Which?”\nQ: And which?\nA: That.", "Which?"),
+        ("‘Which?’", "Which?"), ('<think>Shorter?</think>\n\nA: "Which?"', "Which?"),
+        ("[THINK]Shorter", ""), ('Is "this" it?', 'Is "this" it?'),
+        ('"Which?" or "That?"', '"Which?" or "That?"'), ('"', '"'), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_a_reply_without_the_form_of_the_examples(said: str, text: str) -> None:
     assert Task("Which?", "lr_i").read(said) == text
     assert Text("Which?").read(said) == said.strip(), "a judge's `A: ...` is its letter"

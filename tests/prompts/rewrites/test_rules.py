@@ -220,18 +220,11 @@ def rewritable(text: str) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        "Determine a area do triangulo",
-        "Describe la imagen",
-        "¿Dónde está el gato?",
-        "Quelle est la couleur du cercle ?",
-        "Was ist das?",
-        "In che direzione va?",
-        "Wat is de hoofdstad?",
-        "图中所示建筑名称为？",
-        "Describe x.",
-        "?",
+        "Determine a area do triangulo", "Describe la imagen", "¿Dónde está el gato?",
+        "Quelle est la couleur du cercle ?", "Was ist das?", "In che direzione va?", "Wat is de hoofdstad?",
+        "图中所示建筑名称为？", "Describe x.", "?",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_taken_for_english_is_refused_in_every_kind(text: str) -> None:
     tasks = [Task(text, kind) for kind in rules.RULES]
     found = [proposal for _, proposal in rules.Rules().ask(tasks)]
@@ -307,16 +300,12 @@ def test_580_negations_of_real_sentences_and_not_stands_where_english_has_it() -
     "question",
     [
         "Which word best describes the sound this thunderstorm makes?",
-        "Which of the following best describes the picture?",
-        "What best describes the scene?",
-        "Which sentence most accurately describes the picture?",
-        "Which sentence also shows a dog?",
-        "Who always wears a hat?",
-        "Which one best is described as a cat?",
-        "Which dog now has the ball?",
+        "Which of the following best describes the picture?", "What best describes the scene?",
+        "Which sentence most accurately describes the picture?", "Which sentence also shows a dog?",
+        "Who always wears a hat?", "Which one best is described as a cat?", "Which dog now has the ball?",
         "Based on the given food web, which organism is a carnivore and is also eaten by other organism?",
     ],
-)
+)  # fmt: skip
 def test_negations_that_english_does_not_have_are_not_made(question: str) -> None:
     with pytest.raises(Cannot):
         rules.RULES["ls_n"](question)

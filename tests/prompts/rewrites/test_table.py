@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.prompts.rewrites.conftest import Project, item, words
+from tests.prompts.rewrites.conftest import Project, decide, item, words
 from tests.refusals import refused
 from vouch.prompts.rewrites.table import decisions_path, kinds_of
 from vouch.tables.asked import REWRITES, rewrites_path
@@ -77,7 +77,8 @@ def test_options_that_a_style_adds_are_no_answers_of_a_turned_question(toy: Proj
 
 
 def test_a_decision_wins_over_rules_and_checks(toy: Project) -> None:
-    toy.decide(
+    decide(
+        toy,
         f"{COLOUR},ls_n,use,Which colour does the circle lack?",
         f"{COLOUR},lr_i,reject,",
         f"{COUNT},lr_i,accept,",
@@ -104,15 +105,16 @@ def test_cleaning_is_proposed_and_applied_only_where_decided(toy: Project) -> No
     assert rows[raw, "clean"] == "Where is the bike?" and (raw, "lr_i") in rows
     assert {row["text"].splitlines()[0] for row in toy.prompts() if row["id"] == "a/original"} == {raw}
 
-    toy.decide(f"{raw},clean,accept,", f'"{ODD}",clean,drop,', f"{COLOUR},clean,reject,")
+    decide(toy, f"{raw},clean,accept,", f'"{ODD}",clean,drop,', f"{COLOUR},clean,reject,")
     rows = words(toy.rows())
+    assert toy.notes["dropped"] == 1
     assert (raw, "lr_i") not in rows and rows["Where is the bike?", "lr_i"] == "Tell me where the bike is."
     texts = {row["id"]: row["text"] for row in toy.prompts()}
     assert texts["a/original"].startswith("Where is the bike?")
     assert texts["a/lr_i"].startswith("Tell me where the bike is.")
     assert texts["b/original"].startswith("where is the bike now"), "not decided: as it was"
     assert texts["c/original"].startswith(COLOUR)
-    assert not any(name.startswith("d/") for name in texts) and toy.notes["dropped"] == 1
+    assert not any(name.startswith("d/") for name in texts)
 
     toy.rewrite["clean"] = []
     assert [row["original"] for row in toy.rows() if row["kind"] == "clean"] == [raw, COLOUR, ODD], (
@@ -122,7 +124,7 @@ def test_cleaning_is_proposed_and_applied_only_where_decided(toy: Project) -> No
 
 def test_two_questions_cleaned_into_one_share_their_rewrites(toy: Project) -> None:
     toy.items(item("a", "where is it", kind="text", options=[]), item("b", "Where is it??"))
-    toy.decide("where is it,clean,use,Where is it?", "Where is it??,clean,use,Where is it?")
+    decide(toy, "where is it,clean,use,Where is it?", "Where is it??,clean,use,Where is it?")
     assert words(toy.rows())["Where is it?", "ls_n"] == "Where is it not?"
 
 
@@ -142,7 +144,7 @@ BAD = [
 
 @pytest.mark.parametrize(("lines", "said"), BAD)
 def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -> None:
-    toy.decide(*lines)
+    decide(toy, *lines)
     with refused() as error:
         toy.rows()
     assert said in str(error.value) and "decisions/rewrites/toy.csv line" in str(error.value)
@@ -161,7 +163,7 @@ def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -
     ],
 )
 def test_bad_columns_are_one_line(toy: Project, head: str, said: str) -> None:
-    toy.decide(head=head)
+    decide(toy, head=head)
     with refused(r"toy\.csv: ") as error:
         toy.rows()
     assert said in str(error.value)
@@ -189,7 +191,7 @@ def test_dropping_a_turn_of_a_conversation_keeps_the_others(project: Project) ->
     first: dict[str, Any] = {"group": "talk"}
     project.items(item("a", COLOUR, **first), item("b", "Where is it?", turns=["a"], **first))
     project.variations = ["original"]
-    project.decide(f"{COLOUR},clean,drop,")
+    decide(project, f"{COLOUR},clean,drop,")
     project.rows()
     assert [row["id"] for row in project.prompts()] == ["b/original"]
 
@@ -203,7 +205,7 @@ def test_what_follows_a_dropped_turn_is_no_conversation(project: Project) -> Non
         item("c", "Where is it?", turns=["a", "b"], **talk),
     )
     project.variations = ["original", "dialogue_gold", "dialogue"]
-    project.decide(f"{COLOUR},clean,drop,")
+    decide(project, f"{COLOUR},clean,drop,")
     project.rows()
     made = [row["id"] for row in project.prompts("kostumov_spoken")]
     assert made == ["a/original", "a/dialogue_gold", "a/dialogue", "c/original"]
@@ -218,7 +220,7 @@ def test_a_dataset_with_variations_of_its_own(toy: Project) -> None:
 
 @pytest.mark.parametrize("between", [";", "\t"])
 def test_columns_without_commas(toy: Project, between: str) -> None:
-    toy.decide(head=between.join(("question", "kind", "decision", "text")))
+    decide(toy, head=between.join(("question", "kind", "decision", "text")))
     with refused(r"toy\.csv: its first line is .*; save it as CSV with commas, in UTF-8"):
         toy.rows()
 

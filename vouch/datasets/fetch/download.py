@@ -1,4 +1,6 @@
-"""The store of fetched files, and fetching a file from an address: resumed, verified, stored whole.
+"""From a dataset's `source` and `origin` to the files that its loader reads (`locate`), and their store.
+
+Files at addresses are fetched here: resumed, verified, stored whole. For those of the hub see hub.py.
 
 The store is .vouch/sources, outside every stage's outputs, and names files by their contents:
 
@@ -13,6 +15,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from http.client import HTTPMessage
 from pathlib import Path
@@ -20,8 +23,9 @@ from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from vouch.datasets.fetch.origin import Download, Origin
-from vouch.datasets.read.files import File
+from vouch.datasets.fetch.origin import REMOTE, Download, Origin
+from vouch.datasets.read.files import UNSEEN, File, Source, walk
+from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, file_digest, replacing_folder, write_json
 from vouch.pipeline.locks import PATIENCE_SECONDS, locked
@@ -33,7 +37,7 @@ _SHA1 = 40  # hexadecimal digits
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file in the store. path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
+    """path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
 
     name: str
     path: str
@@ -47,10 +51,6 @@ class Fetched:
 
     revision: str | None
     files: tuple[StoredFile, ...]
-
-    def listed(self) -> tuple[File, ...]:
-        """The files for a loader."""
-        return tuple(File(kept.name, STORE / kept.path) for kept in self.files)
 
     @property
     def size(self) -> int:
@@ -135,12 +135,10 @@ def fetch_address(name: str, download: Download) -> StoredFile:
         stored = STORE / "files" / (known or "") / download.filename
         if known is None or not stored.is_file() or digest_of(stored) != known:
             resumed = partial.exists()
-            _complete(name, download, partial)
-            digest = digest_of(partial)
+            digest = _complete(name, download, partial)
             if resumed and known not in (None, digest):
                 partial.unlink()  # the part that was there may be of another version, or damaged
-                _complete(name, download, partial)
-                digest = digest_of(partial)
+                digest = _complete(name, download, partial)
             _check_digest(name, download, partial, digest)
             with replacing_folder(STORE / "files" / digest) as folder:
                 os.replace(partial, folder / download.filename)
@@ -168,10 +166,11 @@ def _check_digest(name: str, download: Download, partial: Path, digest: str) -> 
         )
 
 
-def _complete(name: str, download: Download, partial: Path) -> None:
-    """Completes the partial file, resuming after lost connections. Raises UserError."""
+def _complete(name: str, download: Download, partial: Path) -> str:
+    """Completes the partial file, resuming after lost connections, and gives its digest. Raises UserError."""
     if download.sha256 is None:
         partial.unlink(missing_ok=True)  # it may be an older version
+    where = f"datasets.{name}: {download.url}"
     before, problem = -1, ""
     for _ in range(TRIES):
         have = partial.stat().st_size if partial.exists() else 0
@@ -179,28 +178,25 @@ def _complete(name: str, download: Download, partial: Path) -> None:
             break
         before = have
         try:
-            _transfer(name, download, partial, have)
-            return
+            _transfer(where, download, partial, have)
+            return digest_of(partial)
         except HTTPError as error:
             raise UserError(
-                f"datasets.{name}: {download.url}: the server answered {error.code}; correct origin, or try "
-                "later"
+                f"{where}: the server answered {error.code}; correct origin, or try later"
             ) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             problem = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
         except ValueError as error:  # the standard library raises it for invalid headers
-            raise UserError(
-                f"datasets.{name}: {download.url}: the server's answer cannot be read ({error!s:.120}); "
-                "correct origin, or try later"
-            ) from None
+            unread = f"the server's answer cannot be read ({error!s:.120})"
+            raise UserError(f"{where}: {unread}; correct origin, or try later") from None
     raise UserError(
-        f"datasets.{name}: {download.url} is not on this machine ({problem[:160]}); run `vouch fetch {name}` "
-        "on a machine with the network"
+        f"{where} is not on this machine ({problem[:160]}); run `vouch fetch {name}` on a machine with the "
+        "network"
     )
 
 
-def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
+def _transfer(where: str, download: Download, partial: Path, have: int) -> None:
     headers = {"User-Agent": "vouch", **({"Range": f"bytes={have}-"} if have else {})}
     try:
         answer = _OPENER.open(Request(download.url, headers=headers), timeout=_TIMEOUT)
@@ -208,21 +204,84 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
         if error.code != 416 or not have:  # the range begins at the file's end, or the file has changed
             raise
         partial.unlink()
-        return _transfer(name, download, partial, 0)
+        return _transfer(where, download, partial, 0)
     with answer:
         begins = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
         resumed = answer.status == 206 and begins is not None and int(begins[1]) == have
         length = answer.headers.get("Content-Length")
         promised = int(length) if length and re.fullmatch(r"[0-9]{1,18}", length) else None
-        where = f"datasets.{name}: {download.url}"
         check_room(promised or 0, where)
+        got = 0
         with partial.open("ab" if resumed else "wb") as handle:
-            size = have if resumed else 0
-            got = 0
             while chunk := answer.read(_CHUNK):
-                size, got = size + len(chunk), got + len(chunk)
-                if size > MAX_BYTES:
+                got += len(chunk)
+                if got + (have if resumed else 0) > MAX_BYTES:
                     raise UserError(f"{where}: more than {MAX_BYTES:,} bytes; mirror it")
                 handle.write(chunk)
         if promised is not None and got < promised:
             raise http.client.IncompleteRead(b"", promised - got)
+
+
+def locate(name: str, source: str, origin: Origin | None, place: str = "") -> Source:
+    """What a loader reads, fetched where it is not on this machine. Raises UserError.
+
+    place: what to get from where, for a dataset that no program can fetch.
+    """
+    if source != REMOTE and (part := left_out(source)):
+        raise UserError(f"datasets.{name}.source: {source}: {UNSEEN.format(part)}")
+    if origin is None:
+        if source == REMOTE:
+            how = place or "add `origin`, or name a folder that holds its files as `source`"
+            raise UserError(f"datasets.{name}: nothing to fetch: {how}")
+        return Source(Path(source))
+    if source != REMOTE:
+        return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
+    fetched = recall(origin)
+    if fetched is None or not is_whole(fetched):
+        fetched = fetch(name, origin)
+    files = tuple(File(kept.name, STORE / kept.path) for kept in fetched.files)
+    return Source(Path(source), files, origin, fetched.revision)
+
+
+def is_here(source: str, origin: Origin | None) -> bool:
+    """Whether it can be read without fetching."""
+    return source != REMOTE or origin is None or recall(origin) is not None
+
+
+def promised(origin: Origin) -> Source:
+    """The source as far as known before it is fetched: its parts and the names of its downloads."""
+    names = [download.filename for download in origin.downloads]
+    return Source(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
+
+
+def fetch(name: str, origin: Origin) -> Fetched:
+    """Fetches the files of an origin that are not in the store, and returns all of them. Raises UserError."""
+    if origin.hub is not None:
+        from vouch.datasets.fetch.hub import fetch_hub
+
+        fetched = fetch_hub(name, origin)
+    else:
+        check_room(0, f"datasets.{name}")
+        fetched = Fetched(None, tuple(fetch_address(name, download) for download in origin.downloads))
+    remember(origin, fetched)
+    return fetched
+
+
+def _mirrored(name: str, folder: Path, origin: Origin) -> Iterator[File]:
+    """The files of a folder that the origin chooses."""
+    from vouch.datasets.fetch.hub import CARD, choose, match
+
+    there = {file.name: file for file in walk(folder)}
+    if origin.split is not None:
+        card = there[CARD].checked().read_text("utf-8", "replace") if CARD in there else ""
+        chosen = choose(list(there), card, origin.config, origin.split, str(folder))
+    else:
+        patterns = origin.files or [download.filename for download in origin.downloads]
+        chosen = match(list(there), patterns)
+        missing = next((pattern for pattern in patterns if not match(chosen, [pattern])), None)
+        if missing:
+            raise UserError(
+                f"{folder}: no file {missing}, which datasets.{name}.origin names; put it there, or write "
+                f"`source: {REMOTE}` to have it fetched"
+            )
+    return map(there.__getitem__, chosen)

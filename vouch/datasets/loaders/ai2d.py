@@ -27,14 +27,12 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """All questions of the archive, or the test set."""
     if source.split:
         return {"items": {3088}} if source.split == "test" else None
     return None if source.has(PARQUET) else {"items": {15_501, 15_502}}
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows, or questions of the archive."""
     if source.has(PARQUET):
         return count_rows(source)
     with Tree(source) as tree:
@@ -42,7 +40,6 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per question."""
     if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), _item)
         return
@@ -90,6 +87,6 @@ def _archived(row: Row, tree: Tree, painted: bool) -> RawItem:
         question=row.text("question"),
         options=row.texts("answerTexts"),
         answers=[row.integer("correctAnswer")],
-        images=[tree.image(f"{folder}/{images}/{stem}".lstrip("/"))],
+        images=[tree.read(f"{folder}/{images}/{stem}".lstrip("/"))],
         category="diagram",
     )

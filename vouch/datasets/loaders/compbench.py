@@ -22,21 +22,15 @@ PLACE = (
 _AGREE = 2  # parts of a path: another crop of the same photograph may have the same file name
 SIDES = ("Left", "Right")
 Name = Literal["mit_attribute", "mit_state", "vaw_attribute", "vaw_state", "depth", "fashion"]
-FILES: dict[Name, str] = {
-    "mit_attribute": "State_Transform_merged0_0_1000.json",
-    "mit_state": "State_Transform_merged0_0_1000.json",
-    "vaw_attribute": "VAW_0_3133.json",
-    "vaw_state": "VAW_0_3133.json",
-    "depth": "depth_0_529_rebalanced.json",
-    "fashion": "fashion_0_179.json",
-}
-_SIZES: dict[Name, Expected] = {
-    "mit_attribute": {"items": {183}},
-    "mit_state": {"items": {595, 597}},  # 597 rows, two of them without an answer
-    "vaw_attribute": {"items": {893}},
-    "vaw_state": {"items": {470}},
-    "depth": {"items": {1858}, "answer A": {929}, "answer B": {929}},
-    "fashion": {"items": {2435}},
+# the file of each set, and the counts of its items
+SETS: dict[Name, tuple[str, Expected]] = {
+    "mit_attribute": ("State_Transform_merged0_0_1000.json", {"items": {183}}),
+    # 597 rows, two of them without an answer
+    "mit_state": ("State_Transform_merged0_0_1000.json", {"items": {595, 597}}),
+    "vaw_attribute": ("VAW_0_3133.json", {"items": {893}}),
+    "vaw_state": ("VAW_0_3133.json", {"items": {470}}),
+    "depth": ("depth_0_529_rebalanced.json", {"items": {1858}, "answer A": {929}, "answer B": {929}}),
+    "fashion": ("fashion_0_179.json", {"items": {2435}}),
 }
 
 
@@ -47,12 +41,10 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The size of the set."""
-    return _SIZES[settings.set]
+    return SETS[settings.set][1]
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Annotations of the set."""
     with Tree(source) as tree:
         return sum(1 for _ in _rows(tree, settings.set))
 
@@ -64,15 +56,12 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def _rows(tree: Tree, which: Name) -> Iterator[Row]:
-    for row in tree.rows(FILES[which]):
-        if row.values.get("answer") in SIDES and _belongs(row.values.get("type"), which):
+    for row in tree.rows(SETS[which][0]):
+        kind = row.values.get("type")
+        is_attribute = kind not in ("State", "None", None)
+        belongs = is_attribute if which.endswith("_attribute") else kind == "State" or which[-6:] != "_state"
+        if belongs and row.values.get("answer") in SIDES:
             yield row
-
-
-def _belongs(kind: object, which: Name) -> bool:
-    if which.endswith("_state"):
-        return kind == "State"
-    return not which.endswith("_attribute") or kind not in ("State", "None", None)
 
 
 def _item(row: Row, tree: Tree, which: Name) -> RawItem:
@@ -89,6 +78,6 @@ def _item(row: Row, tree: Tree, which: Name) -> RawItem:
 
 def _image(path: str, tree: Tree) -> bytes:
     try:
-        return tree.image(tree.closest(path, _AGREE))
+        return tree.read(tree.closest(path, _AGREE))
     except Unusable as error:
         raise Unusable(f"{error}; the images must be CompBench's processed ones: docs/datasets.md") from None

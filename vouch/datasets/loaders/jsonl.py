@@ -11,14 +11,15 @@ of `options` a line is an open question. A line without a group joins the group 
 the same image (by its bytes); `turns` names the earlier lines of a dialogue, which is one group.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, checked_dialogues
+from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, both_kinds, checked_dialogues
 from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import UNSEEN, Source, lines
 from vouch.datasets.read.images import leads_out, read_image, spoken, through_link, with_boxes
@@ -61,13 +62,10 @@ class Settings(LoaderSettings):
     boxes: Literal["drawn", "text"] = "drawn"
 
 
-def kinds(settings: Settings) -> Collection[str]:
-    """Both: each line can be of either kind."""
-    return ("choice", "text")
+kinds = both_kinds
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Number of lines that are not blank."""
     path = _find(source.path, name, settings)
     with path.open("rb") as file:
         return sum(1 for line in lines(file, path) if line.strip())
@@ -88,7 +86,8 @@ def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem 
             empty, where, known = False, f"{path} line {number}", ""
             try:
                 values = json_rows.json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-                known = _id(values, settings.keys, number)
+                given = values.get(settings.keys.id)
+                known = str(number) if given is None else _name(given, settings.keys.id, "")
                 yield _item(values, known, where, path.parent, settings)
             except Unusable as error:
                 yield Rejected(where, known, str(error))
@@ -119,51 +118,75 @@ def _find(source: Path, name: str, settings: Settings) -> Path:
     return path
 
 
-def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
-    value = values.get(keys.id)
-    if value is None:
-        return str(number)
+def _name(value: Any, key: str, what: str) -> str:
+    """An id or a group: a text, or an integer that is written as one."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Unusable(f"{keys.id} is a {type(value).__name__}, not a text or an integer")
+        raise Unusable(f"{key} is a {type(value).__name__}, not a text or an integer{what}")
     return str(value)
+
+
+def _list(value: Any, key: str, kinds: tuple[type, ...], what: str) -> list[Any]:
+    """A list of such values, empty where there is none."""
+    values = [] if value is None else value
+    if not isinstance(values, list) or not all(type(element) in kinds for element in values):
+        raise Unusable(f"{key} is not a list of {what}")
+    return values
 
 
 def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings: Settings) -> RawItem:
     keys = settings.keys
+
+    def maybe(key: str) -> str:
+        return "" if values.get(key) is None else json_rows.text(values, key)
+
     is_open = values.get(keys.references) is not None
-    kind: Literal["choice", "text"] = "text" if is_open else "choice"
     if is_open and values.get(keys.options) is not None:
         raise Unusable(f"has both {keys.options} and {keys.references}; keep one of them")
-    either = {"references"} if kind == "text" else {"options", "answer"}
-    given = keys.model_fields_set - {"references", "options", "answer"}
-    needed = {getattr(keys, field) for field in {"question"} | either | given}
-    missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
-    if missing:
-        there = json_rows.listed_names(sorted(values)) or "nothing"
-        raise Unusable(f"has no {json_rows.listed_names(missing)}; it has {there}")
-    hint = "" if values.get(keys.hint) is None else json_rows.text(values, keys.hint)
-    group = settings.group or GROUP
-    options = json_rows.options(values[keys.options], keys.options) if kind == "choice" else []
+    _check_keys(values, is_open, settings)
+    options = [] if is_open else json_rows.options(values[keys.options], keys.options)
+    answers, references = [], []
+    if is_open:
+        given = values[keys.references]
+        references = given if isinstance(given, list) else [given]
+        if not all(isinstance(text, str) for text in references):
+            raise Unusable(f"{keys.references} is not a text or a list of texts; put numbers in quotes")
+    else:
+        given = values[keys.answer]
+        several = given if isinstance(given, list) else [given]
+        answers = [json_rows.answer(value, options, keys.answer) for value in several]
+    hint, group = maybe(keys.hint), settings.group or GROUP
+    has_group = settings.group or values.get(group) is not None
     item = RawItem(
         id=name,
         where=where,
         question=json_rows.text(values, keys.question),
         options=options,
-        answers=json_rows.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
-        references=json_rows.references(values[keys.references], keys.references) if kind == "text" else [],
-        kind=kind,
+        answers=answers,
+        references=references,
+        kind="text" if is_open else "choice",
         hint=hint if hint.strip() else None,  # most sources write an empty hint where there is none
         images=_images(values, keys),
         root=root,
-        category="" if values.get(keys.category) is None else json_rows.text(values, keys.category),
-        group=json_rows.group(values[group], group)
-        if settings.group or values.get(group) is not None
-        else None,
-        turns=json_rows.turns(values.get(keys.turns), keys.turns),
-        exchange=json_rows.exchange(values.get(keys.exchange), keys.exchange),
+        category=maybe(keys.category),
+        group=_name(values[group], group, " that names a group") if has_group else None,
+        turns=list(map(str, _list(values.get(keys.turns), keys.turns, (str, int), "ids of earlier lines"))),
+        exchange=_list(
+            values.get(keys.exchange), keys.exchange, (str, NoneType), "paths and nulls, one for each image"
+        ),
     )
     boxes = values.get(keys.boxes)
     return item if boxes is None else _with_boxes(item, boxes, settings.boxes == "drawn", keys.boxes)
+
+
+def _check_keys(values: Mapping[str, Any], is_open: bool, settings: Settings) -> None:
+    """Raises Unusable where a key is missing that such a line must have, or that the settings name."""
+    keys = settings.keys
+    either = {"references"} if is_open else {"options", "answer"}
+    fields = {"question"} | either | (keys.model_fields_set - {"references", "options", "answer"})
+    needed = {getattr(keys, field) for field in fields} | ({settings.group} if settings.group else set())
+    if missing := sorted(needed - values.keys()):
+        there = json_rows.listed_names(sorted(values)) or "nothing"
+        raise Unusable(f"has no {json_rows.listed_names(missing)}; it has {there}")
 
 
 def _with_boxes(item: RawItem, boxes: Any, drawn: bool, key: str) -> RawItem:
@@ -181,11 +204,8 @@ def _with_boxes(item: RawItem, boxes: Any, drawn: bool, key: str) -> RawItem:
 
 
 def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
-    one, many = values.get(keys.image), values.get(keys.images)
-    if one is not None and many is not None:
+    if values.get(keys.image) is None:
+        return _list(values.get(keys.images), keys.images, (str,), "paths")
+    if values.get(keys.images) is not None:
         raise Unusable(f"has both {keys.image} and {keys.images}; keep one of them")
-    if one is not None:
-        return [json_rows.text(values, keys.image)]
-    if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
-        raise Unusable(f"{keys.images} is not a list of paths")
-    return list(many or ())
+    return [json_rows.text(values, keys.image)]

@@ -7,17 +7,14 @@ Azad et al. (2025) take the multiple-choice part: `{open: leave_out}`. A questio
 because the image shows what they stand for.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Literal
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Row, Source, items
-from vouch.datasets.read.forms import count_each, rows
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, counted
+from vouch.datasets.read.files import Row, Source
+from vouch.datasets.read.forms import count_each, row_reader
 
-_NEEDED = ("id", "question", "options", "decoded_image", "answer")
-_ANSWERS: Expected = {
-    f"answer {letter}": {n} for letter, n in zip("ABCDE", (299, 311, 318, 326, 278), strict=True)
-}
+_ANSWERS = counted("answer", "ABCDE", 299, 311, 318, 326, 278)
 
 
 class Settings(LoaderSettings):
@@ -30,23 +27,16 @@ count = count_each
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open questions are items where they are kept."""
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the two splits."""
-    every = settings.open == "keep"
-    if source.split == "test":
-        return {"items": {3040 if every else 1532}, "choice": {1532}, "options 5": {1532}, **_ANSWERS}
-    if source.split == "testmini":
-        return {"items": {304 if every else 190}, "choice": {190}}
-    return None
-
-
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row that is kept."""
-    yield from items(rows(source, _NEEDED, ("subject",)), lambda row: _item(row, settings))
+    keeps_all = settings.open == "keep"
+    known: dict[str, Expected] = {
+        "test": {"items": {3040 if keeps_all else 1532}, "choice": {1532}, "options 5": {1532}, **_ANSWERS},
+        "testmini": {"items": {304 if keeps_all else 190}, "choice": {190}},
+    }
+    return known.get(source.split)
 
 
 def _item(row: Row, settings: Settings) -> RawItem | None:
@@ -64,3 +54,6 @@ def _item(row: Row, settings: Settings) -> RawItem | None:
         category=row.maybe("subject") or "",
         kind="choice" if options else "text",
     )
+
+
+read = row_reader(("id", "question", "options", "decoded_image", "answer"), _item, ("subject",))

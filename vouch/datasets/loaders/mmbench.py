@@ -10,7 +10,7 @@ one group. In some TSV files a copy's image cell has the index of the row that h
 
 from collections.abc import Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, counted
 from vouch.datasets.read.files import Row, Source, items
 from vouch.datasets.read.forms import TSV, count_each, images_of, rows, shared_images
 
@@ -38,8 +38,8 @@ _PAPERS: Expected = {
     "items": {4377},
     "groups": {1176},
     "hints": {322},
-    **{f"answer {letter}": {n} for letter, n in zip(_LETTERS, (1166, 1166, 1077, 968), strict=True)},
-    **{f"options {k}": {n} for k, n in ((4, 3911), (3, 288), (2, 178))},
+    **counted("answer", _LETTERS, 1166, 1166, 1077, 968),
+    **counted("options", (4, 3, 2), 3911, 288, 178),
 }
 
 Settings = LoaderSettings
@@ -47,17 +47,13 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the known editions."""
     hub = (source.origin and source.origin.hub) or ""
-    if source.has(f"{LEGACY}{TSV}"):
-        return _PAPERS
-    if hub.endswith("/MMBench_EN") and source.split == "dev":
+    if source.has(f"{LEGACY}{TSV}") or (hub.endswith("/MMBench_EN") and source.split == "dev"):
         return _PAPERS
     return _EDITIONS.get((source.config, source.split)) if hub.endswith("/MMBench") else None
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row, copies included."""
     shared = shared_images(source, _NEEDED)
     yield from items(rows(source, _NEEDED, _OPTIONAL), lambda row: _item(row, shared))
 

@@ -9,26 +9,31 @@ answer and `Other Answers`. The answers of the test split are hidden.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Row, Source, items, listed
-from vouch.datasets.read.forms import count_each, rows
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Unusable, counted
+from vouch.datasets.read.files import Row, Source, listed
+from vouch.datasets.read.forms import count_each, row_reader
 from vouch.tables.asked import IMAGE_MARK
 
 OTHER = "Other Answers"
 _IMAGES = tuple(f"image_{number}" for number in range(1, 8))
-_NEEDED = ("id", "question", "options", "answer", "question_type", *_IMAGES)
 _SUBJECT = re.compile(r"[a-z]+_(.+)_\d+")
-_CHOICE = "multiple-choice"
-_ANSWERS: Expected = {
-    f"answer {a}": {n} for a, n in zip("ABCDEFI", (242, 230, 198, 149, 25, 2, 1), strict=True)
+_CHOICES: Expected = {
+    "items": {847},
+    **counted("answer", "ABCDEFI", 242, 230, 198, 149, 25, 2, 1),
+    **counted("options", (4, 3, 5, 2, 6, 9, 7), 606, 111, 91, 28, 5, 4, 2),
 }
-_OPTIONS: Expected = {
-    f"options {k}": {n} for k, n in ((4, 606), (3, 111), (5, 91), (2, 28), (6, 5), (9, 4), (7, 2))
+# of the split validation, by the filters open, max_options and images
+_VALIDATION: dict[tuple[str, int | None, str], Expected] = {
+    ("keep", None, "any"): {**_CHOICES, "items": {900}, "choice": {847}, "open": {53}},
+    ("other", None, "any"): {"items": {900}},
+    ("leave_out", None, "any"): _CHOICES,
+    ("leave_out", 5, "any"): {"items": {836}},
+    ("leave_out", 5, "one"): {"items": {794}},
 }
 
 
@@ -47,32 +52,16 @@ count = count_each
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open questions are items where they are kept as such."""
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the splits and filters that the papers use."""
     filters = (settings.open, settings.max_options, settings.images)
-    whole = settings.max_options is None and settings.images == "any" and settings.open != "leave_out"
     if source.split == "validation":
-        known: dict[tuple[str, int | None, str], Expected] = {
-            ("keep", None, "any"): {
-                "items": {900}, "choice": {847}, "open": {53}, **_ANSWERS, **_OPTIONS
-            },
-            ("other", None, "any"): {"items": {900}},
-            ("leave_out", None, "any"): {"items": {847}, **_ANSWERS, **_OPTIONS},
-            ("leave_out", 5, "any"): {"items": {836}},
-            ("leave_out", 5, "one"): {"items": {794}},
-        }  # fmt: skip
-        return known.get(filters)
+        return _VALIDATION.get(filters)
     sizes = {"dev": 150, "test": 10_500, "dev+validation": 1050}
+    whole = filters[0] != "leave_out" and filters[1:] == (None, "any")
     return {"items": {sizes[source.split]}} if whole and source.split in sizes else None
-
-
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row that the filters keep."""
-    yield from items(rows(source, _NEEDED), lambda row: _item(row, settings))
 
 
 def _item(row: Row, settings: Settings) -> RawItem | None:
@@ -83,7 +72,7 @@ def _item(row: Row, settings: Settings) -> RawItem | None:
     answer = row.text("answer")
     if answer in ("?", ""):
         raise Unusable("its answer is hidden; take another split")
-    is_choice, references = row.text("question_type") == _CHOICE, list[str]()
+    is_choice, references = row.text("question_type") == "multiple-choice", list[str]()
     if is_choice:
         if settings.max_options is not None and len(options) > settings.max_options:
             return None
@@ -107,3 +96,6 @@ def _item(row: Row, settings: Settings) -> RawItem | None:
         category=subject[1] if subject else "",
         kind="choice" if is_choice else "text",
     )
+
+
+read = row_reader(("id", "question", "options", "answer", "question_type", *_IMAGES), _item)

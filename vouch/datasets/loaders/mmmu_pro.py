@@ -34,7 +34,6 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the configurations, and of the questions with ten options."""
     if source.split != "test":
         return None
     ten = source.config == "standard (10 options)"
@@ -46,7 +45,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row that the filters keep."""
     vision = "question" not in table_columns(source)
     needed = ("id", "options", "answer", *(("image",) if vision else ("question", *_IMAGES)))
     yield from items(rows(source, needed, ("subject",)), lambda row: _item(row, settings, vision))

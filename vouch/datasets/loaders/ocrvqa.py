@@ -27,7 +27,6 @@ kinds = open_questions
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The number of covers; of the core, that of its questions."""
     if source.has(f"{CORE}{TSV}".lower()):
         return {"items": {_CORE_QUESTIONS}}
     return {"groups": {COVERS[source.split]}} if source.split in COVERS else None

@@ -9,8 +9,9 @@ options of a question; here the options are the source's own.
 import re
 from collections.abc import Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, counted
 from vouch.datasets.read.files import Row, Source, Tree, items
+from vouch.tables import number_words
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "
@@ -18,11 +19,9 @@ PLACE = (
     "and images/phase-2) into one folder, and name that as `source`"
 )
 QUESTIONS = "oodcv-vqa.json"
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDS = number_words(10)
 _LAST = re.compile(r"(\d+)\W*$")
-_SITUATIONS = {
-    "weather": 358, "context": 382, "occlusion": 300, "iid": 463, "texture": 512, "shape": 455, "pose": 374
-}  # fmt: skip
+_SITUATIONS = ("weather", "context", "occlusion", "iid", "texture", "shape", "pose")
 
 
 class Settings(LoaderSettings):
@@ -32,14 +31,12 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The counting questions, by situation."""
     if settings.answer_type != "number":
         return None
-    return {"items": {2844}, **{f"category {name}": {size} for name, size in _SITUATIONS.items()}}
+    return {"items": {2844}, **counted("category", _SITUATIONS, 358, 382, 300, 463, 512, 455, 374)}
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Questions of every type."""
     with Tree(source) as tree:
         return sum(1 for _ in tree.rows(QUESTIONS))
 
@@ -60,7 +57,7 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
         question=row.text("question"),
         options=options,
         answers=[_correct(row, options)],
-        images=[tree.image(tree.closest(row.text("image")))],
+        images=[tree.read(tree.closest(row.text("image")))],
         category=row.maybe("situation") or "",
         source_id=str(row.number),
     )
@@ -69,7 +66,7 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
 def _correct(row: Row, options: list[str]) -> int:
     """The option that ends with the answer's digit, or is the answer."""
     answer = row.text("answer").strip().lower()
-    digits = str(_WORDS.index(answer)) if answer in _WORDS else answer
+    digits = str(_WORDS.get(answer, answer))
     fitting = [
         index
         for index, option in enumerate(options)

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import PHRASINGS, Drawn, SceneSettings, check_source, count_items, draw
-from vouch.demo.scenes.questions import PAIR_TASKS, SIDES, Question, make_pair_question, winner, wording
+from vouch.datasets.read.scenes import SceneSettings, check_source, count_items, draw, drawn_item
+from vouch.demo.scenes.questions import PAIR_TASKS, SIDES, Question, make_pair_question, winner
 from vouch.demo.scenes.scene import Pair, draw_half, draw_pair, png, render
 
 _TRIES = 30
@@ -22,31 +22,19 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order."""
     check_source(source.path, name)
     for drawn in draw("pairs", settings.seed, settings.items, PAIR_TASKS, _pair, make_pair_question):
+        pair = drawn.seen
+        images = (png(render(pair.left)), png(render(pair.right)))
         for index, question in drawn.questions:
-            yield _item(name, drawn, index, question, settings)
+            fields = {"options": SIDES, "answers": (SIDES.index(question.answer),), "images": images}
+            item = drawn_item(name, drawn, index, question, settings, what="pair", **fields)
+            exchange = tuple(_exchange(drawn.rng, pair, question, side) for side in ("left", "right"))
+            yield replace(item, exchange=exchange)
 
 
 def _pair(rng: random.Random) -> Pair:
     return draw_pair(rng, "test")
-
-
-def _item(name: str, drawn: Drawn[Pair], index: int, question: Question, settings: Settings) -> RawItem:
-    pair = drawn.seen
-    return RawItem(
-        id=f"{name}-{index:06d}",
-        where=f"{name} item {index}",
-        question=wording(drawn.rng, question, PHRASINGS[settings.phrasings]),
-        options=SIDES,
-        answers=(SIDES.index(question.answer),),
-        images=(png(render(pair.left)), png(render(pair.right))),
-        exchange=tuple(_exchange(drawn.rng, pair, question, side) for side in ("left", "right")),
-        category=question.task,
-        source_id=f"pair {drawn.number} {question.task}",
-        group=f"{name}-pair-{drawn.number:06d}",
-    )
 
 
 def _exchange(rng: random.Random, pair: Pair, question: Question, side: str) -> bytes | None:

@@ -7,36 +7,24 @@ are removed: a question with options becomes a choice, any other an open questio
 """
 
 import re
-from collections.abc import Collection, Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Row, Source, items
-from vouch.datasets.read.forms import count_each, rows
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, both_kinds
+from vouch.datasets.read.files import Row, Source
+from vouch.datasets.read.forms import count_each, row_reader
 
-_NEEDED = ("image", "question", "answer")
 _OPTION = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
 _INSTRUCTION = "please answer"
 
 Settings = LoaderSettings
+kinds = both_kinds
 count = count_each
 
 
-def kinds(settings: Settings) -> Collection[str]:
-    """Both."""
-    return ("choice", "text")
-
-
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """All questions."""
     return {"items": {765}}
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row; ids are the rows' numbers, from 0."""
-    yield from items(rows(source, _NEEDED), _item)
-
-
-def _item(row: Row) -> RawItem:
+def _item(row: Row, settings: Settings) -> RawItem:
     question, options = split_question(row.text("question"))
     answer = row.text("answer").strip()
     return RawItem(
@@ -49,6 +37,9 @@ def _item(row: Row) -> RawItem:
         images=row.images("image"),
         kind="choice" if options else "text",
     )
+
+
+read = row_reader(("image", "question", "answer"), _item)
 
 
 def split_question(text: str) -> tuple[str, list[str]]:

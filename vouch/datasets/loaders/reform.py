@@ -11,7 +11,7 @@ so that other templates can ask it, and what the instruction is about (a caption
 
 import csv
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,12 +28,11 @@ TABLE = Path(__file__).parents[1] / "read/reform.csv"
 
 
 @dataclass(frozen=True)
-class Set:
+class ReformSet:
     """A row of reform.csv.
 
     dimension: one of the eight of the benchmark. family: its templates are reform_FAMILY and
-    reform_FAMILY_likelihood.
-    shape: one of SHAPES or `dialogue`, and words that complete it.
+    reform_FAMILY_likelihood. shape: one of SHAPES or `dialogue`, and words that complete it.
     file: in the folder huggingface_data of Aweminus/ReForm-Eval-Data.
     version, split, dataset_name: what the file says of itself; empty where it says nothing.
     full, sample: rows (or dialogues) of the whole set, as the paper counts them, and of the part that the
@@ -46,24 +45,30 @@ class Set:
     name: str
     dimension: str
     family: str
-    shape: tuple[str, ...]
     file: str
     version: str
     split: str
     dataset_name: str
+    metric: str
+    shape: tuple[str, ...]
+    box: tuple[str, ...]
     full: tuple[int, ...]
     sample: tuple[int, ...]
-    box: tuple[str, ...]
-    metric: str
 
 
-def sets() -> dict[str, Set]:
+def sets() -> dict[str, ReformSet]:
     """All sets, in the order of the table."""
     with TABLE.open(encoding="utf-8", newline="") as file:
-        return {row["set"]: _set(**row) for row in csv.DictReader(file)}
+        return {row["set"]: _set(row) for row in csv.DictReader(file)}
 
 
-def find_set(name: str, where: str) -> Set:
+def _set(row: dict[str, str]) -> ReformSet:
+    words = {name: tuple(row.pop(name).split()) for name in ("shape", "box")}
+    counts = {name: tuple(map(int, row.pop(name).split())) for name in ("full", "sample")}
+    return ReformSet(row.pop("set"), **row, **words, **counts)  # type: ignore[arg-type]
+
+
+def find_set(name: str, where: str) -> ReformSet:
     """The set of that name. Raises UserError; `where` is the parameter that names it."""
     known = sets()
     if name not in known:
@@ -71,73 +76,45 @@ def find_set(name: str, where: str) -> Set:
     return known[name]
 
 
-def _set(set: str, shape: str, full: str, sample: str, box: str, **texts: str) -> Set:
-    return Set(
-        name=set,
-        shape=tuple(shape.split()),
-        full=tuple(map(int, full.split())),
-        sample=tuple(map(int, sample.split())),
-        box=tuple(box.split()),
-        **texts,
-    )
-
-
-_YES_NO = ("yes", "no")
-_DISTRACTORS = 3
-
-
-def options_of(answer: str, pool: Sequence[str], seed: str) -> list[str]:
-    """Three wrong options, then the answer; yes and no where the answer is one of them. Raises Unusable."""
-    if answer in _YES_NO:
-        return list(_YES_NO)
-    wrong = [text for text in pool if text != answer]
-    if len(wrong) < _DISTRACTORS:
-        raise Unusable(f"its pool has {len(wrong)} other answers, fewer than the {_DISTRACTORS} to draw")
-    return [*random.Random(seed).sample(wrong, _DISTRACTORS), answer]
-
-
-def pool_file(wanted: Set) -> str:
-    """Name of the file that holds a set's answers."""
-    if wanted.shape[0] == "counting":
-        return "objectCounting_answer_list/answer_list.json"
-    return f"choice_list/{wanted.shape[1]}.json"
-
-
-def read_pool(path: Path) -> list[str]:
+def _read_pool(source: Source, wanted: ReformSet, name: str) -> list[str]:
     """All different answers of a set, in the order of their file: texts, or objects with `choice`."""
-    listed = list(json_rows.rows(path)) or json_rows.header(path).get("choice")
-    entries = listed if isinstance(listed, list) else ()
-    values = [entry.get("choice") if isinstance(entry, dict) else entry for entry in entries]
-    if not values or any(isinstance(value, bool) or not isinstance(value, str | int) for value in values):
+    is_counting = wanted.shape[0] == "counting"
+    file = "objectCounting_answer_list/answer_list" if is_counting else f"choice_list/{wanted.shape[1]}"
+    path = _find(source, f"{file}.json", name).checked()
+    entries = list(json_rows.rows(path)) or json_rows.header(path).get("choice")
+    listed = entries if isinstance(entries, list) else []
+    values = [entry.get("choice") if isinstance(entry, dict) else entry for entry in listed]
+    if not values or not all(map(_is_text, values)):
         raise UserError(f"{path}: not a list of answers; fetch it again")
     return list(dict.fromkeys(map(str, values)))
 
 
-def tdiuc(questions: File, answers: Path, wanted: Set, tenth: bool) -> Iterator[Row]:
+def _is_text(value: Any) -> bool:
+    """Whether a value is a text, or a whole number that stands for one."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _tdiuc(questions: File, answers: Path, wanted: ReformSet, tenth: bool) -> Iterator[Row]:
     """Rows of one type of question with their answers, by id.
 
     tenth: take only every 40th or 100th row of a full set, as the authors do.
     """
     _, kind, stride = wanted.shape
-    by_id = _answers(answers, kind)
+    by_id = _first_answers(answers, kind)
     ids = sorted(by_id)
     if tenth and len(ids) in wanted.full:
         ids = ids[:: int(stride)]
-    kept = set(ids)
     path = questions.checked()
-    by_question = {
-        value["question_id"]: value
-        for value in json_rows.rows(path)
-        if isinstance(value, dict)
-        and isinstance(value.get("question_id"), int)
-        and value["question_id"] in kept
-    }
-    for number, key in enumerate(ids):
-        values = {**by_question.get(key, {"question_id": key}), "answer": by_id[key]}
-        yield Row(values, f"{path} question {key}", number, questions)
+    asked = {key: {"question_id": key} for key in ids}
+    for value in json_rows.rows(path):
+        key = value.get("question_id") if isinstance(value, dict) else None
+        if isinstance(key, int) and key in asked:
+            asked[key] = value
+    for number, (key, values) in enumerate(asked.items()):
+        yield Row({**values, "answer": by_id[key]}, f"{path} question {key}", number, questions)
 
 
-def _answers(path: Path, kind: str) -> dict[int, str]:
+def _first_answers(path: Path, kind: str) -> dict[int, str]:
     """The first answer to each question of a kind."""
     answers = {}
     for number, value in enumerate(json_rows.rows(path)):
@@ -151,41 +128,37 @@ def _answers(path: Path, kind: str) -> dict[int, str]:
     return answers
 
 
-def dialogues(
-    file: File, head: Mapping[str, Any], name: str, wanted: Set, capitalize: bool
+def _dialogues(
+    file: File, head: Mapping[str, Any], name: str, wanted: ReformSet, capitalize: bool
 ) -> Iterator[RawItem | Rejected]:
     """Rounds of dialogues (VisDial, VQA in turns), which point into lists of questions and answers.
 
-    A dialogue is one group, and each round names the rounds before it. capitalize: whether texts get a
-    capital first letter and small ones after it. Raises UserError.
+    A dialogue is one group, and each round names the rounds before it. Raises UserError.
     """
     data = head.get("data")
     lists = [data.get(key) if isinstance(data, dict) else None for key in ("dialogs", "questions", "answers")]
     dialogs, questions, answers = (value if isinstance(value, list) else None for value in lists)
     if dialogs is None or questions is None or answers is None:
         raise UserError(f"{file.path}: `data` has no lists dialogs, questions and answers; fetch it again")
-    if any(isinstance(text, bool) or not isinstance(text, str | int) for text in (*questions, *answers)):
+    if not all(map(_is_text, (*questions, *answers))):
         raise UserError(f"{file.path}: not every question and answer is a text; fetch it again")
-    asked = [_cased(str(text), capitalize) for text in questions]
+    cased = str.capitalize if capitalize else str
+    asked = [cased(str(text)) for text in questions]
     asked = [text if text.endswith("?") else f"{text}?" for text in asked]
-    replies = [_cased(str(text), capitalize) for text in answers]
+    replies = [cased(str(text)) for text in answers]
     for number, dialog in enumerate(dialogs):
         values = dialog if isinstance(dialog, dict) else {}
         row = Row(values, f"{file.path} dialog {number}", number, file)
         try:
-            image = image_of(row, "image" if values.get("image") else "image_id", wanted)
+            image = _image(row, "image" if values.get("image") else "image_id", wanted)
         except Unusable as error:
             yield Rejected(row.where, "", str(error))
         else:
             yield from _rounds(row, name, wanted, image, asked, replies)
 
 
-def _cased(text: str, capitalize: bool) -> str:
-    return text.capitalize() if capitalize else text
-
-
 def _rounds(
-    row: Row, name: str, wanted: Set, image: bytes, questions: Sequence[str], answers: Sequence[str]
+    row: Row, name: str, wanted: ReformSet, image: bytes, questions: Sequence[str], answers: Sequence[str]
 ) -> Iterator[RawItem | Rejected]:
     group = f"{name}-{row.number:05d}"
     before: list[str] = []
@@ -214,12 +187,10 @@ def _rounds(
 
 
 def _round(turn: Any, questions: Sequence[str], answers: Sequence[str]) -> dict[str, Any]:
-    """The question and the options of a round, which refers to them by index."""
     try:
         chosen = [_index(value) for value in turn["answer_options"]]
-        indices = (_index(turn["question"]), *chosen)
-        fields = {
-            "question": questions[indices[0]],
+        return {
+            "question": questions[_index(turn["question"])],
             "options": [answers[index] for index in chosen],
             "answers": (chosen.index(_index(turn["answer"])),),
         }
@@ -227,16 +198,31 @@ def _round(turn: Any, questions: Sequence[str], answers: Sequence[str]) -> dict[
         raise Unusable(
             f"question, answer or answer_options are not indices of their lists ({error!s:.60})"
         ) from None
-    if min(indices) < 0:
-        raise Unusable("question or answer_options has a negative index")
-    return fields
 
 
 def _index(value: Any) -> int:
-    """An index, also one written as text. Raises ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError(f"{value!r:.40} is not a whole number")
-    return int(value)
+    index = int(value) if _is_text(value) else -1
+    if index < 0:
+        raise ValueError(f"{value!r:.40} is not a whole number from 0")
+    return index
+
+
+class Settings(LoaderSettings):
+    """set: its name. sample: what the source has: 10p, the part that the authors ran, or the full set.
+
+    file: a name to look for, in place of the authors'. seed: of wrong options that are drawn. capitalize:
+    whether questions and answers of dialogues get a capital first letter and small ones after it, as the
+    authors do.
+    join_answers: whether several answers of an open question become one reference, joined by spaces, as the
+    authors do for TextVQA, DocVQA and OCR-VQA, or one reference each.
+    """
+
+    set: str
+    sample: Literal["full", "10p"] = "10p"
+    file: str | None = Field(default=None, pattern=r"^[^\x00-\x1f]+$")
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    capitalize: bool = True
+    join_answers: bool = True
 
 
 _STRIPPED = ("context", "text_evidence")  # hints with blanks at their ends
@@ -247,10 +233,9 @@ _CLEVRS = 5  # instructions, which CLEVR's questions take in turn
 class Shape:
     """Which column of a row has what.
 
-    image, hint, answer: columns. question: a column with a text or a list of wordings. asks: the question of
-    all rows, or the text before that of the column. options: a column, or the options themselves; None for an
-    open question, whose answer is a text or a list. by_text: whether the answer is an option's text, not its
-    index.
+    question: a column with a text or a list of wordings. asks: the question of all rows, or the text before
+    that of the column. options: a column, or the options themselves; None for an open question, whose answer
+    is a text or a list. by_text: whether the answer is an option's text, not its index.
     """
 
     image: str
@@ -262,7 +247,7 @@ class Shape:
     by_text: bool = False
 
 
-Draw = Callable[[str, str], list[str]]
+_DISTRACTORS = 3
 DRAWN = ("drawn",)  # options that are not in the file but drawn from the pool of the set
 _TRUTH = "What is the truthfulness of this claim? Claim: "
 _REGION = "What text matches the area enclosed by the red bounding box in the image?"
@@ -271,9 +256,8 @@ _MATCHES = "Does the image match the following caption?"
 SHAPES = {
     "rows": Shape("image", "question", options="options"),
     "record": Shape("image", "question"),
-    "vqa": Shape(
-        "image_id", "question", by_text=True
-    ),  # a second word in reform.csv names the column of the hint
+    # a second word in reform.csv names the column of the hint
+    "vqa": Shape("image_id", "question", by_text=True),
     "why": Shape("image_id", "question", "", "answer", "rationale_options", "rationale", by_text=True),
     "claim": Shape("image_id", "claim", _TRUTH, "text_evidence", by_text=True),
     "options": Shape("img", "", "What disaster happens in the image?", "", "options", "gt"),
@@ -290,55 +274,57 @@ SHAPES = {
 }
 
 
-def maker(
-    name: str, wanted: Set, head: Mapping[str, Any], join_answers: bool, draw: Draw
-) -> Callable[[Row], RawItem]:
-    """The function that makes an item of a row.
-
-    head: the file's header. join_answers: whether the answers of an open question become one reference.
-    draw: draws the options for an answer and the id of its row, in sets whose file has none.
-    """
+def _item(
+    row: Row, name: str, wanted: ReformSet, head: Mapping[str, Any], pool: Sequence[str], settings: Settings
+) -> RawItem:
+    """head: the file's header. pool: answers to draw options from, in sets whose file has none."""
     kind, *words = wanted.shape
     shape = SHAPES[kind]
+    # rows take the wordings in turn, as the authors' code does
+    wordings = _wordings(row, shape, head if wanted.name == "clevr" else None)
     hint_column = words[0] if kind == "vqa" and words else shape.hint
-
-    def make(row: Row) -> RawItem:
-        # rows take the wordings in turn, as the authors' code does
-        wordings = _wordings(row, shape, head if wanted.name == "clevr" else None)
-        hint = row.text(hint_column) if hint_column else None
-        options, answers, references = list[str](), list[int](), list[str]()
-        if shape.options is None:
-            references = _texts(row, shape.answer)
-            if kind == "open_vqa" and join_answers:
-                references = [" ".join(references)]
-        else:
-            options = _options(row, shape, draw)
-            answers = [_index_of(row, shape.answer, options) if shape.by_text else row.integer(shape.answer)]
-            if wanted.name == "vsr":
-                options = [text if text.endswith(".") else f"{text}." for text in options]
-        column = "image" if kind == "counting" and row.values.get("image") else shape.image
-        return RawItem(
-            id=f"{name}-{row.number:06d}",
-            where=row.where,
-            question=wordings[row.number % len(wordings)],
-            phrasings=wordings if len(wordings) > 1 else (),
-            hint=hint.strip() if hint is not None and hint_column in _STRIPPED else hint,
-            options=options,
-            answers=answers,
-            references=references,
-            images=(image_of(row, column, wanted),),
-            category=wanted.dimension,
-            kind="text" if shape.options is None else "choice",
-            source_id=source_id(row),
-        )
-
-    return make
+    hint = row.text(hint_column) if hint_column else None
+    options, answers, references = list[str](), list[int](), list[str]()
+    if shape.options is None:
+        references = _texts(row, shape.answer)
+        if kind == "open_vqa" and settings.join_answers:
+            references = [" ".join(references)]
+    else:
+        options = _options(row, shape, pool, f"{wanted.name}/{settings.seed}/{_source_id(row)}")
+        answers = [_index_of(row, shape.answer, options) if shape.by_text else row.integer(shape.answer)]
+        if wanted.name == "vsr":
+            options = [text if text.endswith(".") else f"{text}." for text in options]
+    column = "image" if kind == "counting" and row.values.get("image") else shape.image
+    return RawItem(
+        id=f"{name}-{row.number:06d}",
+        where=row.where,
+        question=wordings[row.number % len(wordings)],
+        phrasings=wordings if len(wordings) > 1 else (),
+        hint=hint.strip() if hint is not None and hint_column in _STRIPPED else hint,
+        options=options,
+        answers=answers,
+        references=references,
+        images=(_image(row, column, wanted),),
+        category=wanted.dimension,
+        kind="text" if shape.options is None else "choice",
+        source_id=_source_id(row),
+    )
 
 
-def _options(row: Row, shape: Shape, draw: Draw) -> list[str]:
+def _options(row: Row, shape: Shape, pool: Sequence[str], seed: str) -> list[str]:
     if shape.options == DRAWN:
-        return draw(row.text(shape.answer), source_id(row))
+        return _drawn_options(row.text(shape.answer), pool, seed)
     return row.texts(shape.options) if isinstance(shape.options, str) else list(shape.options or ())
+
+
+def _drawn_options(answer: str, pool: Sequence[str], seed: str) -> list[str]:
+    """Three wrong options, then the answer; yes and no where the answer is one of them."""
+    if answer in ("yes", "no"):
+        return ["yes", "no"]
+    wrong = [text for text in pool if text != answer]
+    if len(wrong) < _DISTRACTORS:
+        raise Unusable(f"its pool has {len(wrong)} other answers, fewer than the {_DISTRACTORS} to draw")
+    return [*random.Random(seed).sample(wrong, _DISTRACTORS), answer]
 
 
 def _wordings(row: Row, shape: Shape, clevr: Mapping[str, Any] | None) -> list[str]:
@@ -370,59 +356,35 @@ def _index_of(row: Row, column: str, options: Sequence[str]) -> int:
     return options.index(text)
 
 
-def source_id(row: Row) -> str:
-    """The row's own name, or its number."""
-    for column in ("question_id", "instance_id", "id"):
-        if (value := row.maybe(column)) is not None:
-            return value
-    return str(row.number)
+def _source_id(row: Row) -> str:
+    names = (row.maybe(column) for column in ("question_id", "instance_id", "id"))
+    return next((name for name in names if name is not None), str(row.number))
 
 
-def image_of(row: Row, column: str, wanted: Set) -> bytes:
-    """The image of a row, with the boxes of its set. Raises Unusable."""
+def _image(row: Row, column: str, wanted: ReformSet) -> bytes:
+    """The image of a row, with the boxes of its set."""
     images = row.images(column)
     if len(images) != 1:
         raise Unusable(f"{column} has {len(images)} images, not one")
     if not wanted.box:
         return images[0]
-    boxes = row.values.get("region") if wanted.shape[0] == "region" else row.values.get("bbox")
+    boxes = row.values.get("region" if wanted.shape[0] == "region" else "bbox")
     if not isinstance(boxes, list) or not boxes:
         raise Unusable("has no boxes to draw")
     thickness, form = wanted.box
-    one = not isinstance(boxes[0], list)
-    return with_boxes(images[0], [boxes] if one else boxes, int(thickness), form)
+    return with_boxes(images[0], boxes if isinstance(boxes[0], list) else [boxes], int(thickness), form)
 
 
 _ROUNDS = 10  # of a dialogue at most, for the progress shown
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
-class Settings(LoaderSettings):
-    """set: its name. sample: what the source has: 10p, the part that the authors ran, or the full set.
-
-    file: a name to look for, in place of the authors'. seed: of wrong options that are drawn. capitalize:
-    whether questions and answers of dialogues get a capital first letter and small ones after it, as the
-    authors do.
-    join_answers: whether several answers of an open question become one reference, joined by spaces, as the
-    authors do for TextVQA, DocVQA and OCR-VQA, or one reference each.
-    """
-
-    set: str
-    sample: Literal["full", "10p"] = "10p"
-    file: str | None = Field(default=None, pattern=r"^[^\x00-\x1f]+$")
-    seed: int = Field(default=0, ge=0, lt=2**32)
-    capitalize: bool = True
-    join_answers: bool = True
-
-
 def kinds(settings: Settings) -> Collection[str]:
-    """The one kind of the set."""
     shape = SHAPES.get(find_set(settings.set, "settings.set").shape[0])
     return ("text",) if shape is not None and shape.options is None else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The number of items, or of dialogues."""
     wanted = find_set(settings.set, "settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample
     what = "groups" if wanted.shape[0] == "dialogue" else "items"
@@ -430,7 +392,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Items at most."""
     wanted = find_set(settings.set, f"datasets.{name}.settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample or wanted.full
     return max(counts) * (_ROUNDS if wanted.shape[0] == "dialogue" else 1)
@@ -442,31 +403,25 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
     file = _find(source, settings.file or wanted.file, name)
     shape = wanted.shape[0]
     if shape == "dialogue":
-        yield from dialogues(file, _checked(file, wanted), name, wanted, settings.capitalize)
+        yield from _dialogues(file, _checked(file, wanted), name, wanted, settings.capitalize)
         return
     if shape == "tdiuc":
         answers = _find(source, wanted.file.replace("_ques", "_anns"), name).checked()
-        rows = tdiuc(file, answers, wanted, settings.sample == "10p")
+        rows = _tdiuc(file, answers, wanted, settings.sample == "10p")
     else:
-        rows = _rows(file)
+        path = file.checked()
+        rows = (
+            Row(values if isinstance(values, dict) else {}, f"{path} row {number}", number, file)
+            for number, values in enumerate(json_rows.rows(path))
+        )
     is_drawn = SHAPES[shape].options == DRAWN
-    pool = read_pool(_find(source, pool_file(wanted), name).checked()) if is_drawn else []
-
-    def draw(answer: str, row: str) -> list[str]:
-        return options_of(answer, pool, f"{wanted.name}/{settings.seed}/{row}")
-
+    pool = _read_pool(source, wanted, name) if is_drawn else []
     head = {} if is_drawn else _checked(file, wanted)
-    yield from items(rows, maker(name, wanted, head, settings.join_answers, draw))
-
-
-def _rows(file: File) -> Iterator[Row]:
-    path = file.checked()
-    for number, value in enumerate(json_rows.rows(path)):
-        yield Row(value if isinstance(value, dict) else {}, f"{path} row {number}", number, file)
+    yield from items(rows, lambda row: _item(row, name, wanted, head, pool, settings))
 
 
 def _find(source: Source, wanted: str, name: str) -> File:
-    """The file with that name at its end; one of the authors' configurations omits `.json`."""
+    # one of the authors' configurations omits `.json`
     files = [file for file in source.files if f"/{file.name}".endswith((f"/{wanted}", f"/{wanted}.json"))]
     if len(files) != 1:
         what = "no file" if not files else f"{len(files)} files"
@@ -477,8 +432,8 @@ def _find(source: Source, wanted: str, name: str) -> File:
     return files[0]
 
 
-def _checked(file: File, wanted: Set) -> dict[str, Any]:
-    """The file's header. Raises UserError where it is of another version or split."""
+def _checked(file: File, wanted: ReformSet) -> dict[str, Any]:
+    """The file's header, if it is of the version and split that are meant."""
     head = json_rows.header(file.checked())
     for key in ("version", "split", "dataset_name"):
         meant = getattr(wanted, key)

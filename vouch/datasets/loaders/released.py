@@ -36,12 +36,10 @@ class Settings(LoaderSettings):
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows of the table."""
     return count_rows(_table(source, name, settings))
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One entry per row, in the order of the file."""
     table = _table(source, name, settings)
     columns = table_columns(table)
     letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in columns), 26)]
@@ -57,7 +55,6 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def published(source: Source, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Rows of the table of published numbers that belong to this dataset."""
     dataset = settings.dataset or name
     path = source.path / f"published-{dataset}.csv"
     if not path.is_file():
@@ -71,16 +68,15 @@ def published(source: Source, name: str, settings: Settings) -> Iterator[dict[st
             if missing:
                 raise UserError(f"{path}: no column {', '.join(sorted(missing))}; fetch it again")
             for row in table:
-                if row["dataset"] == dataset:
-                    where = f"{path} line {table.line_num}"
-                    number = _published(row, where, names)
-                    cell = (number["model"], number["metric"])
-                    if cell in seen:
-                        raise UserError(
-                            f"{where}: duplicate {number['metric']} of {number['name']}; keep one"
-                        )
-                    seen.add(cell)
-                    yield number
+                if row["dataset"] != dataset:
+                    continue
+                where = f"{path} line {table.line_num}"
+                number = _published(row, where, names)
+                cell = (number["model"], number["metric"])
+                if cell in seen:
+                    raise UserError(f"{where}: duplicate {number['metric']} of {number['name']}; keep one")
+                seen.add(cell)
+                yield number
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not readable as CSV in UTF-8 ({error}); fetch it again") from None
 
@@ -116,8 +112,7 @@ def _item(row: Row, letters: str, modulus: int | None) -> RawItem:
     for column, text in texts.items():
         if not isinstance(text, str | None):
             raise Unusable(f"{column} is a {type(text).__name__}, not a text")
-    if texts["answer"] is None or texts["answer"] not in [*letters]:
-        answer = texts["answer"]
+    if (answer := texts["answer"]) not in [*letters]:
         raise Unusable(f"answer {answer!r:.40} is not one of the letters {letters[0]} to {letters[-1]}")
     return RawItem(
         id=str(name),
@@ -125,7 +120,7 @@ def _item(row: Row, letters: str, modulus: int | None) -> RawItem:
         question=texts["question"] or "",
         hint=texts["hint"],
         options=[texts[letter] for letter in letters],
-        answers=[letters.index(texts["answer"])],
+        answers=[letters.index(str(answer))],
         category=texts["category"] or texts["situation"] or "",
         group=None if modulus is None else str(name % modulus),
     )

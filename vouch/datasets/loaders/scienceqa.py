@@ -7,20 +7,16 @@ Kostumov et al. (2024) take `split: validation+test` and `tasks: [closed choice]
 an empty text where a question has none.
 """
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Row, Source, items
-from vouch.datasets.read.forms import count_each, rows
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, counted
+from vouch.datasets.read.files import Row, Source
+from vouch.datasets.read.forms import count_each, row_reader
 
-_NEEDED = ("image", "question", "choices", "answer")
-_OPTIONAL = ("hint", "task", "subject")
 _TEST: Expected = {
     "items": {2017},
-    **{f"answer {letter}": {n} for letter, n in zip("ABCDE", (713, 726, 375, 195, 8), strict=True)},
-    **{f"options {k}": {n} for k, n in ((2, 677), (3, 532), (4, 770), (5, 38))},
+    **counted("answer", "ABCDE", 713, 726, 375, 195, 8),
+    **counted("options", (2, 3, 4, 5), 677, 532, 770, 38),
 }
 
 
@@ -38,19 +34,15 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """Counts of the splits and filters that the papers use."""
     if not settings.images:
         return {"items": {4241}} if source.split in ("validation", "test") and not settings.tasks else None
     if settings.tasks:
         closed = settings.tasks == ["closed choice"] and source.split == "validation+test"
         return {"items": {3953, 3954}} if closed else None
-    known: dict[str, Expected] = {"test": _TEST, "validation": {"items": {2097}}}
-    return known.get(source.split, {"items": {4114}} if source.split == "validation+test" else None)
-
-
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per row that is kept; ids are the rows' numbers in the source, from 0."""
-    yield from items(rows(source, _NEEDED, _OPTIONAL), lambda row: _item(row, settings))
+    known: dict[str, Expected] = {
+        "test": _TEST, "validation": {"items": {2097}}, "validation+test": {"items": {4114}}
+    }  # fmt: skip
+    return known.get(source.split)
 
 
 def _item(row: Row, settings: Settings) -> RawItem | None:
@@ -67,3 +59,6 @@ def _item(row: Row, settings: Settings) -> RawItem | None:
         images=images,
         category=row.maybe("subject") or "",
     )
+
+
+read = row_reader(("image", "question", "choices", "answer"), _item, ("hint", "task", "subject"))

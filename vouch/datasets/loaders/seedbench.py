@@ -13,17 +13,9 @@ from vouch.datasets.read.files import Row, Source, Tree, items
 from vouch.datasets.read.forms import PARQUET, count_rows, rows
 
 QUESTIONS = "SEED-Bench.json"
-TYPES = {
-    1: "Scene Understanding",
-    2: "Instance Identity",
-    3: "Instance Location",
-    4: "Instance Attributes",
-    5: "Instances Counting",
-    6: "Spatial Relation",
-    7: "Instance Interaction",
-    8: "Visual Reasoning",
-    9: "Text Understanding",
-}
+_TYPES = """Scene Understanding, Instance Identity, Instance Location, Instance Attributes,
+Instances Counting, Spatial Relation, Instance Interaction, Visual Reasoning, Text Understanding"""
+TYPES = dict(enumerate(map(str.strip, _TYPES.split(",")), start=1))
 _OPTIONS = ("choice_a", "choice_b", "choice_c", "choice_d")
 _NEEDED = ("question_id", "question_type_id", "question", *_OPTIONS, "answer", "image")
 
@@ -31,7 +23,6 @@ Settings = LoaderSettings
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """All questions about images."""
     return {"items": {14_233}}
 
 
@@ -44,7 +35,6 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per question about an image."""
     if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return
@@ -57,21 +47,20 @@ def _item(row: Row, tree: Tree | None) -> RawItem | None:
     kind = row.integer("question_type_id")
     if kind not in TYPES:
         return None
-    if tree is None:
-        images = row.images("image")
-    else:
-        wanted = f"SEED-Bench-image/{row.text('data_id')}"
-        name = tree.find(wanted)
-        if name is None:
-            raise Unusable(f"no image {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
-        images = [tree.image(name)]
-    options = [row.text(column) for column in _OPTIONS]
     return RawItem(
         id=row.text("question_id"),
         where=row.where,
         question=row.text("question"),
-        options=options,
-        answers=[row.letter("answer", len(options))],
-        images=images,
+        options=[row.text(column) for column in _OPTIONS],
+        answers=[row.letter("answer", len(_OPTIONS))],
+        images=row.images("image") if tree is None else [_image(row, tree)],
         category=TYPES[kind],
     )
+
+
+def _image(row: Row, tree: Tree) -> bytes:
+    wanted = f"SEED-Bench-image/{row.text('data_id')}"
+    name = tree.find(wanted)
+    if name is None:
+        raise Unusable(f"no image {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
+    return tree.read(name)

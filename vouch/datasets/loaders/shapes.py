@@ -6,22 +6,14 @@ See vouch/datasets/read/scenes.py for how images and questions are drawn.
 
 import random
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import (
-    SceneSettings,
-    check_source,
-    count_items,
-    draw,
-    drawn_item,
-    unseen_scene,
-)
-from vouch.demo.scenes.questions import CHOICE_TASKS, choices, make_question
-from vouch.demo.scenes.scene import png, render
+from vouch.datasets.read.scenes import SceneSettings, check_source, count_items, scene_items
+from vouch.demo.scenes.questions import CHOICE_TASKS, Question, choices
 
 
 class Settings(SceneSettings):
@@ -44,18 +36,13 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order."""
     check_source(source.path, name)
-    for drawn in draw("shapes", settings.seed, settings.items, CHOICE_TASKS, unseen_scene, make_question):
-        image = png(render(drawn.seen))
-        for index, question in drawn.questions:
-            options, answer = choices(drawn.rng, question, _most_options(drawn.rng, settings))
-            shown = {"options": options, "answers": (answer,), "images": (image,)}
-            yield drawn_item(name, drawn, index, question, settings, **shown)
 
+    def answered(rng: random.Random, question: Question) -> dict[str, Any]:
+        most = settings.max_options
+        if settings.min_options < most and rng.random() < settings.fewer:
+            most = rng.randrange(settings.min_options, most)
+        options, answer = choices(rng, question, most)
+        return {"options": options, "answers": (answer,)}
 
-def _most_options(rng: random.Random, settings: Settings) -> int:
-    most = settings.max_options
-    if settings.min_options < most and rng.random() < settings.fewer:
-        return rng.randrange(settings.min_options, most)
-    return most
+    return scene_items("shapes", CHOICE_TASKS, name, settings, answered)

@@ -20,7 +20,6 @@ count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order, dialogue by dialogue."""
     check_source(source.path, name)
     for first in range(0, settings.items, TURNS):
         number = first // TURNS

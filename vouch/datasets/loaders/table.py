@@ -11,6 +11,7 @@ table or inside a zip archive.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -40,10 +41,8 @@ class Columns(BaseModel):
     @property
     def names(self) -> list[str]:
         """All columns, each once."""
-        cells = [cell for cell in self.model_dump().values() if cell]
-        return list(
-            dict.fromkeys(name for cell in cells for name in ([cell] if isinstance(cell, str) else cell))
-        )
+        cells = [[cell] if isinstance(cell, str) else cell or [] for cell in self.model_dump().values()]
+        return list(dict.fromkeys(chain.from_iterable(cells)))
 
 
 class Settings(LoaderSettings):
@@ -74,13 +73,11 @@ class Settings(LoaderSettings):
 
 
 def kinds(settings: Settings) -> Collection[str]:
-    """Open where there are references, choices where there are options."""
     columns = settings.columns
     return tuple(k for k, there in (("choice", columns.answer), ("text", columns.references)) if there)
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
     return count_rows(_tables(source, name, settings), ENDINGS)
 
 
@@ -96,15 +93,12 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 def _tables(source: Source, name: str, settings: Settings) -> Source:
     """The tables to read, all of one form. Raises UserError."""
     wanted = settings.files or [f"*{form}" for form in ENDINGS]
-    files = [
-        file for file in source.files if any(_fits(file.name.lower(), pattern.lower()) for pattern in wanted)
-    ]
+    files = [file for file in source.files if any(_fits(file.name, pattern) for pattern in wanted)]
     forms = {ending(file): file.name for file in files}
     if not files or not forms.keys() <= set(ENDINGS):
-        there = ", ".join(file.name for file in source.files[:5]) or "nothing"
         raise UserError(
-            f"{source.path}: no table {' or '.join(wanted)} among its files ({there}); a table ends in "
-            f"{', '.join(ENDINGS)}: correct datasets.{name}.settings.files"
+            f"{source.path}: no table {' or '.join(wanted)} among its files ({source.listed()}); a table "
+            f"ends in {', '.join(ENDINGS)}: correct datasets.{name}.settings.files"
         )
     if len(forms) > 1:
         raise UserError(
@@ -115,7 +109,7 @@ def _tables(source: Source, name: str, settings: Settings) -> Source:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether a pattern matches a file's name, or its path in the source."""
+    name, pattern = name.lower(), pattern.lower()
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
 
@@ -131,7 +125,7 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
         question=row.text(columns.question),
         options=options,
         answers=[] if is_open else _answers(row, settings, options),
-        references=_references(references, str(columns.references)) if is_open else [],
+        references=_references(row, str(columns.references)) if is_open else [],
         hint=_maybe(row, columns.hint) or None,
         images=_images(row, settings, tree),
         category=_category(row, columns.category),
@@ -142,6 +136,11 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
 
 def _maybe(row: Row, column: str | None) -> str:
     return "" if column is None else (row.maybe(column) or "").strip()
+
+
+def _cells(row: Row, column: str) -> list[Any]:
+    value = row.values.get(column)
+    return value if isinstance(value, list) else [value]
 
 
 def _options(row: Row, settings: Settings) -> list[str | None]:
@@ -157,8 +156,8 @@ def _options(row: Row, settings: Settings) -> list[str | None]:
     return options
 
 
-def _references(value: Any, column: str) -> list[str]:
-    texts = [as_text(cell, column) for cell in (value if isinstance(value, list) else [value])]
+def _references(row: Row, column: str) -> list[str]:
+    texts = [as_text(cell, column) for cell in _cells(row, column)]
     if not any(texts):
         raise Unusable(f"{column} is empty; if its answers are hidden, take another split")
     if None in texts:
@@ -175,8 +174,7 @@ def _category(row: Row, column: str | None) -> str:
 
 def _answers(row: Row, settings: Settings, options: Sequence[str | None]) -> list[int]:
     column = str(settings.columns.answer)
-    value = row.values.get(column)
-    cells = value if isinstance(value, list) else [value]
+    cells = _cells(row, column)
     return [_answer(row.with_cell(column, cell), column, settings, options) for cell in cells]
 
 
@@ -196,25 +194,24 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
                 f"{column} {row.text(column)!r:.80} is the text of {number} of its {len(options)} options"
             )
         return same[0]
-    return json_rows.answers(row.values[column], options, column)[0]
+    return json_rows.answer(row.values[column], options, column)
 
 
 def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
     image = settings.columns.image
     columns = [image] if isinstance(image, str) else image
-    return [image for column in columns for image in _cell(row, column, settings.image, tree)]
+    return [image for column in columns for image in _images_of(row, column, settings.image, tree)]
 
 
-def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
+def _images_of(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
     """Images of one column: encoded in the cell, or files that it names. Base64 has no dot."""
-    value = row.values.get(column)
     images = []
-    for cell in value if isinstance(value, list) else [value]:
+    for cell in _cells(row, column):
         path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
         if pattern is not None and not (is_missing(path) or path == ""):
             path = pattern.replace("{}", row.with_cell(column, path).text(column))
         if isinstance(path, str) and "." in path[:1000]:
-            images.append(tree.image(_beside(row.file, path, tree)))
+            images.append(tree.read(_beside(row.file, path, tree)))
         else:
             images += row.with_cell(column, cell).images(column)
     return images

@@ -24,7 +24,6 @@ count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The size of each file; of all eight before they are fetched."""
     parts = [match.groups() for file in source.files if (match := _FILE.fullmatch(file.name))]
     parts = parts or [(country, language) for country in SIZES for language in ("english", "local")]
     sizes = {f"category {country} {language}": SIZES.get(country, 0) for country, language in parts}
@@ -36,9 +35,8 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
     columns = table_columns(source)
     answer = next((column for column in _ANSWERS if column in columns), _ANSWERS[0])
     starts: dict[str, int] = {}
-    yield from items(
-        rows(source, ("question", *_LETTERS, answer, "image")), lambda row: _item(row, answer, starts)
-    )
+    needed = ("question", *_LETTERS, answer, "image")
+    yield from items(rows(source, needed), lambda row: _item(row, answer, starts))
 
 
 def _item(row: Row, answer: str, starts: dict[str, int]) -> RawItem:

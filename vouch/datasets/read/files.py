@@ -1,13 +1,10 @@
-"""The files of a dataset as a loader sees them, their rows and cells, and the members of zip archives.
+"""The files of a dataset as a loader sees them, the cells of a row, and the members of zip archives.
 
-A `Source` has the files, a `Row` reads the cells of a row and raises Unusable with the column where a cell is
-not what it should be, and a `Tree` finds files by name, also inside zip archives. No archive is ever unpacked
-to disk.
+No archive is ever unpacked to disk.
 """
 
 import ast
 import base64
-import binascii
 import json
 import lzma
 import math
@@ -19,7 +16,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +24,6 @@ from typing import IO, Any, AnyStr
 
 from vouch.datasets.fetch.origin import Origin, check_name
 from vouch.datasets.raw import RawItem, Rejected, Unusable
-from vouch.datasets.read.json_rows import finite
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
@@ -39,7 +35,7 @@ _SMALL = 1 << 20  # bytes that may be compressed as much as possible
 
 
 def is_bomb(unpacked: int, packed: int) -> bool:
-    """Whether data look like a decompression bomb: a few bytes of a file would become very many."""
+    """Whether a few bytes of a file would become very many."""
     return unpacked > max(_SMALL, _MOST_PACKED * packed)
 
 
@@ -55,10 +51,7 @@ class File:
     root: Path | None = None
 
     def checked(self) -> Path:
-        """The path, if DVC notices its changes: it is inside `root`, and .dvcignore does not exclude it.
-
-        Raises UserError.
-        """
+        """The path. Raises UserError unless DVC notices its changes."""
         try:
             inside = self.root is None or self.path.resolve().is_relative_to(self.root.resolve())
         except (OSError, RuntimeError):
@@ -119,12 +112,16 @@ class Source:
         """The files whose names have one of these endings. Raises UserError where there is none."""
         files = tuple(file for file in self.files if file.name.lower().endswith(suffixes))
         if not files:
-            there = ", ".join(file.name for file in self.files[:5]) or "nothing"
+            wanted = " or ".join(f"*{suffix}" for suffix in suffixes)
             raise UserError(
-                f"{self.path}: no file {' or '.join('*' + suffix for suffix in suffixes)} among its "
-                f"files ({there}); correct `source` or `origin` of this dataset"
+                f"{self.path}: no file {wanted} among its files ({self.listed()}); correct `source` or "
+                "`origin` of this dataset"
             )
         return files
+
+    def listed(self) -> str:
+        """The first files, for a message."""
+        return ", ".join(file.name for file in self.files[:5]) or "nothing"
 
 
 def walk(folder: Path) -> Iterator[File]:
@@ -178,11 +175,9 @@ class Row:
         value = self.values.get(column)
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise Unusable(f"{column} is a {type(value).__name__}, not an integer")
-        try:
+        with suppress(ValueError):  # more digits than Python reads
             if isinstance(value, int) or _INTEGER.fullmatch(value):
                 return int(value)
-        except ValueError:  # more digits than Python reads
-            pass
         raise Unusable(f"{column} {value!r:.40} is not an integer")
 
     def texts(self, column: str) -> list[str]:
@@ -259,7 +254,7 @@ def decoded(text: str, column: str) -> bytes:
     """The bytes of an image in base64, with or without a prefix `data:image/...;base64,`. Raises Unusable."""
     try:
         return base64.b64decode("".join(text.rpartition("base64,")[2].split()), validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise Unusable(f"{column} is not base64 ({error})") from None
 
 
@@ -289,9 +284,7 @@ def items(rows: Iterable[Row], make: Callable[[Row], RawItem | None]) -> Iterato
 
 
 MAX_MEMBERS = 2_000_000
-MAX_BYTES = 1 << 30  # of a file that is read whole
-MAX_IMAGE = MAX_JSON = 1 << 28  # bytes of an image; of JSON, which takes several times as much memory
-_ZIP = ".zip"
+MAX_BYTES = 1 << 28  # of an image, or of JSON, which takes several times as much memory
 # Python's readers of archives raise these on damaged files.
 _DAMAGED = (
     *(OSError, ValueError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error),
@@ -312,7 +305,7 @@ class Tree(ExitStack):
         self._by_end: dict[str, list[str]] = {}
         try:
             for file in source.files:
-                if file.name.lower().endswith(_ZIP):
+                if file.name.lower().endswith(".zip"):
                     self._add_archive(file)
                 else:
                     self._add(file.name, file)
@@ -339,14 +332,6 @@ class Tree(ExitStack):
         same = self._by_end.get(ending.rpartition("/")[2], ())
         return [name for name in same if name == ending or name.endswith(f"/{ending}")]
 
-    def needed(self, ending: str) -> str:
-        """Like `find`. Raises UserError where there is none."""
-        name = self.find(ending)
-        if name is None:
-            there = ", ".join(self.names[:5]) or "nothing"
-            raise UserError(f"{self._where}: no file {ending} among its files ({there}); add it")
-        return name
-
     def closest(self, path: str, least: int = 1) -> str:
         """The name of the file that agrees with the longest end of a path from the authors' machine.
 
@@ -359,23 +344,19 @@ class Tree(ExitStack):
                 return names[0]
         raise Unusable(f"no file {path!r:.120} in {self._where}")
 
-    def image(self, name: str) -> bytes:
-        """The bytes of an image. Raises Unusable."""
-        return self.read(name, MAX_IMAGE)
-
-    def read(self, name: str, most: int = MAX_BYTES) -> bytes:
-        """The bytes of a file, at most `most` of them. Raises Unusable."""
+    def read(self, name: str) -> bytes:
+        """The bytes of a file. Raises Unusable."""
         entry = self._files.get(name)
         if entry is None:
             raise Unusable(f"no file {name!r:.120} in {self._where}")
         try:
             if isinstance(entry, File):
                 path = entry.checked()
-                if path.stat().st_size > most:
-                    raise Unusable(f"{name!r:.120} is larger than {most:,} bytes")
+                if path.stat().st_size > MAX_BYTES:
+                    raise Unusable(f"{name!r:.120} is larger than {MAX_BYTES:,} bytes")
                 return path.read_bytes()
             archive, info = entry
-            if info.file_size > most or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
+            if info.file_size > MAX_BYTES or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
                 raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive; replace it")
             if is_bomb(info.file_size, info.compress_size):
                 raise Unusable(
@@ -383,7 +364,7 @@ class Tree(ExitStack):
                     f"{info.file_size:,}, which looks like a zip bomb; leave it out"
                 )
             with archive.open(info) as member:
-                return member.read(most)  # checks the CRC; never more than the header says
+                return member.read(MAX_BYTES)  # checks the CRC; never more than the header says
         except _DAMAGED as error:
             if isinstance(error, Unusable):
                 raise
@@ -393,8 +374,10 @@ class Tree(ExitStack):
 
     def json(self, name: str) -> Any:
         """The value of a JSON file. Raises UserError."""
+        from vouch.datasets.read.json_rows import finite
+
         try:
-            return json.loads(self.read(name, MAX_JSON).decode("utf-8-sig"), parse_float=finite)
+            return json.loads(self.read(name).decode("utf-8-sig"), parse_float=finite)
         except Unusable as error:
             raise UserError(f"{self._where}: {error}") from None
         except (ValueError, RecursionError) as error:
@@ -402,7 +385,10 @@ class Tree(ExitStack):
 
     def rows(self, ending: str, key: str = "") -> Iterator[Row]:
         """The objects of a list in a JSON file, under a key or at the top; null is {}. Raises UserError."""
-        name = self.needed(ending)
+        name = self.find(ending)
+        if name is None:
+            there = ", ".join(self.names[:5]) or "nothing"
+            raise UserError(f"{self._where}: no file {ending} among its files ({there}); add it")
         value = self.json(name)
         listed = value.get(key) if key and isinstance(value, dict) else value
         if not isinstance(listed, list) or not all(isinstance(values, dict | None) for values in listed):
@@ -425,15 +411,11 @@ class Tree(ExitStack):
         if len(members) > MAX_MEMBERS:
             raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; unpack it into a folder")
         for info in members:
-            if info.filename.endswith("/") or _noise(info.filename):  # a folder, which may have no name
-                continue
+            folder, _, name = info.filename.rpartition("/")
+            if not name or f"{folder}/".startswith("__MACOSX/") or name in (".DS_Store", "Thumbs.db"):
+                continue  # a folder, or metadata of a file manager
             try:
                 check_name(info.filename)
             except ValueError as error:
                 raise UserError(f"{file.path}: {error}") from None
             self._add(info.filename, (archive, info))
-
-
-def _noise(name: str) -> bool:
-    """Whether a member is metadata of a file manager."""
-    return name.startswith("__MACOSX/") or name.rpartition("/")[2] in (".DS_Store", "Thumbs.db")

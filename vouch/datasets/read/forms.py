@@ -1,26 +1,25 @@
 """Tables of a dataset, row by row: parquet, TSV, CSV, JSON, JSON lines and Arrow, by the file's ending.
 
 Memory stays flat: a few rows and parquet pages at a time (for the image type of the hub a row group, about
-100 rows). In some TSV files rows share images: a cell then has the index of the row that has the image.
+100 rows).
 """
 
 import csv
-import io
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from vouch.datasets.raw import LoaderSettings, Unusable
+from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
-from vouch.datasets.read.files import File, Row, Source, is_bomb, lines
+from vouch.datasets.read.files import File, Row, Source, is_bomb, items, lines
 from vouch.datasets.read.json_rows import listed_names
 from vouch.pipeline.errors import UserError
 
@@ -53,21 +52,6 @@ def _read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Ro
         raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
 
 
-def _count(file: File) -> int:
-    """Number of rows."""
-    if ending(file) == PARQUET:
-        return int(_opened(file).metadata.num_rows)
-    return sum(1 for _ in _read(file, ()))
-
-
-def _columns(file: File) -> list[str]:
-    """The columns of a parquet or TSV file. Raises UserError."""
-    if ending(file) == PARQUET:
-        return list(_opened(file).schema_arrow.names)
-    with _text(file.checked()) as text:
-        return list(_reader(text, file).fieldnames or ())
-
-
 def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
     opened = _opened(file)
     wanted = _wanted(file, needed, optional, opened.schema_arrow.names)
@@ -85,10 +69,8 @@ def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iter
 
 def _check_packing(file: File, unpacked: int, packed: int) -> None:
     if is_bomb(unpacked, packed):
-        raise UserError(
-            f"{file.path}: {packed:,} bytes of it would become {unpacked:,}, which "
-            "looks like a bomb; leave the file out"
-        )
+        became = f"{packed:,} bytes of it would become {unpacked:,}"
+        raise UserError(f"{file.path}: {became}, which looks like a bomb; leave the file out")
 
 
 def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
@@ -116,9 +98,9 @@ def _bytes(column: pa.Array) -> int:
         return _bytes(column.storage)
     if pa.types.is_dictionary(kind):
         values = column.dictionary
-        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-            return count * (_bytes(values) // max(1, len(values)))
-        return pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            return pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0
+        return count * (_bytes(values) // max(1, len(values)))
     if pa.types.is_struct(kind):
         return _POINTER * count + sum(map(_bytes, column.flatten()))
     if pa.types.is_run_end_encoded(kind):
@@ -203,8 +185,7 @@ def _field(head: bytes, table: int, number: int) -> int:
 
 
 def _cells(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    with _text(file.checked()) as text:
-        reader = _reader(text, file)
+    with _csv(file) as reader:
         wanted = _wanted(file, needed, optional, reader.fieldnames or ())
         for number, values in enumerate(reader, start=1):
             if None in values or None in values.values():
@@ -214,21 +195,19 @@ def _cells(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterat
             yield {name: values[name] for name in wanted}
 
 
-def _text(path: Path) -> io.TextIOWrapper:
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
+@contextmanager
+def _csv(file: File) -> Iterator["csv.DictReader[str]"]:
     csv.field_size_limit(_MAX_CELL)
-    form = ending(file)
-    try:
-        reader = csv.DictReader(lines(text, file.path, _MAX_CELL), dialect=_DIALECTS[form], strict=True)
-        _ = reader.fieldnames
-        return reader
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(
-            f"{file.path}: not readable as {form[1:].upper()} in UTF-8 ({error!s:.160}); fetch it again"
-        ) from None
+    form, path = ending(file), file.checked()
+    with path.open(encoding="utf-8-sig", newline="") as text:
+        try:
+            reader = csv.DictReader(lines(text, path, _MAX_CELL), dialect=_DIALECTS[form], strict=True)
+            _ = reader.fieldnames
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise UserError(
+                f"{path}: not readable as {form[1:].upper()} in UTF-8 ({error!s:.160}); fetch it again"
+            ) from None
+        yield reader
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -279,6 +258,7 @@ ENDINGS = tuple(_READERS)
 
 
 _TABLES = (PARQUET, TSV)
+S = TypeVar("S", bound=LoaderSettings)
 _LONGEST_INDEX = 12  # characters; an image in base64 has more
 
 
@@ -298,7 +278,10 @@ def rows(
 
 def count_rows(source: Source, endings: Sequence[str] = _TABLES) -> int:
     """Number of rows of all tables."""
-    return sum(map(_count, source.ending(*endings)))
+    return sum(
+        int(_opened(file).metadata.num_rows) if ending(file) == PARQUET else sum(1 for _ in _read(file, ()))
+        for file in source.ending(*endings)
+    )
 
 
 def count_each(source: Source, name: str, settings: LoaderSettings) -> int:
@@ -306,16 +289,28 @@ def count_each(source: Source, name: str, settings: LoaderSettings) -> int:
     return count_rows(source)
 
 
+def row_reader(
+    needed: Sequence[str], make: Callable[[Row, S], RawItem | None], optional: Sequence[str] = ()
+) -> Callable[[Source, str, S], Iterator[RawItem | Rejected]]:
+    """The `read` of a loader that makes an item of a row, or leaves it out."""
+
+    def read(source: Source, name: str, settings: S) -> Iterator[RawItem | Rejected]:
+        return items(rows(source, needed, optional), lambda row: make(row, settings))
+
+    return read
+
+
 def table_columns(source: Source) -> set[str]:
     """Names of the columns of the first table."""
-    return set(_columns(source.ending(*_TABLES)[0]))
+    file = source.ending(*_TABLES)[0]
+    if ending(file) == PARQUET:
+        return set(_opened(file).schema_arrow.names)
+    with _csv(file) as reader:
+        return set(reader.fieldnames or ())
 
 
 def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
-    """Index -> image of the rows that others refer to; empty where every row has its own image.
-
-    needed: the columns that the loader needs, including `index` and `image`.
-    """
+    """Index -> image of the rows that others refer to: in some TSV files a cell has another row's index."""
     if source.has(PARQUET):
         return {}
     cells = (row.text("image").strip() for row in rows(source, needed))

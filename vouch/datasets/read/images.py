@@ -145,10 +145,11 @@ def with_images(
     def has_no_image(entry: RawItem | Rejected) -> bool:
         return isinstance(entry, Rejected) or not (entry.images or entry.exchange)
 
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with warnings.catch_warnings():
         # Such images are refused with a reason; and several threads must not change the filters.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from prefetch(read, entries, _workers(), HELD, has_no_image, _bytes)
+        yield from prefetch(read, entries, min(allowed, MOST_WORKERS), HELD, has_no_image, _bytes)
 
 
 def _bytes(entry: RawItem | Rejected) -> int:
@@ -165,11 +166,6 @@ def _bytes(entry: RawItem | Rejected) -> int:
     return size
 
 
-def _workers() -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(allowed, MOST_WORKERS)
-
-
 def _read(raw: RawItem, known: Mapping[str, ImageFacts], cache: LruCache[ImageFacts]) -> EntryImages:
     """Reads and examines the images of an entry; runs in a thread."""
     examined: list[tuple[ImageFacts, bytes | None]] = []
@@ -177,10 +173,9 @@ def _read(raw: RawItem, known: Mapping[str, ImageFacts], cache: LruCache[ImageFa
         try:
             data = image if isinstance(image, bytes) else read_image(image, raw.root)
             digest = digest_of(data)
-            if digest in known:
-                examined.append((known[digest], None))
-            else:
-                examined.append((cache.get(digest, partial(examine, data, digest)), data))
+            is_new = digest not in known
+            facts = cache.get(digest, partial(examine, data, digest)) if is_new else known[digest]
+            examined.append((facts, data if is_new else None))
         except BrokenImage as error:
             return EntryImages(raw, examined, error)
         except Unusable as error:
@@ -264,16 +259,17 @@ def spoken(text: str, boxes: Sequence[Any], drawn: bool) -> str:
 
     boxes: x1, y1, x2, y2 each. Raises Unusable where there is no such box.
     """
-    corners = [_corners(box, "corners") for box in boxes]
+    words = [str(list(_corners(box, "corners"))) for box in boxes]
+    if drawn:
+        words = [f"the {colour} box" for colour in _COLOUR_NAMES[: len(words)]]
 
-    def words(reference: re.Match[str]) -> str:
+    def of_box(reference: re.Match[str]) -> str:
         number = int(reference[1])
-        if not 1 <= number <= (min(len(corners), len(_COLOUR_NAMES)) if drawn else len(corners)):
-            raise Unusable(f"refers to {reference[0]}, but has {len(corners)} boxes")
-        x1, y1, x2, y2 = corners[number - 1]
-        return f"the {_COLOUR_NAMES[number - 1]} box" if drawn else f"[{x1}, {y1}, {x2}, {y2}]"
+        if not 1 <= number <= len(words):
+            raise Unusable(f"refers to {reference[0]}, but has {len(boxes)} boxes")
+        return words[number - 1]
 
-    return _BOX_REFERENCE.sub(words, text)
+    return _BOX_REFERENCE.sub(of_box, text)
 
 
 def _corners(box: Any, form: str) -> tuple[int, int, int, int]:

@@ -13,7 +13,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from json import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,14 +72,6 @@ def listed_names(names: Iterable[str]) -> str:
     return ", ".join(shown)[:200].replace("  ", r"\x20\x20")  # messages squeeze blanks
 
 
-def references(value: Any, key: str) -> list[str]:
-    """One or several texts, each of them a correct answer."""
-    texts = value if isinstance(value, list) else [value]
-    if not all(isinstance(text, str) for text in texts):
-        raise Unusable(f"{key} is not a text or a list of texts; put numbers in quotes")
-    return texts
-
-
 def text(values: Mapping[str, Any], key: str) -> str:
     """A text that must not be missing."""
     value = values[key]
@@ -99,36 +90,8 @@ def options(value: Any, key: str) -> list[str | None]:
     return value
 
 
-def turns(value: Any, key: str) -> list[str]:
-    """Ids of the earlier lines of a dialogue, first to last."""
-    ids = [] if value is None else value
-    if not isinstance(ids, list) or not all(type(one) in (str, int) for one in ids):
-        raise Unusable(f"{key} is not a list of ids of earlier lines")
-    return [str(one) for one in ids]
-
-
-def exchange(value: Any, key: str) -> list[str | None]:
-    """For each image the path of an image that can replace it, or None."""
-    paths = [] if value is None else value
-    if not isinstance(paths, list) or not all(path is None or isinstance(path, str) for path in paths):
-        raise Unusable(f"{key} is not a list of paths and nulls, one for each image")
-    return paths
-
-
-def group(value: Any, key: str) -> str:
-    """The name of a group."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Unusable(f"{key} is a {type(value).__name__}, not a text or an integer that names a group")
-    return str(value)
-
-
-def answers(value: Any, options: Sequence[str | None], key: str) -> list[int]:
-    """0-based indices of the correct options, given as one or several indices, texts or letters."""
-    given = value if isinstance(value, list) else [value]
-    return [_index(one, options, key) for one in given]
-
-
-def _index(value: Any, options: Sequence[str | None], key: str) -> int:
+def answer(value: Any, options: Sequence[str | None], key: str) -> int:
+    """The 0-based index of a correct option, given as an index, its text or its letter."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if not isinstance(value, str):
@@ -154,6 +117,9 @@ _BLANK = re.compile(r"[ \t\n\r\ufeff]*")
 _DIGITS = re.compile(r"[0-9.eE+-]*")
 
 
+Members = Iterator[tuple[str | None, Any]]  # the members with their names, and each row with None
+
+
 def rows(path: Path) -> Iterator[Any]:
     """The rows in order. Raises UserError where the file is not such JSON."""
     return (value for name, value in _members(path) if name is None)
@@ -164,8 +130,7 @@ def header(path: Path) -> dict[str, Any]:
     return {name: value for name, value in _members(path) if name is not None}
 
 
-def _members(path: Path) -> Iterator[tuple[str | None, Any]]:
-    """Each member with its name, and each row with None."""
+def _members(path: Path) -> Members:
     try:
         with path.open(encoding="utf-8") as file:
             yield from _top(_Reader(file))
@@ -179,7 +144,7 @@ def _members(path: Path) -> Iterator[tuple[str | None, Any]]:
         raise UserError(f"{path}: not JSON ({error!s:.120}); fetch it again") from None
 
 
-def _top(reader: "_Reader") -> Iterator[tuple[str | None, Any]]:
+def _top(reader: "_Reader") -> Members:
     if reader.peek() == "[":
         for row in reader.elements():
             yield None, row
@@ -217,7 +182,6 @@ class _Reader:
         return bool(chunk)
 
     def peek(self) -> str:
-        """The next character that is not a blank, empty at the end."""
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank else self._at
@@ -225,37 +189,28 @@ class _Reader:
                 return self._text[self._at : self._at + 1]
 
     def take(self, wanted: str) -> None:
-        """Skips a character. Raises ValueError where there is another one."""
         character = self.peek()
         if character != wanted:
             raise ValueError(f"{character or 'its end'} instead of {wanted}")
         self._at += 1
 
     def value(self) -> Any:
-        """The next value. Raises ValueError."""
         self.peek()
         while True:
             start = self._at
             try:
                 value, end = DECODER.raw_decode(self._text, start)
-            except JSONDecodeError:
+            except json.JSONDecodeError:
                 if not self._more():
                     raise
             else:
-                if self._number_ends(end) or not self._more():
+                digits = _DIGITS.match(self._text, end)  # a number may continue in the next chunk
+                if (digits and digits.end() < len(self._text)) or not self._more():
                     self._at += end - start
                     return value
 
-    def _number_ends(self, end: int) -> bool:
-        """Whether a number that was read up to there cannot continue in the next chunk."""
-        digits = _DIGITS.match(self._text, end)
-        return digits is None or digits.end() < len(self._text)
-
-    def members(self) -> Iterator[tuple[str | None, Any]]:
-        """The members of an object, and the elements of its list of rows one by one, with None as name.
-
-        Raises Unusable for a duplicate name, and for two lists of rows, because either may be meant.
-        """
+    def members(self) -> Members:
+        """Of an object. Raises Unusable for a duplicate name, and for two lists of rows."""
         listed, names = "", set[str]()
         self.take("{")
         while self.peek() != "}":
@@ -277,7 +232,6 @@ class _Reader:
         self.take("}")
 
     def elements(self) -> Iterator[Any]:
-        """The values of a list."""
         self.take("[")
         while self.peek() != "]":
             yield self.value()

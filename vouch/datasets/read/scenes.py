@@ -16,8 +16,8 @@ from pydantic import Field
 from vouch.datasets.raw import LoaderSettings, RawItem
 from vouch.datasets.read.files import Source
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.demo.scenes.questions import Question, wording
-from vouch.demo.scenes.scene import Scene, draw_scene
+from vouch.demo.scenes.questions import Question, make_question, wording
+from vouch.demo.scenes.scene import Scene, draw_scene, png, render
 from vouch.pipeline.errors import UserError
 
 RENDERER = Path("vouch/demo/scenes")
@@ -101,8 +101,29 @@ def unseen_scene(rng: random.Random) -> Scene:
     return draw_scene(rng, "test")
 
 
+def scene_items(
+    label: str,
+    tasks: Sequence[str],
+    name: str,
+    settings: SceneSettings,
+    answered: Callable[[random.Random, Question], dict[str, Any]],
+) -> Iterator[RawItem]:
+    """The items of a dataset about scenes. answered: the fields of an item that hold its answer."""
+    for drawn in draw(label, settings.seed, settings.items, tasks, unseen_scene, make_question):
+        image = png(render(drawn.seen))
+        for index, question in drawn.questions:
+            fields = {"images": (image,), **answered(drawn.rng, question)}
+            yield drawn_item(name, drawn, index, question, settings, **fields)
+
+
 def drawn_item(
-    name: str, drawn: Drawn[Any], index: int, question: Question, settings: SceneSettings, **fields: Any
+    name: str,
+    drawn: Drawn[Any],
+    index: int,
+    question: Question,
+    settings: SceneSettings,
+    what: str = "picture",
+    **fields: Any,
 ) -> RawItem:
     """An item of the dataset `name` about what was drawn. Its wording is drawn here, after `fields`."""
     return RawItem(
@@ -110,7 +131,7 @@ def drawn_item(
         where=f"{name} item {index}",
         question=wording(drawn.rng, question, PHRASINGS[settings.phrasings]),
         category=question.task,
-        source_id=f"picture {drawn.number} {question.task}",
-        group=f"{name}-picture-{drawn.number:06d}",
+        source_id=f"{what} {drawn.number} {question.task}",
+        group=f"{name}-{what}-{drawn.number:06d}",
         **fields,
     )

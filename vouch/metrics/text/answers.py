@@ -18,7 +18,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -29,6 +28,7 @@ from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
 from vouch.metrics.text.reader.options import ANSWER
 from vouch.metrics.text.wording import canonical, plain, tight, trimmed, undressed, wide
+from vouch.tables import number_words
 from vouch.tables.thoughts import apart
 
 References = Sequence[Sequence[str]]
@@ -61,22 +61,25 @@ def _spoken(formula: Scores) -> Scores:
 ANSWERS = Formulas[Scores]()
 
 
-def _of_pairs(name: str, label: str, help: str, **further: Any) -> Callable[[Pair], Pair]:
-    """Declares the metric of the decorated function, which compares a text with one reference."""
+def _of_rows(
+    name: str, label: str, help: str, source: str = "", unit: str = SHARE
+) -> Callable[[Scores], Scores]:
+    """Declares the metric of the decorated function, which scores all texts together."""
 
-    def declared(pair: Pair) -> Pair:
-        ANSWERS(name, label, help, **further)(_spoken(_best(pair)))
-        return pair
+    def declared(formula: Scores) -> Scores:
+        further = {"better": "higher", "unit": unit, "ranked": True, "source": source}
+        ANSWERS(name, label, help, **further)(_spoken(formula))
+        return formula
 
     return declared
 
 
-def _of_rows(name: str, label: str, help: str, **further: Any) -> Callable[[Scores], Scores]:
-    """Declares the metric of the decorated function, which scores all texts together."""
+def _of_pairs(name: str, label: str, help: str, source: str = "") -> Callable[[Pair], Pair]:
+    """Declares the metric of the decorated function, which compares a text with one reference."""
 
-    def declared(formula: Scores) -> Scores:
-        ANSWERS(name, label, help, **further)(_spoken(formula))
-        return formula
+    def declared(pair: Pair) -> Pair:
+        _of_rows(name, label, help, source)(_best(pair))
+        return pair
 
     return declared
 
@@ -85,10 +88,7 @@ def _of_rows(name: str, label: str, help: str, **further: Any) -> Callable[[Scor
     "anls",
     "ANLS",
     "average normalised Levenshtein similarity, 0 at one half or below",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="Biten et al. 2019; DocVQA",
+    "Biten et al. 2019; DocVQA",
 )
 def anls(text: str, reference: str) -> float:
     """1 - Levenshtein distance / length of the longer text, 0 where that distance is half the length or more
@@ -106,9 +106,6 @@ def anls(text: str, reference: str) -> float:
     "exact_match",
     "Exact match",
     "the text is a reference, but for case, spaces, outer punctuation and a leading article",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
 )
 def exact_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case, spaces, outer punctuation and a leading article, or what a longer text
@@ -120,10 +117,7 @@ def exact_match(text: str, reference: str) -> float:
     "lower_match",
     "Lower-case match",
     "the text is a reference, but for case and spaces at its ends",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="OCR-VQA in VLMEvalKit",
+    "OCR-VQA in VLMEvalKit",
 )
 def lower_match(text: str, reference: str) -> float:
     """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
@@ -135,10 +129,7 @@ def lower_match(text: str, reference: str) -> float:
     "ocr_contains",
     "OCR, contained",
     "the whole reference stands in the text, as words",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="OCR of ReForm-Eval's code, Li et al. 2023",
+    "OCR of ReForm-Eval's code, Li et al. 2023",
 )
 def ocr_contains(text: str, reference: str) -> float:
     """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
@@ -153,10 +144,7 @@ def ocr_contains(text: str, reference: str) -> float:
     "word_accuracy",
     "Word accuracy",
     "share of the reference's words that stand in the text",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="OCR of ReForm-Eval's paper, Li et al. 2023",
+    "OCR of ReForm-Eval's paper, Li et al. 2023",
 )
 def word_accuracy(text: str, reference: str) -> float:
     """Share of the reference's words in the text; 0 without a letter or digit in the reference.
@@ -171,10 +159,7 @@ def word_accuracy(text: str, reference: str) -> float:
     "relaxed_accuracy",
     "Relaxed accuracy",
     "a number within 5 % of the reference, else the same text",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="ChartQA, Masry et al. 2022",
+    "ChartQA, Masry et al. 2022",
 )
 def relaxed_accuracy(text: str, reference: str) -> float:
     """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case.
@@ -286,9 +271,8 @@ Grams = Counter[tuple[str, ...]]
     "cider_d",
     "CIDEr-D",
     "cosine of TF-IDF vectors of n-grams with all references, 0 to 10",
-    better="higher",
-    ranked=True,
-    source="Vedantam, Zitnick and Parikh 2015",
+    "Vedantam, Zitnick and Parikh 2015",
+    unit="",
 )
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 10; NaN where every gram of a row's references is among those of all rows."""
@@ -350,8 +334,7 @@ def _similarity(ours: Vectors, theirs: Vectors) -> float:
 
 ENOUGH = 3
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_DIGITS = {"none": "0"} | {word: str(number) for number, word in enumerate(_NUMBERS)}
+_DIGITS = {"none": "0"} | {word: str(number) for word, number in number_words(10).items()}
 _ARTICLES = {"a", "an", "the"}
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
@@ -374,15 +357,7 @@ _CONTRACTIONS = {
 } | {"somebody'd": "somebodyd"}
 
 
-@_of_rows(
-    "vqa_score",
-    "VQA score",
-    "min(1, matches / 3), each reference left out once",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="Antol et al. 2015",
-)
+@_of_rows("vqa_score", "VQA score", "min(1, matches / 3), each reference left out once", "Antol et al. 2015")
 def vqa_score(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 1."""
     return [

@@ -11,12 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vouch.metrics.text.wording import trimmed
+from vouch.tables import number_words
 
-_TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty"""
-_TENS = "thirty forty fifty sixty seventy eighty ninety"
-WORDS = {word: value for value, word in enumerate(_TO_TWENTY.split())}
-WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=3)}
+WORDS = number_words(90)
 _SCALES = {
     "dozen": 12,
     "hundred": 100,

@@ -189,123 +189,71 @@ def read_samples(
     return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
 
 
-declare(
-    "tron_unreached",
-    "Unreached",
-    "share of the questions of which no sample is correct",
-    better="lower",
-    unit=SHARE,
-    source="Wang et al. 2024, TRON",
-)
-declare(
-    "tron_samples",
-    "Samples",
-    "samples that all but half of alpha of the questions need for a correct one",
-    better="lower",
-    unit="samples",
-    source="Wang et al. 2024, TRON",
-)
-declare(
-    "tron_coverage",
-    "Coverage, sampled",
-    "share of the sets of sampled answers that hold a correct one",
-    better="higher",
-    unit=SHARE,
-    source="Wang et al. 2024, TRON",
-)
-declare(
-    "tron_set_size",
-    "Set size, sampled",
-    "mean number of distinct answers in a set of sampled ones",
-    better="lower",
-    source="Wang et al. 2024, TRON",
-)
+_TRON = "Wang et al. 2024, TRON"
+_UNREACHED = "share of the questions of which no sample is correct"
+_SAMPLES = "samples that all but half of alpha of the questions need for a correct one"
+_COVERAGE = "share of the sets of sampled answers that hold a correct one"
+_SET_SIZE = "mean number of distinct answers in a set of sampled ones"
+declare("tron_unreached", "Unreached", _UNREACHED, better="lower", unit=SHARE, source=_TRON)
+declare("tron_samples", "Samples", _SAMPLES, better="lower", unit="samples", source=_TRON)
+declare("tron_coverage", "Coverage, sampled", _COVERAGE, better="higher", unit=SHARE, source=_TRON)
+declare("tron_set_size", "Set size, sampled", _SET_SIZE, better="lower", source=_TRON)
 
 
-def sampled_figures(
-    questions: Sequence[Question],
-    samples: Sequence[Sequence[str]],
-    groups: Ints,
-    config: Config,
-    names: Sequence[str],
-    score: str,
-) -> list[Figure]:
-    """Half of alpha for either promise, so that the sets have the target of all others.
+def sampled_figures(block: TextBlock, rows: Ints, config: Config, names: Sequence[str]) -> list[Figure]:
+    """Sets of the answers sampled for some rows. Half of alpha for either promise, so that the sets have the
+    target of all others.
 
     tron_unreached  share of the questions without a correct sample: no sets if over half of alpha in a split
     tron_samples, tron_coverage, tron_set_size  as SampledSets
     names: as for `grade_texts`.
     """
-    most = max(map(len, samples), default=0)
-    rows = [row for row, texts in enumerate(samples) if most and len(texts) == most]
-    if not rows:
-        return []
-    of_rows = [questions[row] for row in rows], [samples[row] for row in rows]
-    _, answers, grades = read_samples(*of_rows, config, names)
-    drawn = numbered(answers.reshape(-1, most).tolist(), (grades.reshape(-1, most) >= 1).tolist())
-    own = groups[rows]
-    figures = [mean_figure("tron_unreached", np.asarray(~drawn.right.any(axis=1)), own, CLEAN, score)]
-    splits = group_splits(own, config.calibration, config.seed, config.splits)
-    if not (splits.sizes.min() and splits.sizes.max() < len(rows)):
-        return figures
-    sets = sampled_sets(drawn, splits, config.main_alpha / 2, config.main_alpha / 2)
-    if sets is None:
-        return figures
-    values = {"tron_samples": sets.samples, "tron_coverage": sets.coverage, "tron_set_size": sets.size}
-    return figures + [split_figure(name, each, len(rows), score) for name, each in values.items()]
+    figures: list[Figure] = []
+    for temperature, samples in block.samples.items():
+        score = f"t{temperature:g}"
+        most = max((len(samples[row]) for row in rows), default=0)
+        whole = [row for row in rows if most and len(samples[row]) == most]
+        if not whole:
+            continue
+        of_whole = [block.questions[row] for row in whole], [samples[row] for row in whole]
+        _, answers, grades = read_samples(*of_whole, config, names)
+        drawn = numbered(answers.reshape(-1, most).tolist(), (grades.reshape(-1, most) >= 1).tolist())
+        groups = block.numbers[whole]
+        unreached = np.asarray(~drawn.right.any(axis=1))
+        figures.append(mean_figure("tron_unreached", unreached, groups, CLEAN, score))
+        splits = group_splits(groups, config.calibration, config.seed, config.splits)
+        if not (splits.sizes.min() and splits.sizes.max() < len(whole)):
+            continue
+        sets = sampled_sets(drawn, splits, config.main_alpha / 2, config.main_alpha / 2)
+        if sets is not None:
+            values = {
+                "tron_samples": sets.samples,
+                "tron_coverage": sets.coverage,
+                "tron_set_size": sets.size,
+            }
+            figures += [split_figure(name, each, len(whole), score) for name, each in values.items()]
+    return figures
 
 
-declare(
-    "unparsed_rate", "Unparsed", "texts in which no answer is found", better="lower", unit=SHARE, ranked=True
-)
-declare("refusal_rate", "Refused", "texts that decline to answer", better="lower", unit=SHARE)
-declare(
-    "several_rate", "Several", "texts that name several options and choose none", better="lower", unit=SHARE
-)
-declare(
-    "undecided_rate",
-    "Undecided",
-    "texts in which no answer is found or that name several options",
-    better="lower",
-    unit=SHARE,
-)
-declare(
-    "format_hit_rate",
-    "Format hits",
-    "choices that are answered with a mark in brackets",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-    source="Li et al. 2023",
-)
-declare(
-    "stated_rate",
-    "Stated",
-    "share of the texts that state how sure the model is",
-    unit=SHARE,
-    source="Xiong et al. 2024",
-)
-declare(
-    "brier_answer",
-    "Brier of the answer",
-    "squared distance between confidence and whether the answer is correct, 0 to 1",
-    better="lower",
-    unit="squared distance",
-    source="Brier 1950",
-)
-declare(
-    "judged_rate",
-    "Judged",
-    "texts that no rule could decide and in which the judge found an option",
-    unit=SHARE,
-)
-declare(
-    "accuracy_rules",
-    "Accuracy without the judge",
-    "what no rule could decide counts as wrong",
-    better="higher",
-    unit=SHARE,
-)
+_SHARES = {  # of all texts; the lower the better
+    "unparsed_rate": ("Unparsed", "texts in which no answer is found"),
+    "refusal_rate": ("Refused", "texts that decline to answer"),
+    "several_rate": ("Several", "texts that name several options and choose none"),
+    "undecided_rate": ("Undecided", "texts in which no answer is found or that name several options"),
+}
+for _name, (_label, _help) in _SHARES.items():
+    declare(_name, _label, _help, better="lower", unit=SHARE, ranked=_name == "unparsed_rate")
+_HITS, _LI = "choices that are answered with a mark in brackets", "Li et al. 2023"
+declare("format_hit_rate", "Format hits", _HITS, better="higher", unit=SHARE, ranked=True, source=_LI)
+_STATES = "share of the texts that state how sure the model is"
+declare("stated_rate", "Stated", _STATES, unit=SHARE, source="Xiong et al. 2024")
+_BRIER = "squared distance between confidence and whether the answer is correct, 0 to 1"
+_UNIT = "squared distance"
+declare("brier_answer", "Brier of the answer", _BRIER, better="lower", unit=_UNIT, source="Brier 1950")
+_JUDGED = "texts that no rule could decide and in which the judge found an option"
+declare("judged_rate", "Judged", _JUDGED, unit=SHARE)
+_RULES = "what no rule could decide counts as wrong"
+declare("accuracy_rules", "Accuracy without the judge", _RULES, better="higher", unit=SHARE)
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""
 
@@ -338,9 +286,8 @@ def score_texts(
             for rows in of:
                 found += selective_figures(rows.confidence, rows.right, rows.groups, config.seed, rows.score)
             found += [each for score, rows in by_judge.items() for each in rows.figures(kept, score)]
-            found += _sampled(
-                block, np.flatnonzero(kept & ~block.defective & ~np.isnan(grades)), config, names
-            )
+            counted = np.flatnonzero(kept & ~block.defective & ~np.isnan(grades))
+            found += sampled_figures(block, counted, config, names)
         for rows in of:
             if rows.score:
                 found += _calibration(protocol, rows, config) + _ranking(protocol, rows, config)
@@ -468,15 +415,6 @@ def _ranking(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
     if protocol == CLEAN:
         ends = centred(value, auroc(Order(*np.split(resampled(sums, config.seed), 2, axis=-1))))
     return [*figures, Figure(score, "auroc", value, len(right), *ends)]
-
-
-def _sampled(block: TextBlock, rows: Ints, config: Config, names: Sequence[str]) -> list[Figure]:
-    """Sets of the answers sampled for some rows."""
-    figures = []
-    for temperature, samples in block.samples.items():
-        asked, drawn = [block.questions[row] for row in rows], [samples[row] for row in rows]
-        figures += sampled_figures(asked, drawn, block.numbers[rows], config, names, f"t{temperature:g}")
-    return figures
 
 
 def _calibration(protocol: str, rows: _Rows, config: Config) -> list[Figure]:

@@ -31,41 +31,27 @@ ENGINES = Path(__file__).parent
 
 
 class Settings(Protocol):
-    """How a model is asked. where: the key in params.yaml that has these settings, for messages."""
+    """How a model is asked. where: the key in params.yaml that has these settings, such as `rewrite`. device:
+    auto, cpu, cuda or split. threads: of the processor. max_tokens: of a reply."""
 
     @property
-    def where(self) -> str:
-        """Such as `rewrite`."""
-        ...
-
+    def where(self) -> str: ...
     @property
-    def device(self) -> str:
-        """auto | cpu | cuda | split."""
-        ...
-
+    def device(self) -> str: ...
     @property
-    def threads(self) -> int:
-        """Threads of the processor."""
-        ...
-
+    def threads(self) -> int: ...
     @property
-    def max_tokens(self) -> int:
-        """Most tokens of a reply."""
-        ...
+    def max_tokens(self) -> int: ...
 
 
 class Asked(Protocol):
-    """Something to ask. It is hashable, and `str` names it in messages."""
+    """Something to ask. It is hashable, and `str` names it in messages. prompt: the whole text that the model
+    gets. start_is_enough: whether a reply that max_tokens cuts short is of use."""
 
     @property
-    def prompt(self) -> str:
-        """The whole text that the model gets."""
-        ...
-
+    def prompt(self) -> str: ...
     @property
-    def start_is_enough(self) -> bool:
-        """Whether a reply that max_tokens cuts short is of use."""
-        ...
+    def start_is_enough(self) -> bool: ...
 
     def read(self, reply: str) -> str:
         """What is kept of a reply."""
@@ -101,12 +87,10 @@ class Reply:
 
 
 class Engine(Protocol[T]):
-    """Something that replies."""
+    """Something that replies. notes: measures for the run record."""
 
     @property
-    def notes(self) -> Mapping[str, Any]:
-        """Measures for the run record."""
-        ...
+    def notes(self) -> Mapping[str, Any]: ...
 
     def ask(self, asked: Sequence[T]) -> Iterator[tuple[T, Reply]]:
         """A reply to each, in any order. Raises UserError for what would make all of them fail."""
@@ -118,9 +102,7 @@ class EngineFile(Protocol):
 
     REVISION: int
 
-    def load(self, pin: Pin, settings: Settings) -> Engine[Any]:
-        """An engine that is ready to ask."""
-        ...
+    def load(self, pin: Pin, settings: Settings) -> Engine[Any]: ...
 
 
 def engine_file(name: str) -> EngineFile:

@@ -27,14 +27,12 @@ class LocalWriter:
         import torch
         import transformers
 
-        from vouch.models.loading import LOCAL, choose_device, hush, load_weights, opening
+        from vouch.models.loading import LOCAL, load_weights, opening, prepare_device
         from vouch.models.tokenizer_check import check_tokenizer
 
-        device = choose_device(settings.device)
-        torch.set_num_threads(settings.threads)
+        device = prepare_device(settings.device, settings.threads)
         self._torch, self._folder, self._settings = torch, folder, settings
         check_tokenizer(folder)
-        hush()
         with opening(folder, WHAT, ADVICE):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
             # A vision language model writes without an image, too.

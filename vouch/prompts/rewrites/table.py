@@ -27,6 +27,7 @@ from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import failures
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
+from vouch.tables.table import per_dataset
 from vouch.tables.thoughts import apart
 
 PROMPTS = Path(__file__).parent / "instructions"
@@ -91,7 +92,8 @@ class Task:
 _QUOTES = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))
 
 
-FOLDER = Path("decisions/rewrites")
+decisions_path = per_dataset("decisions/rewrites/{}.csv")
+"""The file may be missing."""
 NEEDED = ("question", "kind", "decision", "text")
 COLUMNS = (*NEEDED, *OPTIONAL)
 ACCEPT, REJECT, USE, DROP = "accept", "reject", "use", "drop"
@@ -99,7 +101,7 @@ DECISIONS = (ACCEPT, REJECT, USE, DROP)
 
 
 @dataclass(frozen=True)
-class Decision:
+class RewriteDecision:
     """One row. where: file and line."""
 
     task: Task
@@ -110,43 +112,34 @@ class Decision:
     where: str
 
 
-def decisions_path(dataset: str) -> Path:
-    """The file of decisions about a dataset; it may be missing."""
-    return FOLDER / f"{dataset}.csv"
+def _about(row: Mapping[str, str]) -> tuple[Task, str]:
+    task = Task(row["question"], row["kind"].strip())
+    return task, f"{task.kind} of {task.question[:60]!r}"
 
 
-def read_decisions(path: Path, further: Sequence[str] = ()) -> list[Decision]:
+def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecision]:
     """The decisions in a file, rows without one left out. Raises UserError with file and line.
 
     further: names of columns that are allowed but not read.
     """
-    decisions: dict[Task, Decision] = {}
-    for where, row in decided_rows(path, NEEDED, "decision", further):
-        decision = _decision(row, where)
-        task = decision.task
-        if task in decisions:
-            raise UserError(
-                f"{where}: a second decision about {_short(task)}, first at {decisions[task].where}; keep one"
-            )
-        decisions[task] = decision
-    return list(decisions.values())
+    decisions = []
+    for where, row in decided_rows(path, NEEDED, "decision", further, _about):
+        kind, decision, text = (row[name].strip() for name in NEEDED[1:])
+        for name, value, known in (("kind", kind, KINDS), ("decision", decision, DECISIONS)):
+            if value not in known:
+                raise UserError(f"{where}: unknown {name} {value}; {did_you_mean(value, list(known))}")
+        if decision == USE and not text:
+            raise UserError(f"{where}: use needs words in text; write them, or reject")
+        if decision == DROP and kind != CLEAN:
+            raise UserError(f"{where}: only cleaning drops a question; reject this rewrite instead")
+        task = Task(row["question"], kind)
+        decisions.append(RewriteDecision(task, decision, text, row.get("by", ""), row.get("why", ""), where))
+    return decisions
 
 
-def _decision(row: Mapping[str, str], where: str) -> Decision:
-    kind, decision, text = (row[name].strip() for name in ("kind", "decision", "text"))
-    if kind not in KINDS:
-        raise UserError(f"{where}: unknown kind {kind}; {did_you_mean(kind, list(KINDS))}")
-    if decision not in DECISIONS:
-        raise UserError(f"{where}: unknown decision {decision}; {did_you_mean(decision, list(DECISIONS))}")
-    if decision == USE and not text:
-        raise UserError(f"{where}: use needs words in text; write them, or reject")
-    if decision == DROP and kind != CLEAN:
-        raise UserError(f"{where}: only cleaning drops a question; reject this rewrite instead")
-    task = Task(row["question"], kind)
-    return Decision(task, decision, text, row.get("by", ""), row.get("why", ""), where)
-
-
-def check_known(decisions: Iterable[Decision], questions: Mapping[str, object], kinds: Sequence[str]) -> None:
+def check_known(
+    decisions: Iterable[RewriteDecision], questions: Mapping[str, object], kinds: Sequence[str]
+) -> None:
     """Raises UserError where a decision of these kinds is about a question that nobody asks."""
     for one in decisions:
         if one.task.kind in kinds and one.task.question not in questions:
@@ -156,15 +149,11 @@ def check_known(decisions: Iterable[Decision], questions: Mapping[str, object], 
             )
 
 
-def decisions_text(decisions: Iterable[Decision]) -> str:
+def decisions_text(decisions: Iterable[RewriteDecision]) -> str:
     """Decisions as CSV, sorted, so that equal decisions give equal files."""
     ordered = sorted(decisions, key=lambda one: (one.task.question, KINDS.index(one.task.kind)))
     rows = ([one.task.question, one.task.kind, one.decision, one.text, one.by, one.why] for one in ordered)
     return csv_text(COLUMNS, rows)
-
-
-def _short(task: Task) -> str:
-    return f"{task.kind} of {task.question[:60]!r}"
 
 
 HAND = "hand"
@@ -181,7 +170,7 @@ def kinds_of(variations: Iterable[str]) -> list[str]:
 def clean_rows(
     questions: Iterable[str],
     all_questions: bool,
-    decided: Mapping[Task, Decision],
+    decided: Mapping[Task, RewriteDecision],
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
@@ -207,7 +196,7 @@ def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, boo
 def variation_rows(
     questions: Mapping[str, bool],
     kinds: Sequence[str],
-    decided: Mapping[Task, Decision],
+    decided: Mapping[Task, RewriteDecision],
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
@@ -222,7 +211,7 @@ def variation_rows(
 
 
 def _rows(
-    tasks: Sequence[Task], decided: Mapping[Task, Decision], propose: Propose, rewriter: str
+    tasks: Sequence[Task], decided: Mapping[Task, RewriteDecision], propose: Propose, rewriter: str
 ) -> list[Row]:
     proposals = propose([task for task in tasks if _needs_proposal(decided.get(task))])
     return [
@@ -233,7 +222,7 @@ def _rows(
     ]
 
 
-def _needs_proposal(decision: Decision | None) -> bool:
+def _needs_proposal(decision: RewriteDecision | None) -> bool:
     return decision is None or (decision.decision == ACCEPT and not decision.text)
 
 
@@ -244,7 +233,7 @@ def _checked(task: Task, proposal: Reply, rewriter: str) -> Row:
     return _row(task, proposal.text, ACCEPTED if passed else REJECTED, list(failed), reason, rewriter)
 
 
-def _by_hand(decision: Decision, proposal: Reply | None, rewriter: str) -> Row:
+def _by_hand(decision: RewriteDecision, proposal: Reply | None, rewriter: str) -> Row:
     task, why = decision.task, decision.why
     if decision.decision == REJECT:
         return _row(task, decision.text or None, REJECTED, [], why or "rejected by hand", HAND)

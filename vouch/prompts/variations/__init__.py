@@ -27,11 +27,11 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.prompts.draft import FAMILIES, PARTS, Draft
-from vouch.tables.asked import EFFECTS, KEPT
+from vouch.prompts.draft import PARTS, Draft
+from vouch.tables.asked import EFFECTS, FAMILIES, KEPT
 
 Vary = Callable[..., Draft | Sequence[Draft] | None]
 """Gets a draft, and a level if the variation has levels."""
@@ -40,21 +40,26 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
 
 
+def _undeclared(draft: Draft) -> None:
+    """In place of the function, until it is declared."""
+
+
 @dataclass(frozen=True)
 class Declaration:
-    """A variation.
+    """A variation, and the decorator of the function that makes it. Raises UserError for a wrong argument.
 
-    label: what it does, in the report; empty where the name says it. does: the same in docs/variations.md,
-    where that needs more words. skips: the items that it does not apply to. changes: names of PARTS; two
-    variations of a combination may share none. effect: one of EFFECTS. family: of PARC (Schmalfuss et al.
+    label: what it does, in the report; empty where the name says it. changes: names of PARTS; two variations
+    of a combination may share none. does: the label in docs/variations.md, where that needs more words.
+    skips: the items that it does not apply to. effect: one of EFFECTS. family: of PARC (Schmalfuss et al.
     2025), empty outside of it. levels: the highest one, 0 without; `NAME_5` in params.yaml is level 5, `NAME`
     the default level. counts_prompts: its levels are numbers of prompts, not strengths. control: it takes
-    away or hides what an answer rests on, which no user would do."""
+    away or hides what an answer rests on, which no user would do. operation: what it puts every image
+    through, where it does nothing else (vouch/images/operations.py)."""
 
     name: str
-    vary: Vary
-    changes: tuple[str, ...]
     label: str = ""
+    _: KW_ONLY
+    changes: str | tuple[str, ...]
     does: str = ""
     skips: str = ""
     effect: str = KEPT
@@ -63,6 +68,41 @@ class Declaration:
     default_level: int = 0
     counts_prompts: bool = False
     control: bool = False
+    operation: str = ""
+    vary: Vary = _undeclared
+
+    def __post_init__(self) -> None:
+        checks = (
+            *(("changes", part, PARTS) for part in self.parts),
+            ("effect", self.effect, EFFECTS),
+            ("family", self.family, (*FAMILIES, "")),
+        )
+        for argument, value, known in checks:
+            if value not in known:
+                raise UserError(
+                    f"variation {self.name}: unknown {argument} {value:.60}; "
+                    f"{did_you_mean(value, list(known))}"
+                )
+        if not _NAME.fullmatch(self.name):
+            raise UserError(f"variation {self.name}: a name has small letters, digits and underscores")
+        if not min(self.levels, 1) <= self.default_level <= self.levels:
+            raise UserError(
+                f"variation {self.name}: default_level must be one of its levels, 1 to {self.levels}"
+            )
+
+    def __call__(self, vary: Vary) -> Vary:
+        """Declares the function. Raises UserError where the name is taken."""
+        if self.name in _DECLARED:
+            raise UserError(
+                f"variation {self.name}: is declared twice in vouch/prompts/variations; rename one"
+            )
+        _DECLARED[self.name] = replace(self, vary=vary)
+        return vary
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it changes."""
+        return (self.changes,) if isinstance(self.changes, str) else self.changes
 
     @property
     def has_strengths(self) -> bool:
@@ -71,59 +111,7 @@ class Declaration:
 
 
 _DECLARED: dict[str, Declaration] = {}
-
-
-def variation(
-    name: str,
-    label: str,
-    *,
-    changes: str | Sequence[str],
-    does: str = "",
-    skips: str = "",
-    effect: str = KEPT,
-    family: str = "",
-    levels: int = 0,
-    default_level: int = 0,
-    counts_prompts: bool = False,
-    control: bool = False,
-) -> Callable[[Vary], Vary]:
-    """Declares the function below it; Declaration explains the arguments. Raises UserError."""
-    parts = (changes,) if isinstance(changes, str) else tuple(changes)
-    checks = (
-        *(("changes", part, PARTS) for part in parts),
-        ("effect", effect, EFFECTS),
-        ("family", family, FAMILIES),
-    )
-    for argument, value, known in checks:
-        if value not in known:
-            raise UserError(
-                f"variation {name}: unknown {argument} {value:.60}; {did_you_mean(value, list(known))}"
-            )
-    if not _NAME.fullmatch(name):
-        raise UserError(f"variation {name}: a name has small letters, digits and underscores")
-    if not min(levels, 1) <= default_level <= levels:
-        raise UserError(f"variation {name}: default_level must be one of its levels, 1 to {levels}")
-
-    def declare(vary: Vary) -> Vary:
-        if name in _DECLARED:
-            raise UserError(f"variation {name}: is declared twice in vouch/prompts/variations; rename one")
-        _DECLARED[name] = Declaration(
-            name,
-            vary,
-            parts,
-            label=label,
-            does=does,
-            skips=skips,
-            effect=effect,
-            family=family,
-            levels=levels,
-            default_level=default_level,
-            counts_prompts=counts_prompts,
-            control=control,
-        )
-        return vary
-
-    return declare
+variation = Declaration
 
 
 def declared() -> Mapping[str, Declaration]:
@@ -153,17 +141,12 @@ def at_level(name: str) -> tuple[Declaration, int | None] | None:
 
 def documentation() -> str:
     """The rows of the table in docs/variations.md."""
-    head = "| name | what changes | answers | family | not applicable to |\n|---|---|---|---|---|\n"
-    return head + "".join(map(_row, declared().values()))
-
-
-def _row(one: Declaration) -> str:
-    name = f"`{one.name}`"
-    if one.levels:
-        name += f", `{one.name}_1` to `{one.name}_{one.levels}`"
-    does = one.does or one.label
-    control = "a control: " if one.control else ""
-    return f"| {name} | {control}{does} | {one.effect} | {one.family} | {one.skips} |\n"
+    rows = ["| name | what changes | answers | family | not applicable to |", "|---|---|---|---|---|"]
+    for one in declared().values():
+        levels = f", `{one.name}_1` to `{one.name}_{one.levels}`" if one.levels else ""
+        does = f"{'a control: ' if one.control else ''}{one.does or one.label}"
+        rows.append(f"| `{one.name}`{levels} | {does} | {one.effect} | {one.family} | {one.skips} |")
+    return "".join(f"{row}\n" for row in rows)
 
 
 read_files()  # whichever file is imported first: the order of the variations is always the same

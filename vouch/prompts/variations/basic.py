@@ -44,32 +44,34 @@ def disturbed(operation: str, draft: Draft, level: int = 0) -> Draft | None:
     return draft._replace(images=tuple([ShownImage(image, (*steps, step)) for image, steps in draft.images]))
 
 
-def _image_operation(
-    name: str, label: str, operation: str, does: str, family: str = "", control: bool = False
+def _every_image(
+    name: str,
+    label: str,
+    operation: str,
+    does: str,
+    *,
+    levels: int = 0,
+    family: str = "",
+    control: bool = False,
 ) -> None:
-    """An operation without levels."""
-    declare = variation(
-        name, label, does=does, skips=NO_IMAGE, changes=IMAGES, family=family, control=control
-    )
-    declare(partial(disturbed, operation))
-
-
-def _corruption(name: str, label: str, operation: str, does: str, family: str = "") -> None:
-    """An operation at the five severities of ImageNet-C (Hendrycks and Dietterich 2019)."""
     declare = variation(
         *(name, label),
+        changes=IMAGES,
         does=does,
         skips=NO_IMAGE,
-        changes=IMAGES,
         family=family,
-        levels=5,
-        default_level=3,
+        levels=levels,
+        default_level=min(levels, 3),
+        control=control,
+        operation=operation,
     )
     declare(partial(disturbed, operation))
 
 
-_corruption("vr_b", "images blurred", "blur", "every image blurred", "VR")
-_corruption("vr_l", "images brightened", "brighten", "every image brightened", "VR")
+# At the five severities of ImageNet-C (Hendrycks and Dietterich 2019)
+_corruption = partial(_every_image, levels=5)
+_corruption("vr_b", "images blurred", "blur", "every image blurred", family="VR")
+_corruption("vr_l", "images brightened", "brighten", "every image brightened", family="VR")
 _corruption("jpeg", "JPEG compression", "jpeg", "every image compressed")
 _corruption("noise", "images with noise", "noise", "every image with noise, as in ImageNet-C")
 _corruption("motion", "images blurred by motion", "motion", "every image blurred by motion, as there")
@@ -78,10 +80,10 @@ _corruption("pixelate", "images of fewer pixels", "pixelate", "every image of fe
 _corruption("fog", "images in fog", "fog", "every image in fog, as there")
 # Takes the answer to be the same afterwards. Questions about directions in the image (`in which corner`) get
 # another one, and no item says that it is one: not for such datasets.
-_image_operation(
-    *("vr_r", "images rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise", "VR")
+_every_image(
+    *("vr_r", "images rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise"), family="VR"
 )
-_image_operation(
+_every_image(
     "blank", "images blank", "blank", "a grey image of the same size in place of every image", control=True
 )
 

@@ -27,7 +27,7 @@ def build_data(evidence: Evidence) -> Section:
     return Section(DATA_HEADING, Markup(""), [Part("", blocks)])
 
 
-DATA_SECTION = PageSection("data", "Items", build_data)
+DATA_SECTION = PageSection("data", "Items", build_data, page="datasets", place=10)
 
 
 def _spread(counts: pd.Series) -> str:
@@ -161,7 +161,7 @@ def build_rewrites(evidence: Evidence) -> Section | None:
     return Section(REWRITES_HEADING, REWRITES_TEXT, [Part("", blocks)])
 
 
-REWRITES_SECTION = PageSection("rewrites", "Rewrites", build_rewrites)
+REWRITES_SECTION = PageSection("rewrites", "Rewrites", build_rewrites, page="datasets", place=20)
 
 
 def _counts(evidence: Evidence) -> Grid:
@@ -216,8 +216,4 @@ PAGE = Page(
     "Datasets",
     "What the models were asked, what cleaning found, and what was left out.",
     place=30,
-    sections=(
-        DATA_SECTION,
-        REWRITES_SECTION,
-    ),
 )

@@ -75,6 +75,8 @@ LOOKS_SECTION = PageSection(
     "looks",
     "With and without the image",
     by_dataset("Do the models use the image?", LOOKS_TEXT, _looks_blocks, opened=1),
+    page="variations",
+    place=20,
 )
 
 
@@ -83,11 +85,7 @@ The attack paints a wrong option into the image; the control paints a harmless w
 a part of the image, so both cost accuracy. A model that reads instead of looking chooses the painted option
 more often under the attack than under the control: see the last column, in bold if its interval excludes
 0.""")
-TYPOGRAPHIC_SHOWN = {
-    ORIGINAL: "original",
-    TYPOGRAPHIC_CONTROL: "harmless word",
-    TYPOGRAPHIC: "wrong option",
-}
+TYPOGRAPHIC_SHOWN = {ORIGINAL: "original", TYPOGRAPHIC_CONTROL: "harmless word", TYPOGRAPHIC: "wrong option"}
 
 
 def _apart(_: Evidence, gain: Number) -> Tone:
@@ -132,12 +130,9 @@ def _typographic_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 TYPOGRAPHIC_SECTION = PageSection(
     "typographic",
     "Typographic attack",
-    by_dataset(
-        "Does text in the image mislead the models?",
-        TYPOGRAPHIC_TEXT,
-        _typographic_blocks,
-        opened=1,
-    ),
+    by_dataset("Does text in the image mislead the models?", TYPOGRAPHIC_TEXT, _typographic_blocks, opened=1),
+    page="variations",
+    place=30,
 )
 
 
@@ -229,4 +224,6 @@ SEVERITY_SECTION = PageSection(
     "severity",
     "Severity",
     by_dataset("How much accuracy does image corruption cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
+    page="variations",
+    place=40,
 )

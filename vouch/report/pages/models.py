@@ -3,9 +3,10 @@
 models_detail.py has the other sections.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
@@ -29,14 +30,7 @@ from vouch.report.page import (
     Text,
     by_dataset,
 )
-from vouch.report.pages.differences import said_detectable
-from vouch.report.pages.models_detail import (
-    CATEGORIES_SECTION,
-    DIMENSIONS_SECTION,
-    GENERATED_SECTION,
-    OUTPUTS_SECTION,
-    SCORES_SECTION,
-)
+from vouch.report.pages.ranking import said_detectable
 from vouch.report.table import (
     MISSING,
     Cell,
@@ -44,14 +38,198 @@ from vouch.report.table import (
     Grid,
     Row,
     TableSpec,
+    Tone,
     cells,
     figure,
     ranges,
+    rank_cell,
     rounded,
 )
 from vouch.report.table_files import HEADLINES, OPTIONAL
 from vouch.tables import HEADLINE
 from vouch.tables.asked import TEXT as OUTPUT
+
+CHART_SIZE = (520.0, 430.0)
+FONT = 11
+CHARACTER = 0.56  # mean width of a character, in font sizes
+POINT = 5.0  # half the side of the square that a point keeps free, pixels
+Axis = Callable[[str], Any]
+"""A channel of a column, `x:Q`, on an axis of the chart."""
+ACCURACY_AND_SET_SIZE_TIPS = [
+    *alt.tips(".1%", model_n="Model", y="Accuracy", y_low="from", y_high="to"),
+    *alt.tips(".2f", x="Options in a set"),
+]
+
+
+def accuracy_and_set_size_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model that has both numbers: x, y, their intervals, and whether it leads.
+
+    Models that could not be calibrated in some split are left out, because the size of their sets means
+    nothing.
+    """
+    rows = []
+    leading, sizes = leaders(evidence, dataset), evidence.numbers(dataset, "set_size", "lac")
+    for model, accuracy in evidence.numbers(dataset, "accuracy").items():
+        if model in sizes and evidence.calibrated(dataset, model):
+            row: dict[str, Any] = {"model": model, "leads": model in leading}
+            for name, number in (("x", sizes[model]), ("y", accuracy)):
+                row |= {name: number.value, f"{name}_low": number.ends[0], f"{name}_high": number.ends[1]}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _domain(data: pd.DataFrame, name: str, *shown: float) -> list[float]:
+    low, high = min([*data[f"{name}_low"], *shown]), max([*data[f"{name}_high"], *shown])
+    margin = 0.05 * (high - low) or 0.05
+    return [low - margin, high + margin]
+
+
+class Label(NamedTuple):
+    """x, y: anchor of the text, pixels. align: `left` or `right`. linked: has a line to its point."""
+
+    x: float
+    y: float
+    align: str
+    linked: bool
+
+
+def place_labels(
+    points: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
+) -> list[Label | None]:
+    """A label for each point (pixels, y downwards), earlier points first; None if there is no free position.
+
+    Deterministic: each point takes the first of a fixed list of positions that overlaps no other label and no
+    point and stays inside the chart.
+    """
+    taken = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
+    labels: list[Label | None] = []
+    for (x, y), name in zip(points, names, strict=True):
+        width = len(name) * CHARACTER * FONT
+        for label in _places(x, y):
+            start = label.x if label.align == "left" else label.x - width
+            left, right = start - 1, start + width + 1
+            top, bottom = label.y - FONT * 0.6, label.y + FONT * 0.6
+            inside = left >= 0 and right <= size[0] and top >= 0 and bottom <= size[1]
+            if inside and not any(left < c and a < right and top < d and b < bottom for a, b, c, d in taken):
+                taken.append((left, top, right, bottom))
+                labels.append(label)
+                break
+        else:
+            labels.append(None)
+    return labels
+
+
+def _places(x: float, y: float) -> Iterator[Label]:
+    """Positions to try: between the arms of the point's intervals, then further and further away."""
+    steps = [sign * step * 0.5 * (FONT + 1) for step in range(1, 11) for sign in (-1, 1)]
+    beside = 0.6 * FONT + POINT + 0.5
+    yield from (Label(x + 5, y + dy, "left", False) for dy in (-beside, beside))
+    yield from (Label(x - 5, y + dy, "right", False) for dy in (-beside, beside))
+    for reach in (16, 30, 48, 72):
+        for dy in steps:
+            yield Label(x + reach, y + dy, "left", True)
+            yield Label(x - reach, y + dy, "right", True)
+
+
+def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[float, float]) -> pd.DataFrame:
+    """Adds the position of each label, in the units of the axes."""
+    width, height = size
+    pixels = [
+        ((row.x - x[0]) / (x[1] - x[0]) * width, (y[1] - row.y) / (y[1] - y[0]) * height)
+        for row in data.itertuples()
+    ]
+    placed = place_labels(pixels, data["model"].tolist(), size)
+    rows = [
+        {"model": model, "leads": leads, "x": px, "y": py, "label_x": at.x, "label_y": at.y}
+        | {"align": at.align, "linked": at.linked}
+        for model, leads, (px, py), at in zip(data["model"], data["leads"], pixels, placed, strict=True)
+        if at is not None
+    ]
+    found = pd.DataFrame(rows, columns=["model", "leads", "x", "y", "label_x", "label_y", "align", "linked"])
+    for name in ("x", "label_x"):
+        found[name] = x[0] + found[name] / width * (x[1] - x[0])
+    for name in ("y", "label_y"):
+        found[name] = y[1] - found[name] / height * (y[1] - y[0])
+    return found
+
+
+def accuracy_and_set_size_chart(
+    evidence: Evidence, dataset: str, size: tuple[float, float] = CHART_SIZE
+) -> Any:
+    """Points with 95 % intervals in both directions, the leaders in colour, and the accuracy of a guess.
+
+    None if there is no model to show.
+    """
+    data = accuracy_and_set_size_frame(evidence, dataset)
+    if data.empty:
+        return None
+    chance = evidence.chance(dataset)
+    x, y = _domain(data, "x"), _domain(data, "y", chance)
+    fixed = {"nice": False, "zero": False}
+    across: Axis = partial(
+        alt.X,
+        title="Mean set size, options (LAC)",
+        scale=alt.Scale(domain=x, **fixed),
+        axis=alt.Axis(tickCount=size[0] // 65),
+    )
+    up: Axis = partial(
+        alt.Y,
+        title="Accuracy",
+        scale=alt.Scale(domain=y, **fixed),
+        axis=alt.Axis(format=".0%", tickMinStep=0.01),
+    )
+    colour = alt.condition("datum.leads", alt.value(alt.BLUE), alt.value(alt.FAINT))
+    base = alt.Chart(data).encode(x=across("x:Q"), y=up("y:Q"), color=colour)
+    guess = alt.Chart(pd.DataFrame({"x": x[1:], "y": [chance], "text": ["guess"]})).encode(y=up("y:Q"))
+    style = {"align": "right", "baseline": "bottom", "dy": -3, "fontSize": FONT, "color": alt.MUTED}
+    links, *names = _names(_labelled(data, x, y, size), across, up)
+    return alt.layer(
+        guess.mark_rule(color=alt.MUTED, strokeDash=[4, 3]),
+        guess.mark_text(**style).encode(x=across("x:Q"), text="text:N"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low:Q"), x2="x_high:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low:Q"), y2="y_high:Q"),
+        links,
+        base.mark_circle(size=60, opacity=1).encode(tooltip=ACCURACY_AND_SET_SIZE_TIPS),
+        *names,
+    ).properties(width=size[0], height=size[1])
+
+
+def _names(labels: pd.DataFrame, across: Axis, up: Axis) -> Iterator[Any]:
+    """Lines from distant labels to their points, then the labels."""
+    links = alt.Chart(labels[labels["linked"]]).mark_rule(color=alt.FAINT, strokeWidth=0.7)
+    yield links.encode(x=across("x:Q"), y=up("y:Q"), x2="label_x:Q", y2="label_y:Q")
+    ink = alt.condition("datum.leads", alt.value(alt.INK), alt.value(alt.MUTED))
+    for align in ("left", "right"):
+        text = alt.Chart(labels[labels["align"] == align]).encode(
+            x=across("label_x:Q"), y=up("label_y:Q"), text="model:N"
+        )
+        style = {"align": align, "baseline": "middle", "fontSize": FONT}
+        # A wide stroke in the background colour keeps the name readable over lines.
+        yield text.mark_text(**style, color=alt.PAPER, stroke=alt.PAPER, strokeWidth=3, opacity=0.85)
+        yield text.mark_text(**style).encode(color=ink)
+
+
+def accuracy_and_set_size_in_words(evidence: Evidence, dataset: str) -> str:
+    """The figure in words."""
+    data = accuracy_and_set_size_frame(evidence, dataset)
+    leading = data.loc[data["leads"].astype(bool), "model"].tolist()
+    best = f" Best or tied for best: {formatting.listed(leading)}." if leading else ""
+    return (
+        f"Scatter plot of {formatting.plural(len(data), 'model')} on {dataset}: accuracy "
+        f"{formatting.span(data['y'].min(), data['y'].max(), 1, 100)}{formatting.NARROW}%, "
+        f"{formatting.span(data['x'].min(), data['x'].max(), 2)} options in a set; guessing is correct for "
+        f"{formatting.percent(evidence.chance(dataset))}.{best}"
+    )
+
+
+ACCURACY_AND_SET_SIZE_FIGURE = DatasetFigure(
+    "accuracy_and_set_size",
+    "Accuracy against set size",
+    accuracy_and_set_size_chart,
+    accuracy_and_set_size_in_words,
+    narrow={"size": (270.0, 270.0)},  # with its axes it fits a phone held upright
+)
+
 
 SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
 COVERAGE_STEP = 17
@@ -76,25 +254,14 @@ def coverage_chart(evidence: Evidence, dataset: str, width: int = 420, ticks: in
     if data.empty:
         return None
     least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
-    across = alt.X(
-        "value:Q",
-        title="Coverage",
-        scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
-        axis=alt.Axis(format=".0%", tickCount=ticks, tickMinStep=0.01),
-    )
-    order = list(dict.fromkeys(data["model"]))
-    rows = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, labelColor=alt.INK))
-    colour = alt.Color(
-        "score:N", scale=alt.Scale(domain=list(SET_SCORES.values()), range=[alt.BLUE, alt.ORANGE])
-    )
-    shape = alt.Shape(
-        "score:N", scale=alt.Scale(domain=list(SET_SCORES.values()), range=["circle", "diamond"])
-    )
-    base = alt.Chart(data).encode(x=across, y=rows, color=colour)
+    across = alt.shares("Coverage", least, ticks)
+    kinds = alt.two_kinds("score", list(SET_SCORES.values()))
+    rows = alt.rows("model", list(dict.fromkeys(data["model"])), 230)
+    base = alt.Chart(data).encode(x=across, y=rows, color=kinds["color"])
     return alt.layer(
         alt.target(evidence.target).encode(x=across),
         alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
-        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=COVERAGE_TIPS),
+        base.mark_point(filled=True, size=45, opacity=1).encode(**kinds, tooltip=COVERAGE_TIPS),
     ).properties(width=width, height=alt.Step(COVERAGE_STEP))
 
 
@@ -155,13 +322,11 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     candidates = evidence.candidates(dataset)
     models = (*(sorted(candidates) if small else candidates), *away)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
-    rows: list[Row] = [
-        (
-            (_name(model, leading, note if model in away else ""), MISSING if small else _rank(accuracy)),
-            {"model": model},
-        )
-        for model, accuracy in zip(models, accuracies, strict=True)
-    ]
+    rows: list[Row] = []
+    for model, accuracy in zip(models, accuracies, strict=True):
+        tone: Tone = "strong" if model in leading else ""
+        name = Cell(model, note, tone="quiet") if model in away and note else Cell(model, tone=tone)
+        rows.append(((name, MISSING if small else rank_cell(accuracy)), {"model": model}))
     known = [
         each for each in HEADLINES if each.metric not in OPTIONAL or evidence.numbers(dataset, each.metric)
     ]
@@ -171,18 +336,6 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
         for row, drawing in zip(grid.rows, ranges(accuracies), strict=True)
     ]
     return replace(grid, rows=body)
-
-
-def _name(model: str, leading: Sequence[str], note: str) -> Cell:
-    if note:
-        return Cell(model, note, tone="quiet")
-    return Cell(model, tone="strong" if model in leading else "")
-
-
-def _rank(number: Number | None) -> Cell:
-    if number is None or number.rank is None:
-        return MISSING
-    return Cell(formatting.ranks(number.rank_low, number.rank_high), key=number.rank)
 
 
 def _warnings(evidence: Evidence, dataset: str) -> list[str]:
@@ -263,19 +416,11 @@ def build_results(evidence: Evidence) -> Section | None:
     return replace(section, parts=[Part("", [_overview(evidence)]), *section.parts])
 
 
-RESULTS_SECTION = PageSection("results", RESULTS_HEADING, build_results)
+RESULTS_SECTION = PageSection("results", RESULTS_HEADING, build_results, page="models", place=10)
 
 PAGE = Page(
     "models",
     "Models",
     "How accurate each model is, how large its prediction sets are, and how its answers were read.",
     place=20,
-    sections=(
-        RESULTS_SECTION,
-        SCORES_SECTION,
-        CATEGORIES_SECTION,
-        DIMENSIONS_SECTION,
-        OUTPUTS_SECTION,
-        GENERATED_SECTION,
-    ),
 )

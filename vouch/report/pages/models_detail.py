@@ -145,6 +145,8 @@ SCORES_SECTION = PageSection(
     "scores",
     "Scores",
     by_dataset("Which score gives the most informative sets?", SCORES_TEXT, _scores_blocks, opened=1),
+    page="models",
+    place=20,
 )
 
 
@@ -211,6 +213,8 @@ CATEGORIES_SECTION = PageSection(
     "categories",
     "Categories",
     by_dataset("Where are the models uncertain?", Markup(""), _categories_blocks, opened=1),
+    page="models",
+    place=30,
 )
 
 
@@ -238,7 +242,7 @@ def build_dimensions(evidence: Evidence) -> Section | None:
     return Section(DIMENSIONS_HEADING, DIMENSIONS_TEXT, found) if found else None
 
 
-DIMENSIONS_SECTION = PageSection("dimensions", "Dimensions", build_dimensions)
+DIMENSIONS_SECTION = PageSection("dimensions", "Dimensions", build_dimensions, page="models", place=40)
 
 
 def _questions(evidence: Evidence, output: str) -> dict[str, int]:
@@ -343,6 +347,8 @@ OUTPUTS_SECTION = PageSection(
     "outputs",
     "Request types",
     by_dataset("Does it matter how the answer is requested?", OUTPUTS_TEXT, _outputs_blocks, opened=1),
+    page="models",
+    place=50,
 )
 
 
@@ -408,4 +414,6 @@ GENERATED_SECTION = PageSection(
     "generated",
     "Generated texts",
     by_dataset("Generated answers", GENERATED_TEXT, _generated_blocks, opened=1),
+    page="models",
+    place=60,
 )

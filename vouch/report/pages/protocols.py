@@ -10,6 +10,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.gates import headline_columns
 from vouch.report.page import (
     Beside,
     Block,
@@ -20,7 +21,7 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec
+from vouch.report.table import MISSING, Cell, Column, Measured, Row, TableSpec, rank_cell
 
 # heading, metric, score, format and smallest distance of the ticks
 PROTOCOLS_PANELS = {
@@ -49,27 +50,17 @@ def protocols_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFram
 def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
     title, _, _, form, step = PROTOCOLS_PANELS[panel]
     data = protocols_frame(evidence, dataset, panel)
-    rows = alt.Y(
-        "model:N",
-        sort=list(evidence.models(dataset)),
-        title=None,
-        axis=alt.Axis(labelLimit=230, labelColor=alt.INK, labels=named, ticks=named),
-    )
+    rows = alt.rows("model", list(evidence.models(dataset)), 230, labels=named, ticks=named)
     scale = alt.Scale(zero=False, nice=True)
-    across = alt.X(
-        "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
-    )
-    names = list(PROTOCOLS_DRAWN.values())
-    colour = alt.Color("protocol:N", scale=alt.Scale(domain=names, range=[alt.BLUE, alt.ORANGE]))
-    shape = alt.Shape("protocol:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
-    base = alt.Chart(data).encode(y=rows)
+    ticks = alt.Axis(format=form, tickCount=5, tickMinStep=step)
+    across = alt.X("value:Q", title=title, scale=scale, axis=ticks)
+    kinds = alt.two_kinds("protocol", list(PROTOCOLS_DRAWN.values()))
+    base = alt.Chart(data).encode(y=rows, color=kinds["color"])
+    interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.5)
+    points = base.mark_point(size=42, strokeWidth=1.6, opacity=1)
     layers = [
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2, opacity=0.5)
-        .encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour),
-        base.mark_point(size=42, strokeWidth=1.6, opacity=1).encode(
-            x=across, color=colour, shape=shape, tooltip=PROTOCOLS_TIPS
-        ),
+        interval.encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q"),
+        points.encode(x=across, **kinds, tooltip=PROTOCOLS_TIPS),
     ]
     if panel == "coverage":
         layers.insert(0, alt.target(evidence.target).encode(x=across))
@@ -112,13 +103,7 @@ PROTOCOLS_TEXT = Markup("""\
 exactly. <em>Clean</em> repairs what can be repaired without asking a model again. A difference between the
 two is an artefact of the procedure, not a property of a model.""")
 PROTOCOLS = ("faithful", "clean")
-PROTOCOLS_COLUMNS = (
-    Measured("accuracy"),
-    Measured("coverage", "lac"),
-    Measured("set_size", "lac"),
-    Measured("set_size", "aps"),
-    Measured("ece"),
-)
+PROTOCOLS_COLUMNS = tuple(Measured(*column) for column in headline_columns(3))
 PROTOCOLS_TABLE = TableSpec(
     "protocols",
     "both protocols side by side",
@@ -208,14 +193,13 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
 
 def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
     number = evidence.number(dataset, model, "accuracy", protocol=protocol)
-    if number is None or number.rank is None or evidence.is_small(dataset):
-        return MISSING
-    text = formatting.ranks(number.rank_low, number.rank_high) if protocol == "clean" else str(number.rank)
-    return Cell(text, key=number.rank)
+    return MISSING if evidence.is_small(dataset) else rank_cell(number, exact=protocol == "faithful")
 
 
 PROTOCOLS_SECTION = PageSection(
     "protocols",
     "Two protocols",
     by_dataset("Two protocols on the same answers", PROTOCOLS_TEXT, _protocols_blocks, opened=1),
+    page="calibration",
+    place=60,
 )

@@ -18,7 +18,7 @@ from vouch.report.table_files import TABLES
 
 @dataclass(frozen=True)
 class Items:
-    """The frame of the page Items, which loads its data itself (vouch/report/items).
+    """The frame of the page Items, which loads its data itself (vouch/browse).
 
     datasets: names, those with scores first. leads: JSON, by dataset the model to show first, empty if none
     has scores. meanings: JSON, what variations do by name.
@@ -38,7 +38,7 @@ def build_items(evidence: Evidence) -> Items:
     return Items(datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False))
 
 
-ITEMS_SECTION = PageSection("items", "Items", build_items)
+ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)
 
 
 def build_method(evidence: Evidence) -> dict[str, str]:
@@ -55,7 +55,7 @@ def build_method(evidence: Evidence) -> dict[str, str]:
     }
 
 
-METHOD_SECTION = PageSection("method", "Method", build_method)
+METHOD_SECTION = PageSection("method", "Method", build_method, page="method", place=10)
 
 
 # The folder of a file -> the stage that makes it from a dataset or a model.
@@ -92,7 +92,7 @@ def build_provenance(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-PROVENANCE_SECTION = PageSection("provenance", "Provenance", build_provenance)
+PROVENANCE_SECTION = PageSection("provenance", "Provenance", build_provenance, page="provenance", place=10)
 
 
 def stage_of(path: str) -> str:
@@ -196,7 +196,6 @@ ITEMS_PAGE = Page(
     "Items",
     "Every question, every variation of its prompt, and every model's answer.",
     place=80,
-    sections=(ITEMS_SECTION,),
     scripts=(
         "items_data.js",
         "items_maths.js",
@@ -207,18 +206,8 @@ ITEMS_PAGE = Page(
     ),
 )
 
-METHOD_PAGE = Page(
-    "method",
-    "Method",
-    "Every formula and its source.",
-    place=90,
-    sections=(METHOD_SECTION,),
-)
+METHOD_PAGE = Page("method", "Method", "Every formula and its source.", place=90)
 
 PROVENANCE_PAGE = Page(
-    "provenance",
-    "Provenance",
-    "What every number rests on, and where to find it unrounded.",
-    place=100,
-    sections=(PROVENANCE_SECTION,),
+    "provenance", "Provenance", "What every number rests on, and where to find it unrounded.", place=100
 )

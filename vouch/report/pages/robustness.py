@@ -1,17 +1,240 @@
-"""How stable answers are: over all prompts, over several tests of one question, and over option letters."""
+"""Stability, on the page Variations: coverage under prompt shift, repeated answers, option letters.
+
+Prompt shift: sets are calibrated on the original prompts and tested on the same questions in other
+variations.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
-from vouch.report.claims import CHOSEN, RIGHT, overused_letters
-from vouch.report.costs import variation_cell
+from vouch.report import vegalite as alt
+from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters
+from vouch.report.costs import heat_map, is_control, meaning, named, shaded, variation_cell
 from vouch.report.evidence import Evidence, Number
-from vouch.report.page import Block, PageSection, by_dataset, sentence_list
-from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, TableSpec, cells, figure
-from vouch.tables.asked import LETTERS
+from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
+from vouch.report.table import (
+    ITEMS,
+    MISSING,
+    Cell,
+    Column,
+    Grid,
+    Measured,
+    TableSpec,
+    Tone,
+    cells,
+    figure,
+    interval,
+)
+from vouch.tables.asked import LETTERS, ORIGINAL
+
+SHIFT_SCORE = "lac"
+SELF = "original prompts"
+GUARANTEES = {"broken": alt.ORANGE, "unclear": alt.BLUE, "kept": alt.GREEN}
+STEP, LABELS, LETTER = 18, 270, 7
+SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
+
+
+def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
+    """Coverage of a model by variation before empty sets are filled; alphabetical, controls last."""
+    names = sorted(evidence.variations(dataset), key=lambda name: (is_control(name), name))
+    found = {
+        name: evidence.number(dataset, model, "shift_coverage", SHIFT_SCORE, variation=name) for name in names
+    }
+    return {name: number for name, number in found.items() if number and name != ORIGINAL}
+
+
+def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model and variation: value, low, high and whether the guarantee holds.
+
+    Controls are left out, because their scale would hide all others.
+    """
+    rows = []
+    for model in chosen(evidence, dataset):
+        found = shifted(evidence, dataset, model)
+        asked = {name: number for name, number in found.items() if not is_control(name)}
+        own = evidence.number(dataset, model, "unfilled_coverage", SHIFT_SCORE)
+        if asked and own is not None:
+            asked = {ORIGINAL: own} | asked
+        for name, number in asked.items():
+            row = {
+                "model": model,
+                "asked": SELF if name == ORIGINAL else meaning(name),
+                "value": number.value,
+            }
+            row |= {"low": number.low, "high": number.high}
+            rows.append(row | {"guarantee": guarantee(evidence, dataset, model, name)})
+    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
+
+
+def _shift_panel(
+    data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool
+) -> Any:
+    # Room for letters that are wider than those of the measured font.
+    extent = min(LABELS, LETTER * max(map(len, order))) if first else 0
+    rows = alt.rows("asked", order, LABELS, minExtent=extent, labels=first, ticks=first)
+    rows["scale"] = alt.Scale(domain=order)
+    across = alt.shares("Coverage", least, 5)
+    scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
+    colour = alt.Color("guarantee:N", scale=scale)
+    base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
+    return alt.layer(
+        alt.target(aim).encode(x=across),
+        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        base.mark_circle(size=50, opacity=1).encode(tooltip=SHIFT_TIPS),
+    ).properties(width=250, height=alt.Step(STEP), title=model)
+
+
+def shift_chart(evidence: Evidence, dataset: str) -> Any:
+    """A panel per model, a point with its interval per variation; None if there is only the original."""
+    data = shift_frame(evidence, dataset)
+    if data.empty:
+        return None
+    order = list(dict.fromkeys(data["asked"]))
+    least = max(0.0, min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.02)
+    panels = [
+        _shift_panel(data, model, order, least, evidence.target, index % 2 == 0)
+        for index, model in enumerate(dict.fromkeys(data["model"]))
+    ]
+    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
+
+
+def shift_in_words(evidence: Evidence, dataset: str) -> str:
+    """The figure in words."""
+    data = shift_frame(evidence, dataset)
+    parts = []
+    for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
+        worst = group.loc[group["value"].idxmin()]
+        broken = int((group["guarantee"] == "broken").sum())
+        parts.append(
+            f"{model} is shown to break the target in {broken} of {len(group)}, with the lowest coverage, "
+            f"{formatting.percent(worst['value'])}, for {worst['asked']}"
+        )
+    return (
+        f"Coverage on {dataset} of sets calibrated on the original prompts, target "
+        f"{formatting.percent(evidence.target, 0)}: {'; '.join(parts)}."
+    )
+
+
+SHIFT_FIGURE = DatasetFigure(
+    "shift", "Coverage of sets calibrated on the original prompts", shift_chart, shift_in_words
+)
+
+
+SHIFT_TEXT = Markup("""\
+Sets calibrated on one way of asking have no coverage guarantee for another. Here, one half of the original
+prompts gives the thresholds, and they are applied to the other half of the questions, asked in another way.
+The guarantee is <em>broken</em> if coverage is significantly below the target and <em>kept</em> if it is
+significantly above, corrected for all models and variations. Nothing is recalibrated, and empty sets are not
+filled.""")
+TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "unclear": "quiet"}
+SHIFT_COLUMNS = (
+    Column("Variation"),
+    Column("Model"),
+    Column(
+        "Coverage %", "share of LAC sets that contain the correct answer, before empty ones are filled", True
+    ),
+    Column("Guarantee", "broken or kept if coverage is significantly below or above the target"),
+    ITEMS,
+    Column("Set size", "with the thresholds of the original prompts", True),
+    Column("Threshold, drift", "the variation's own threshold minus that of the original prompts", True),
+)
+
+
+def _shift_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing if no variation was scored with the thresholds of the original prompts."""
+    found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
+    if not any(found.values()):
+        return []
+    sentences = sentence_list(
+        _shift_sentence(evidence, dataset, model, found[model]) for model in chosen(evidence, dataset)
+    )
+    return [
+        *sentences,
+        Figures([f"shift-{dataset}"]),
+        Folded("Every number", [_shift_grid(evidence, dataset, found)]),
+    ]
+
+
+def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
+    """Coverage of each model in each variation, coloured if the guarantee is broken or kept."""
+    found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
+
+    def cell(model: str, variation: str) -> tuple[Cell, int] | None:
+        number = found[model].get(variation)
+        if number is None:
+            return None
+        shown = guarantee(evidence, dataset, model, variation) != "unclear"
+        text = formatting.number(100 * number.value, 1)
+        return shaded(text, number.value, number.value - evidence.target, shown), number.items
+
+    variations = dict.fromkeys(name for of_model in found.values() for name in of_model)
+    caption = f"{dataset}: coverage %, target {formatting.percent(evidence.target, 0)}"
+    return heat_map("coverage-under-shift", caption, list(variations), list(found), cell)
+
+
+def _shift_sentence(evidence: Evidence, dataset: str, model: str, found: dict[str, Number]) -> str:
+    real = {name: number for name, number in found.items() if not is_control(name)}
+    if not real:
+        return ""
+    target = formatting.percent(evidence.target, 0)
+    held = {name: guarantee(evidence, dataset, model, name) for name in real}
+    low = {name: number for name, number in real.items() if held[name] == "broken"}
+    every = formatting.plural(len(real), "variation")
+    if not low:
+        kept = sum(each == "kept" for each in held.values())
+        return (
+            f"{model}, calibrated on the original prompts: coverage of {target} is shown to be broken in "
+            f"none of {every}, and to be kept in {kept}."
+        )
+    worst = min(low, key=lambda name: (low[name].value, name))
+    share = formatting.percent(low[worst].value)
+    return (
+        f"{model}, calibrated on the original prompts, breaks the coverage of {target} in {len(low)} of "
+        f"{every}; the lowest is {share}{formatting.bracketed(low[worst].low, low[worst].high, 1, 100)}, for "
+        f"{named(worst)}."
+    )
+
+
+def _shift_grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Number]]) -> Grid:
+    rows = []
+    for variation in dict.fromkeys(name for of_model in found.values() for name in of_model):
+        for model, of_model in found.items():
+            if variation not in of_model:
+                continue
+            coverage = of_model[variation]
+            held = guarantee(evidence, dataset, model, variation)
+            size, drift = (
+                evidence.number(dataset, model, metric, SHIFT_SCORE, variation=variation)
+                for metric in ("shift_set_size", "threshold_drift")
+            )
+            rows.append(
+                cells(
+                    *(variation_cell(variation), model),
+                    interval(coverage.value, coverage.low, coverage.high, 1, 100, TONES[held]),
+                    *(Cell(held, tone=TONES[held]), coverage.items, figure(size, 2), figure(drift, 3)),
+                )
+            )
+    caption = (
+        f"{dataset}: thresholds of the original prompts, applied to the same questions asked in another way"
+    )
+    return Grid("shift", caption, SHIFT_COLUMNS, rows)
+
+
+SHIFT_SECTION = PageSection(
+    "shift",
+    "Shift",
+    by_dataset(
+        "Does coverage hold under prompt shift?", SHIFT_TEXT, _shift_blocks, opened=0, above=_shift_heat
+    ),
+    page="variations",
+    place=50,
+)
+
 
 ROBUSTNESS_TEXT = Markup("""\
 Accuracy and consistency are relative to guessing, so that questions with different numbers of options can be
@@ -53,6 +276,8 @@ ROBUSTNESS_SECTION = PageSection(
     "robustness",
     "Reliability",
     by_dataset("Is it certain where it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
+    page="variations",
+    place=60,
 )
 
 
@@ -114,6 +339,8 @@ INSTABILITY_SECTION = PageSection(
     "instability",
     "Instability",
     by_dataset("Does the model repeat its answer?", INSTABILITY_TEXT, _instability_blocks),
+    page="variations",
+    place=70,
 )
 
 
@@ -206,5 +433,9 @@ def _share(evidence: Evidence, dataset: str, model: str, letter: str) -> Cell:
 
 
 LETTERS_SECTION = PageSection(
-    "letters", "Letters", by_dataset("Does it prefer a letter?", LETTERS_TEXT, _letters_blocks, opened=1)
+    "letters",
+    "Letters",
+    by_dataset("Does it prefer a letter?", LETTERS_TEXT, _letters_blocks, opened=1),
+    page="variations",
+    place=80,
 )

@@ -11,7 +11,7 @@ from vouch.metrics.conformal.selective import TOLERATED
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
-from vouch.report.costs import shade
+from vouch.report.costs import shaded
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import (
     Beside,
@@ -26,19 +26,7 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.table import (
-    ITEMS,
-    MISSING,
-    Cell,
-    Column,
-    Grid,
-    Tone,
-    cells,
-    figure,
-    interval,
-    percent,
-    rounded,
-)
+from vouch.report.table import ITEMS, MISSING, Column, Grid, cells, figure, interval, percent, rounded
 from vouch.tables.asked import TEXT as OF_TEXT
 from vouch.tables.results import NONE
 
@@ -67,8 +55,8 @@ def build_transfer(evidence: Evidence) -> Section | None:
     home = plain[plain["dataset"] == plain["from_dataset"]]
     away = sentence_list([*_broken(evidence, between), *_weighted(evidence, frame)])
     parts = [
-        Part(title, [*told, *_beside(grids)], folds=True, opens=opens)
-        for title, told, grids, opens in (
+        Part(title, [*sentences, *_beside(grids)], folds=True, opens=opens)
+        for title, sentences, grids, opens in (
             ("To another dataset", away, _heats(evidence, between, "model", evidence.all_models), True),
             ("To another model", [], _heats(evidence, home, "dataset", evidence.large), False),
         )
@@ -78,7 +66,7 @@ def build_transfer(evidence: Evidence) -> Section | None:
     return Section("Do thresholds hold elsewhere?", TRANSFER_TEXT, [*parts, every]) if parts else None
 
 
-TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer)
+TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer, page="calibration", place=40)
 
 
 def _beside(grids: list[Grid]) -> list[Block]:
@@ -99,16 +87,14 @@ def _heats(evidence: Evidence, frame: pd.DataFrame, by: str, names: Sequence[str
     ]
 
 
-def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, place: str) -> Grid:
+def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, kind: str) -> Grid:
     shown, cell = transfer_coverages(evidence), {}
     for _, row in frame.iterrows():
-        told = _key(row) in shown
-        text = formatting.number(100 * row["coverage"], 1)
-        colour = shade(row["coverage"] - evidence.target) if told else ""
-        tone: Tone = "" if told else "quiet"
-        cell[row[f"from_{place}"], row[place]] = Cell(text, key=row["coverage"], tone=tone, shade=colour)
+        coverage, text = row["coverage"], formatting.number(100 * row["coverage"], 1)
+        of_pair = shaded(text, coverage, coverage - evidence.target, _key(row) in shown)
+        cell[row[f"from_{kind}"], row[kind]] = of_pair
     names = sorted({name for pair in cell for name in pair})
-    rows = [cells(one, *(cell.get((one, other), MISSING) for other in names)) for one in names]
+    rows = [cells(name, *(cell.get((name, other), MISSING) for other in names)) for name in names]
     heads = (Column("From"), *(Column(name, "", True) for name in names))
     return Grid("transfer", caption, heads, rows, heat=True)
 
@@ -230,10 +216,10 @@ def sweep_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     """One row per model and share: value and its interval; `at` keeps the models beside each other."""
     models, found = chosen(evidence, dataset), points(evidence, dataset)
     rows = []
-    for place, model in enumerate(models):
+    for index, model in enumerate(models):
         for point in found.get(model, ()):
             number = getattr(point, panel)
-            at = point.share + 0.8 * (place - (len(models) - 1) / 2)
+            at = point.share + 0.8 * (index - (len(models) - 1) / 2)
             row = {"model": model, "share": point.share, "at": at, "value": number.value}
             rows.append(row | {"low": number.low, "high": number.high})
     return pd.DataFrame(rows, columns=["model", "share", "at", "value", "low", "high"])
@@ -341,4 +327,6 @@ SWEEP_SECTION = PageSection(
     "sweep",
     "Calibration share",
     by_dataset("How many calibration questions are needed?", SWEEP_TEXT, _sweep_blocks, opened=1),
+    page="calibration",
+    place=50,
 )

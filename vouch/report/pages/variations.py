@@ -1,6 +1,6 @@
 """The page Variations: how other ways to ask a question change accuracy, confidence and set size.
 
-image_use.py, shift.py and robustness.py have its other sections.
+image_use.py and robustness.py have its other sections.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ from vouch.report.costs import (
     meaning,
     named,
     real_changes,
-    shade,
+    shaded,
     variation_cell,
 )
 from vouch.report.evidence import Evidence
@@ -42,9 +42,6 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.pages.image_use import LOOKS_SECTION, SEVERITY_SECTION, TYPOGRAPHIC_SECTION
-from vouch.report.pages.robustness import INSTABILITY_SECTION, LETTERS_SECTION, ROBUSTNESS_SECTION
-from vouch.report.pages.shift import SHIFT_SECTION
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 # heading, measure, scale, whether claims are made about it, smallest distance of the ticks
@@ -92,12 +89,7 @@ def _domain(data: pd.DataFrame) -> list[float]:
 def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
-    rows = alt.Y(
-        "variation:N",
-        sort=order,
-        title=None,
-        axis=alt.Axis(labelLimit=200, labelColor=alt.INK, labels=first, ticks=first),
-    )
+    rows = alt.rows("variation", order, 200, labels=first, ticks=first)
     ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
@@ -205,9 +197,8 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
         cost = found.get((model, variation, *ACCURACY))
         if cost is None:
             return None
-        change, sure = cost.net.difference, (dataset, model, variation) in effects(evidence)
-        text, colour = formatting.number(100 * change, 1), shade(change) if sure else ""
-        return Cell(text, key=change, tone="" if sure else "quiet", shade=colour), cost.items
+        change, shown = cost.net.difference, (dataset, model, variation) in effects(evidence)
+        return shaded(formatting.number(100 * change, 1), change, change, shown), cost.items
 
     caption = f"{dataset}: accuracy against the original prompts, points over guessing"
     return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
@@ -307,6 +298,8 @@ VARIATIONS_SECTION = PageSection(
         opened=0,
         above=_variations_heat,
     ),
+    page="variations",
+    place=10,
 )
 
 PAGE = Page(
@@ -314,14 +307,4 @@ PAGE = Page(
     "Variations",
     "What rewording, image changes and option order do to accuracy, certainty and coverage.",
     place=40,
-    sections=(
-        VARIATIONS_SECTION,
-        LOOKS_SECTION,
-        TYPOGRAPHIC_SECTION,
-        SEVERITY_SECTION,
-        SHIFT_SECTION,
-        ROBUSTNESS_SECTION,
-        INSTABILITY_SECTION,
-        LETTERS_SECTION,
-    ),
 )

@@ -18,16 +18,17 @@ from vouch.report.claims import (
     without_image,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM
+from vouch.report.gates import MINIMUM, headline_columns
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent
 from vouch.tables.asked import LETTERS
 
-MEASURES = (
-    Measured("accuracy", help="of the first of these models"),
-    Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the correct answer"),
-    Measured("set_size", "lac", "Set size", "mean number of options in its LAC sets"),
-)
+_WORDS = {
+    "accuracy": ("", "of the first of these models"),
+    "coverage": ("Coverage %", "share of its LAC sets that contain the correct answer"),
+    "set_size": ("Set size", "mean number of options in its LAC sets"),
+}
+MEASURES = tuple(Measured(metric, score, *_WORDS[metric]) for metric, score in headline_columns(1))
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def build_verdict(evidence: Evidence) -> Verdict:
     )
 
 
-VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict)
+VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict, page="index", place=10)
 
 
 def _headline(evidence: Evidence, model: str | None) -> str:
@@ -125,10 +126,7 @@ def added(evidence: Evidence) -> str:
         return ""
     shares = []
     for name in with_them:
-        asked = [
-            ("", evidence.variations(name)[0]),
-            (" without the image", without_image(evidence, name)),
-        ]
+        asked = [("", evidence.variations(name)[0]), (" without the image", without_image(evidence, name))]
         found = [(words, added_shares(evidence, name, variation)) for words, variation in asked]
         percents = [([100 * sum(each) for each in of.values()], words) for words, of in found if of]
         text = " and ".join(f"{_extremes(each)}{words}" for each, words in percents)
@@ -241,5 +239,4 @@ PAGE = Page(
     "Verdict",
     "Which model is best and where, where it is unclear, and what to know about the model first.",
     place=10,
-    sections=(VERDICT_SECTION,),
 )

@@ -68,7 +68,7 @@
   const short = (at, index, columns, model) => {
     const parts = [];
     if (columns) {
-      if (columns.answered[at]) parts.push(`${columns.right[at]} of ${counted(columns.answered[at], "model")} correct`);
+      if (columns.answered[at]) parts.push(`${columns.correct[at]} of ${counted(columns.answered[at], "model")} correct`);
       const category = columns.categories[columns.category[at]];
       if (category) parts.unshift(category);
     }
@@ -95,7 +95,7 @@
       if (mine !== turn) return;
       list.replaceChildren(...rows.map(([id, question, , , , tile], place) => make("li", {},
         make("a", { href: address({ item: id }), "aria-current": asked.item === id ? "true" : null, "data-at": numbers[place] },
-          index.pictures ? picture(dataset, tile, `Image of ${id}`) : null,
+          index.images ? picture(dataset, tile, `Image of ${id}`) : null,
           make("span", { class: "row" }, readable("span", question, "question"),
             make("span", { class: "about" }, said("span", id), ` · ${short(numbers[place], index, columns, model)}`.replace(/ · $/, "")))))));
     };

@@ -21,10 +21,10 @@ const query = (() => {
       const marked = new Set(columns.flagged[columns.flags.indexOf(asked.flag)] ?? []);
       tests.push((at) => marked.has(at));
     }
-    const { right, answered } = columns;
-    if (asked.answer === "all_right") tests.push((at) => answered[at] > 0 && right[at] === answered[at]);
-    if (asked.answer === "all_wrong") tests.push((at) => answered[at] > 0 && right[at] === 0);
-    if (asked.answer === "mixed") tests.push((at) => right[at] > 0 && right[at] < answered[at]);
+    const { correct, answered } = columns;
+    if (asked.answer === "all_right") tests.push((at) => answered[at] > 0 && correct[at] === answered[at]);
+    if (asked.answer === "all_wrong") tests.push((at) => answered[at] > 0 && correct[at] === 0);
+    if (asked.answer === "mixed") tests.push((at) => correct[at] > 0 && correct[at] < answered[at]);
     return tests;
   };
 
@@ -57,7 +57,7 @@ const query = (() => {
   const sorted = (found, asked, columns, model) => {
     const known = (values, sign) => (at) => (values[at] < 0 ? Infinity : sign * values[at]);
     const keys = {
-      hard: () => (at) => (columns.answered[at] ? columns.right[at] / columns.answered[at] : Infinity),
+      hard: () => (at) => (columns.answered[at] ? columns.correct[at] / columns.answered[at] : Infinity),
       sure: () => known(model.confidence, -1), unsure: () => known(model.confidence, 1),
       size: () => known(model.size, -1), flipped: () => (at) => -flips(model, at),
     };

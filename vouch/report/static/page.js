@@ -87,6 +87,14 @@
     script.addEventListener("error", reject);
     document.head.append(script);
   });
+  // A dataset comes as the names of its columns and its rows as lists.
+  const specification = (text) => {
+    const chart = JSON.parse(text);
+    for (const [name, [columns, ...rows]] of Object.entries(chart.datasets)) {
+      chart.datasets[name] = rows.map((row) => Object.fromEntries(row.map((value, at) => [columns[at], value])));
+    }
+    return chart;
+  };
   const enliven = async (figure, data) => {
     if (figure.dataset.live) return;
     figure.dataset.live = "asked";
@@ -101,7 +109,7 @@
         mode: "vega-lite", ast: true, renderer: "svg", actions: false, config: window.chartConfig,
         tooltip: { theme: dark() ? "dark" : "light" },
       };
-      await window.vegaEmbed(place, JSON.parse(data.textContent), options);
+      await window.vegaEmbed(place, specification(data.textContent), options);
       place.setAttribute("aria-hidden", "true"); // the words about the picture are about this one, too
       place.hidden = false;
       drawing.remove();

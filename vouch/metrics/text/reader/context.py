@@ -4,31 +4,7 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from vouch.metrics.text.reader.cues import (
-    AFFIRMED,
-    BEST,
-    BUT,
-    CONCLUDES,
-    CONDITION,
-    DENIALS,
-    DENIED,
-    ELLIPTIC,
-    ENDS,
-    LONGEST,
-    MID_CONDITION,
-    MUST,
-    OTHERS,
-    SCRIPT,
-    TRUE,
-    WORDS,
-    any_of,
-    asks_for,
-    declines,
-    either,
-    names_answer,
-    phrases,
-    words_of,
-)
+from vouch.metrics.text.reader import cues
 from vouch.metrics.text.reader.spans import BRACKETED, Group
 from vouch.metrics.text.wording import BOX
 
@@ -53,12 +29,12 @@ def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool
             return LINK, noun
         if last in ".,;!?。、)]}-–—":
             return _script(said, at)[0] or STOP, noun
-        kind, begin = _script(said, at) if last >= SCRIPT else _word(low, at)
+        kind, begin = _script(said, at) if last >= cues.SCRIPT else _word(low, at)
         if kind in (LINK, CHOOSE) and not asked and _denied(low, begin):
             return NOT, noun
         if kind != "filler":
             return kind or WORD, noun
-        noun = noun or names_answer(low[begin:at])
+        noun = noun or cues.names_answer(low[begin:at])
         at = begin
     return WORD, noun
 
@@ -70,16 +46,16 @@ def _denied(low: str, at: int) -> bool:
             return False
         begin = low.rfind(" ", 0, at - 1) + 1
         word = low[begin : at - 1]
-        if word in DENIALS:
+        if word in cues.DENIALS:
             return low[at - 1] == " "
-        if WORDS.get(word) != "filler":
+        if cues.WORDS.get(word) != "filler":
             return False
         at = begin
     return False
 
 
 def _script(said: str, at: int) -> tuple[str, int]:
-    for ending, kind in ENDS:
+    for ending, kind in cues.ENDS:
         if said.endswith(ending, max(0, at - 8), at):
             return kind, at - len(ending)
     return "", at - 1
@@ -89,11 +65,11 @@ def _word(low: str, at: int) -> tuple[str, int]:
     """The kind of the longest phrase that ends here."""
     words = low[max(0, at - 40) : at].replace("\n", " ").split(" ")
     last = words[-1].lstrip("\"'([{*,")
-    for count in range(min(LONGEST, len(words)), 1, -1):
+    for count in range(min(cues.LONGEST, len(words)), 1, -1):
         phrase = " ".join(words[-count:]).lstrip("\"'([{*,")
-        if kind := WORDS.get(phrase):
+        if kind := cues.WORDS.get(phrase):
             return kind, at - len(phrase)
-    return WORDS.get(last) or (LINK if last.endswith("'s") else ""), at - len(last)
+    return cues.WORDS.get(last) or (LINK if last.endswith("'s") else ""), at - len(last)
 
 
 SENTENCE_END = re.compile(
@@ -102,40 +78,40 @@ SENTENCE_END = re.compile(
 CLOSERS = re.compile(r"[\s\"')\]}」』*_.,;:!?。、>]*")
 _BULLET = re.compile(
     r"[ \t]{0,12}(?:[-•·+>#–*]{1,4}|\d{1,2}[.)])?[ \t]{0,4}[\"'(\[{「『*]{0,4}"
-    rf"(?:{either(phrases('named'))}[ \t]{{0,2}})?(?:{either(phrases('definite'))} )?[\"'(\[{{「*]{{0,4}}",
+    rf"(?:{cues.piece('named')}[ \t]{{0,2}})?(?:{cues.piece('definite')} )?[\"'(\[{{「*]{{0,4}}",
     re.IGNORECASE,
 )
 _ASIDES = " \t\n-•·>#\"'([{「*"
-_FAR = re.compile(rf"(?<!\w){either(phrases('far'))}\s[^,.;:\n]{{0,36}}$")
-_DOUBTS = re.compile(rf"{any_of(phrases('doubts'))}[^,.;:\n，；：]{{0,40}}$")
-_PRONOUN = re.compile(rf"\W{{0,4}}(?:{either(phrases('mine'))} )?{either(phrases('pronoun'))}(?:'s| )")
+_FAR = re.compile(rf"(?<!\w){cues.piece('far')}\s[^,.;:\n]{{0,36}}$")
+_DOUBTS = re.compile(rf"{cues.word('doubts')}[^,.;:\n，；：]{{0,40}}$")
+_PRONOUN = re.compile(rf"\W{{0,4}}(?:{cues.piece('mine')} )?{cues.piece('pronoun')}(?:'s| )")
 _SHORTEST, _FARTHEST = 5, 400
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
-_SUITS = re.compile(either(phrases("suits")))
+_SUITS = re.compile(cues.piece("suits"))
 _OFFERED = re.compile(
-    "".join(f"(?<!{one} )" for one in phrases("chosen")) + rf"{either(phrases('offers'))}\W{{0,6}}$"
+    "".join(f"(?<!{one} )" for one in cues.phrases("chosen")) + rf"{cues.piece('offers')}\W{{0,6}}$"
 )
 _FORMER = re.compile(
-    "".join(f"(?<!{one} )" for one in phrases("likewise"))
-    + rf"{any_of(phrases('former'))}(?:(?!{any_of(phrases('but', 'now'))})[^.;!?\n。])*$"
+    "".join(f"(?<!{one} )" for one in cues.phrases("likewise"))
+    + rf"{cues.word('former')}(?:(?!{cues.word('but', 'now')})[^.;!?\n。])*$"
 )
-_CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
-_BECAUSE = re.compile(any_of(phrases("because")))
-_EMBEDS = re.compile(any_of(phrases("embeds")))
+_CALLED = re.compile(cues.word("called") + r"\s?[\"'(\[*]{0,3}$")
+_BECAUSE = re.compile(cues.word("because"))
+_EMBEDS = re.compile(cues.word("embeds"))
 
 
 _PLAIN = str.maketrans(dict.fromkeys("\"'()[]*,;:「『", " "))
 _STOPS = " \t\"')]*,;."
-_TAKEN_BACK = rf"{any_of(phrases('corrects'))}[\s,、。:;.!?…—–-]{{0,6}}"
+_TAKEN_BACK = rf"{cues.word('corrects')}[\s,、。:;.!?…—–-]{{0,6}}"
 _CORRECTS = re.compile(
-    rf"{_TAKEN_BACK}(?:{any_of(phrases('told'))}[\s:]{{0,3}})?(?:{any_of(phrases('called'))}\s)?[\s\"'(\[*]{{0,4}}$"
+    rf"{_TAKEN_BACK}(?:{cues.word('told')}[\s:]{{0,3}})?(?:{cues.word('called')}\s)?[\s\"'(\[*]{{0,4}}$"
 )
 
 
 def _fillers(low: str) -> bool:
     """Whether a short text holds nothing but words that may stand before an option."""
     return len(low) <= 32 and all(
-        WORDS.get(word) in ("filler", "link", "choose") for word in low.translate(_PLAIN).split()
+        cues.WORDS.get(word) in ("filler", "link", "choose") for word in low.translate(_PLAIN).split()
     )
 
 
@@ -144,24 +120,28 @@ class Text:
 
     def __init__(self, said: str, low: str, question: str = "") -> None:
         self.said, self.low, self.boxes = said, low, BOX in said
-        self.asks_wrong, self.asks_denial = asks_for(question)
+        self.asks_wrong, self.asks_denial = cues.asks_for(question)
         self.starts = [0] + [match.end() for match in SENTENCE_END.finditer(said)]
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words in lower case."""
-        return words_of(self.low)
+        return cues.words_of(self.low)
 
     @cached_property
     def others(self) -> list[int]:
         """Where lines begin that say what is wrong with the other options."""
         lines = _HEADING.finditer(self.low)
-        return [line.start() for line in lines if OTHERS.search(line.group()) and names_answer(line.group())]
+        return [
+            line.start()
+            for line in lines
+            if cues.OTHERS.search(line.group()) and cues.names_answer(line.group())
+        ]
 
     @cached_property
     def declines(self) -> list[tuple[int, int]]:
         """Where it declines."""
-        return declines(self.low, self.words)
+        return cues.declines(self.low, self.words)
 
 
 class Context:
@@ -186,7 +166,7 @@ class Context:
     @cached_property
     def noun(self) -> bool:
         """Whether an answer is spoken of before, in the sentence."""
-        return self._noun or names_answer(
+        return self._noun or cues.names_answer(
             self.text.low[max(self.begin, self.group.start - 300) : self.group.start]
         )
 
@@ -226,108 +206,103 @@ class Context:
     @cached_property
     def ends(self) -> bool:
         """Whether it stands in brackets or ends its sentence."""
-        return self.group.form == BRACKETED or self.text.said[self.group.end : self.group.end + 1] in (
-            "",
-            ".",
-            "\n",
-            "。",
-        )
+        after = self.text.said[self.group.end : self.group.end + 1]
+        return self.group.form == BRACKETED or after in ("", ".", "\n", "。")
+
+    def _before(self, rule: re.Pattern[str], reach: int = _FARTHEST) -> bool:
+        """Whether the sentence holds this before, not further away than so many characters."""
+        start = self.group.start
+        return rule.search(self.text.low, max(self.begin, start - reach), start) is not None
+
+    def _behind(self, rule: re.Pattern[str]) -> re.Match[str] | None:
+        return rule.match(self.text.said, self.group.end)
 
     @cached_property
     def affirmed(self) -> bool:
         """Whether it is said to be the answer."""
-        return AFFIRMED.match(self.text.said, self.group.end) is not None
+        return self._behind(cues.AFFIRMED) is not None
 
     @property
     def untrue(self) -> bool:
         """Whether it is spoken against by what is said of it."""
-        return self.left != NOT and DENIED.match(self.text.said, self.group.end) is not None
+        return self.left != NOT and self._behind(cues.DENIED) is not None
 
     @property
     def true(self) -> bool:
         """Whether it is called a true statement, where the question is which of them is wrong."""
-        return self.text.asks_wrong and TRUE.match(self.text.said, self.group.end) is not None
+        return self.text.asks_wrong and self._behind(cues.TRUE) is not None
 
     @property
     def suits(self) -> bool:
         """Whether it is affirmed by a word that may be said of several options."""
-        found = AFFIRMED.match(self.text.said, self.group.end)
-        return found is not None and _SUITS.search(found.group()) is not None
+        affirmed = self._behind(cues.AFFIRMED)
+        return affirmed is not None and _SUITS.search(affirmed.group()) is not None
 
     @property
     def offered(self) -> bool:
         """Whether options are only named as what there is to choose from: `The options are: (A)`."""
-        return (
-            _OFFERED.search(self.text.low, max(self.begin, self.group.start - 40), self.group.start)
-            is not None
-        )
+        return self._before(_OFFERED, 40)
 
     @property
     def called(self) -> bool:
         """Whether it is called an option or a choice."""
-        return (
-            _CALLED.search(self.text.low, max(self.begin, self.group.start - 16), self.group.start)
-            is not None
-        )
+        return self._before(_CALLED, 16)
 
     @property
     def best(self) -> bool:
         """Whether it is set above the others."""
-        return BEST.match(self.text.said, self.group.end) is not None
+        return self._behind(cues.BEST) is not None
 
     @property
     def denied(self) -> bool:
         """Whether it is spoken against, or only compared."""
-        if self.left == NOT or _DOUBTS.search(
-            self.text.low, max(self.begin, self.group.start - 64), self.group.start
-        ):
+        if self.left == NOT or self._before(_DOUBTS, 64):
             return True
-        if self.left in (WORD, WEAK) and _FAR.search(
-            self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
-        ):
+        near = self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
+        if self.left in (WORD, WEAK) and _FAR.search(near):
             return True
-        return DENIED.match(self.text.said, self.group.end) is not None and not self.affirmed
+        return self._behind(cues.DENIED) is not None and not self.affirmed
 
     def denies(self, other: "Context") -> bool:
         """Whether what denies it after a comma denies the next option instead: `C, is not B`."""
-        said, start = self.text.said, other.group.start
-        found = DENIED.match(said, self.group.end)
-        return found is not None and "," in found.group() and _fillers(self.text.low[found.end() : start])
+        denial = self._behind(cues.DENIED)
+        if denial is None or "," not in denial.group():
+            return False
+        return _fillers(self.text.low[denial.end() : other.group.start])
 
     def turns(self, last: "Context") -> bool:
         """Whether it stands for the option before, which is denied: `not A but B`, `A is not right, B is`."""
-        between = self.text.low[last.group.end : self.group.start]
-        if last.untrue and last.begin == self.begin and ELLIPTIC.match(self.text.low, self.group.end):
+        between = self.text.low[last.group.end : self.group.start].lstrip(_STOPS)
+        if last.untrue and last.begin == self.begin and cues.ELLIPTIC.match(self.text.low, self.group.end):
             return True
-        found = BUT.match(between.lstrip(_STOPS)) if last.left == NOT else None
-        return found is not None and _fillers(between.lstrip(_STOPS)[found.end() :])
+        contrast = cues.BUT.match(between) if last.left == NOT else None
+        return contrast is not None and _fillers(between[contrast.end() :])
 
     @property
     def corrects(self) -> bool:
         """Whether it takes back what was said before: `A. Wait, no: B`."""
         near = self.text.low[max(0, self.group.start - 48) : self.group.start]
-        goes_on = self.text.said[self.group.end : self.group.end + 1] < SCRIPT
+        goes_on = self.text.said[self.group.end : self.group.end + 1] < cues.SCRIPT
         return (self.ends or not goes_on) and _CORRECTS.search(near) is not None
 
     @property
     def former(self) -> bool:
         """Whether it was only answered earlier: `My first answer was A`."""
-        return (
-            _FORMER.search(self.text.low, max(self.begin, self.group.start - 100), self.group.start)
-            is not None
-        )
+        return self._before(_FORMER, 100)
 
     @property
     def conditional(self) -> bool:
         """Whether only a condition is spoken of, and not "if I had to choose"."""
         said, start = self.text.said, self.group.start
-        found = CONDITION.match(said, self.begin) or MID_CONDITION.search(said, self.begin, start)
-        return found is not None and MUST.search(said, self.begin, start) is None
+        condition = cues.CONDITION.match(said, self.begin) or cues.MID_CONDITION.search(
+            said, self.begin, start
+        )
+        return condition is not None and cues.MUST.search(said, self.begin, start) is None
 
     @property
     def concludes(self) -> bool:
         """Whether its sentence draws a conclusion."""
-        return CONCLUDES.search(self.text.low, self.begin, self.group.start) is not None
+        return self._before(cues.CONCLUDES)
 
     @property
     def told(self) -> bool:
@@ -337,7 +312,7 @@ class Context:
     @property
     def explains(self) -> bool:
         """Whether it stands behind a `because`."""
-        return _BECAUSE.search(self.text.low, self.begin, self.group.start) is not None
+        return self._before(_BECAUSE)
 
     @property
     def declined(self) -> bool:
@@ -351,11 +326,11 @@ class Context:
     def conceded(self) -> bool:
         """Whether its sentence declines, but not this: `I cannot be sure, but (A)`."""
         before, end = self._declining
-        return end >= 0 and BUT.search(before, end) is not None
+        return end >= 0 and cues.BUT.search(before, end) is not None
 
     @cached_property
     def _declining(self) -> tuple[str, int]:
         """What stands before in the sentence, and where it ends to decline; -1 where it does not."""
-        before = self.text.low[max(self.begin, self.group.start - 400) : self.group.start]
-        found = declines(before, words_of(before)) if len(before) >= _SHORTEST else []
-        return before, found[-1][1] if found else -1
+        before = self.text.low[self.begin : self.group.start]
+        spans = cues.declines(before, cues.words_of(before)) if len(before) >= _SHORTEST else []
+        return before, spans[-1][1] if spans else -1

@@ -31,6 +31,16 @@ def either(listed: Iterable[str]) -> str:
     return f"(?:{'|'.join(re.escape(one) for one in sorted(set(listed), key=lambda one: (-len(one), one)))})"
 
 
+def word(*kinds: str) -> str:
+    """A regular expression for one of the phrases of these kinds, as whole words."""
+    return any_of(phrases(*kinds))
+
+
+def piece(*kinds: str) -> str:
+    """A regular expression for one of the phrases of these kinds, wherever it stands."""
+    return either(phrases(*kinds))
+
+
 class Finder:
     """Looks for phrases in lower case: by the words of the text where they have spaces, which is fast."""
 
@@ -94,63 +104,61 @@ _NOUNS = tuple(phrases("noun"))
 _ASCII_NOUNS = tuple(noun for noun in _NOUNS if noun.isascii())
 PUNCTUATION = r"[\s\"')\]」』,*]{0,5}"
 _ASIDE = r"(?:,[^,.\n]{1,60},\s?)?"
-_VERB = any_of(phrases("verb"))
-_DEGREE = rf"(?:{any_of(phrases('degree'))}\s{{1,4}}){{0,4}}"
-_BEST = any_of(phrases("best")) + rf"(?!\s(?:\w{{1,20}}\s)?{either(phrases('stranger'))})"
-_GOOD = any_of(phrases("good"))
+_VERB = word("verb")
+_DEGREE = rf"(?:{word('degree')}\s{{1,4}}){{0,4}}"
+_BEST = word("best") + rf"(?!\s(?:\w{{1,20}}\s)?{piece('stranger')})"
+_GOOD = word("good")
 _COPULA = any_of(link for link in phrases("link") if link[0] not in "=-→")
 
 AFFIRMED = _rule(
-    rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:{either(phrases('likely'))}\s)?{_GOOD}|{any_of(phrases('affirms'))})"
+    rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:{piece('likely')}\s)?{_GOOD}|{word('affirms')})"
 )
 """What stands after an option and makes it the answer: `is the correct answer`."""
 BEST = _rule(
-    rf"{PUNCTUATION}{_ASIDE}(?:{either(phrases('relative'))}\s)?(?:{_VERB}\s{{1,4}})?(?!{either(phrases('indefinite'))}\s){_DEGREE}{_BEST}"
+    rf"{PUNCTUATION}{_ASIDE}(?:{piece('relative')}\s)?(?:{_VERB}\s{{1,4}})?(?!{piece('indefinite')}\s){_DEGREE}{_BEST}"
 )
 """What sets it above the others: `is most similar`."""
 DENIED = _rule(
-    rf"{PUNCTUATION}{_ASIDE}(?:{either(phrases('optional'))}\s)?"
-    rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{any_of(phrases('bad'))}|{any_of(phrases('denies'))})"
+    rf"{PUNCTUATION}{_ASIDE}(?:{piece('optional')}\s)?"
+    rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{word('bad')}|{word('denies')})"
 )
 TRUE = _rule(
-    rf"{PUNCTUATION}(?:{either(phrases('optional'))}\s?)?(?:{_VERB}\s{{1,4}}(?!{either(phrases('article'))}\s)(?:\w{{1,12}}\s)?)?"
-    rf"{any_of(phrases('truth'))}(?!\s?{either(phrases('noun'))})"
+    rf"{PUNCTUATION}(?:{piece('optional')}\s?)?(?:{_VERB}\s{{1,4}}(?!{piece('article')}\s)(?:\w{{1,12}}\s)?)?"
+    rf"{word('truth')}(?!\s?{piece('noun')})"
 )
 """What makes it a true statement, which may be no answer."""
 ELLIPTIC = _rule(rf"\s{_VERB}\s?(?:[.!;\n]|$)")
 """What stands after an option of which is said what was denied of another: `A is not right, B is.`"""
 DENIALS = frozenset(phrases("negation"))
-AFFIRMING = _rule(any_of(phrases("affirming")))
+AFFIRMING = _rule(word("affirming"))
 """What holds a negation and denies nothing: `no doubt`."""
-JOINS = _rule(any_of(phrases("join")) + "|[,、/&]")
-CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:{either(phrases('so'))},?\s)?{any_of(phrases('if'))}")
-MID_CONDITION = _rule(rf"(?<!{either(phrases('this'))}){any_of(phrases('midway'))}")
-BUT = _rule(any_of(phrases("but")))
-OTHERS = _rule(any_of(phrases("others")))
-MUST = _rule(any_of(phrases("must")))
-THEREFORE = _rule(any_of(phrases("therefore")))
-CONCLUDES = _rule(any_of(phrases("therefore", "given")))
+JOINS = _rule(word("join") + "|[,、/&]")
+CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:{piece('so')},?\s)?{word('if')}")
+MID_CONDITION = _rule(rf"(?<!{piece('this')}){word('midway')}")
+BUT = _rule(word("but"))
+OTHERS = _rule(word("others"))
+MUST = _rule(word("must"))
+THEREFORE = _rule(word("therefore"))
+CONCLUDES = _rule(word("therefore", "given"))
 _NUMBER = r"(?:\s?\d{1,3})?[ \t]{0,2}[:：]"
 QUESTION = _rule(
-    rf"\n[ \t#]{{0,8}}(?:{any_of(phrases('question'))}{_NUMBER}|{any_of(phrases('named_question'))}{_NUMBER}"
-    rf"(?=[^\n?？]{{0,600}}(?:[?？]|\n{{1,2}}[ \t*#]{{0,8}}{any_of(phrases('named_answer'))}\s?[:：])))"
-    rf"|\n[ \t]{{0,4}}###[ \t]{{1,4}}{any_of(phrases('role'))}"
+    rf"\n[ \t#]{{0,8}}(?:{word('question')}{_NUMBER}|{word('named_question')}{_NUMBER}"
+    rf"(?=[^\n?？]{{0,600}}(?:[?？]|\n{{1,2}}[ \t*#]{{0,8}}{word('named_answer')}\s?[:：])))"
+    rf"|\n[ \t]{{0,4}}###[ \t]{{1,4}}{word('role')}"
 )
-RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{any_of(phrases('restates'))}[ \t]{{0,2}}[:：]")
-LINKED = _rule(
-    rf"{any_of(phrases('result'))}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?"
-)
+RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{word('restates')}[ \t]{{0,2}}[:：]")
+LINKED = _rule(rf"{word('result')}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?")
 """`the answer to this question is`, `答案是`."""
 _CANNOT = Finder(
     phrases("cannot"),
-    rf"(?!\s{any_of(phrases('refuses'))})(?:\s[\w',-]{{1,16}}){{0,5}}?\s(?:be\s)?{any_of(phrases('do'))}",
+    rf"(?!\s{word('refuses')})(?:\s[\w',-]{{1,16}}){{0,5}}?\s(?:be\s)?{word('do')}",
 )
 _DECLINES, _LACKS, _NONE_OF = (
     Finder(phrases("declines")),
     Finder(phrases("lacks")),
     Finder(phrases("none_of")),
 )
-_ASKS_WRONG, _ASKS_DENIAL = _rule(any_of(phrases("asks_wrong"))), _rule(any_of(phrases("asks_denial")))
+_ASKS_WRONG, _ASKS_DENIAL = _rule(word("asks_wrong")), _rule(word("asks_denial"))
 _SENTENCES = re.compile(r"(?<=[.!?。？！])\s|(?<=[。？！])|\n")
 YES = frozenset(phrases("yes_word"))
 NO = frozenset(phrases("no_word"))

@@ -10,42 +10,27 @@ import re
 from itertools import pairwise
 
 from vouch.metrics.text.numbers import FORMULA, number
+from vouch.metrics.text.reader import cues
 from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, SENTENCE_END, START, Context, Text
-from vouch.metrics.text.reader.cues import (
-    AFFIRMING,
-    CONCLUDES,
-    CONDITION,
-    OTHERS,
-    SCRIPT,
-    any_of,
-    lacks,
-    names_answer,
-    none_of,
-    phrases,
-)
 from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
 from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, Span, groups
 from vouch.metrics.text.wording import boxed
 
 _WORD = re.compile(r"[^\W_]+(?:'t)?")
-_PASSED = frozenset(phrases("small"))
-_COMPARED = frozenset(phrases("comparative"))
-_VERB = any_of(phrases("asks"))
+_PASSED = frozenset(cues.phrases("small"))
+_COMPARED = frozenset(cues.phrases("comparative"))
+_VERB = cues.word("asks")
 _ASKS = re.compile(rf"{_VERB}\s", re.IGNORECASE)
-_NEGATION = any_of(phrases("negation"))
+_NEGATION = cues.word("negation")
 # Where a denial begins (group 1) and ends: at punctuation, a contrast, in an aside at a verb (group 2).
-_BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{any_of(phrases('contrast'))}|({_VERB})")
-_ASIDES = frozenset(phrases("aside_negation"))
-_RELATIVE = re.compile(any_of(phrases("relative")) + r"\s(?:\w{1,8}\s)?$")
+_BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{cues.word('contrast')}|({_VERB})")
+_ASIDES = frozenset(cues.phrases("aside_negation"))
+_RELATIVE = re.compile(cues.word("relative") + r"\s(?:\w{1,8}\s)?$")
 # Not in `but not on the right`, nor in `not on the right but on the left`.
-_CONTRAST = re.compile(
-    rf"{any_of(phrases('contrast'))}(?!\s{_NEGATION})(?!\s(?:(?!{_VERB})[^,;:()]){{0,80}}$)"
-)
+_CONTRAST = re.compile(rf"{cues.word('contrast')}(?!\s{_NEGATION})(?!\s(?:(?!{_VERB})[^,;:()]){{0,80}}$)")
 _COVERED = 0.8
-_PLACES = frozenset(phrases("place"))
-_SCENE = re.compile(
-    rf"{any_of(_PLACES)}\s(?:{any_of(phrases('article', 'pronoun'))}\s)?{any_of(phrases('scene'))}"
-)
+_PLACES = frozenset(cues.phrases("place"))
+_SCENE = re.compile(rf"{cues.any_of(_PLACES)}\s(?:{cues.word('article', 'pronoun')}\s)?{cues.word('scene')}")
 
 
 def paraphrased(low: str, known: Known) -> list[Group]:
@@ -88,9 +73,9 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
             continue
         if not said <= sought and any(not _formed(one, said - sought) for one in sought - said):
             continue  # it may say one thing for another: `closed` for `open`, `under` for `on`
-        if CONDITION.match(sentence) or _CONTRAST.search(AFFIRMING.sub(" ", sentence)):
+        if cues.CONDITION.match(sentence) or _CONTRAST.search(cues.AFFIRMING.sub(" ", sentence)):
             continue
-        again = reading is None or CONCLUDES.search(sentence)
+        again = reading is None or cues.CONCLUDES.search(sentence)
         if again and len(sought & (yes | no)) >= _COVERED * len(sought):
             turned = affirmed & (no - yes) or denied & (yes - no)
             place = known.answers[not turned]
@@ -101,7 +86,7 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
 def _polar(sentence: str, passed: frozenset[str]) -> tuple[set[str], set[str]]:
     """The words that a sentence affirms, and those that it denies. Some are both: `the left side, not the
     right side`. A negation without words of its own denies those before it: `the cat is not`."""
-    sentence = AFFIRMING.sub(" ", sentence)
+    sentence = cues.AFFIRMING.sub(" ", sentence)
     words: tuple[set[str], set[str]] = set(), set()
     clause: set[str] = set()
     at, denies, brief = 0, False, False
@@ -141,14 +126,15 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening", "conclusion", "comparison"
+STATEMENT, CORRECTION, LINE, OPENING = "statement", "correction", "line", "opening"
+CONCLUSION, COMPARISON = "conclusion", "comparison"
 MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
-_OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
+_OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{cues.word('part')})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
 _CORRECTIONS = 8  # in a row that are followed
-_TURN = re.compile(rf"[.;!?]|{any_of(phrases('but'))}")
+_TURN = re.compile(rf"[.;!?]|{cues.word('but')}")
 _DIGIT = re.compile(r"\d")
-_LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")))
+_LEADS = (":", *(one if one >= cues.SCRIPT else f" {one}" for one in cues.phrases("leads")))
 
 
 class Weighed:
@@ -167,7 +153,7 @@ class Weighed:
         if index not in self._kinds:
             kind = self._weighed(index)
             corrected = kind not in (STATEMENT, AGAINST) and self._corrects(index)
-            self._kinds[index] = STATEMENT if corrected else kind
+            self._kinds[index] = CORRECTION if corrected else kind
         return self._kinds[index]
 
     def _corrects(self, index: int) -> bool:
@@ -237,9 +223,9 @@ class Weighed:
         if yes_no and it.closed == group.end < len(self.text.said):
             return NOISE
         if it.lead.endswith(_LEADS) and (group.marked or it.alone):
-            if not names_answer(it.lead):
+            if not cues.names_answer(it.lead):
                 return CONCLUSION
-            return AGAINST if OTHERS.search(it.lead) else STATEMENT
+            return AGAINST if cues.OTHERS.search(it.lead) else STATEMENT
         if (it.left == LINK and it.noun) or affirmed:
             return STATEMENT
         whole = (
@@ -304,7 +290,7 @@ def _explains(last: Context, it: Context) -> bool:
     if last.begin != it.begin or last.denied or last.group.places == it.group.places:
         return False
     between = it.text.low[last.group.end : it.group.start]
-    answers = names_answer(_TURN.split(between, maxsplit=1)[-1]) if _TURN.search(between) else False
+    answers = cues.names_answer(_TURN.split(between, maxsplit=1)[-1]) if _TURN.search(between) else False
     return len(last.group.places) == 1 and ":" in between[-6:] and not answers
 
 
@@ -342,12 +328,12 @@ def _next_in_line(last: Context, it: Context) -> bool:
     return near and it.group.form == BRACKETED and it.group.places[0] == last.group.places[0] + 1
 
 
-EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
+EXPLICIT = (STATEMENT, CORRECTION, LINE, "boxed mark", "boxed text", "boxed value")
 """Kinds of readings to which the others give way."""
 PASSING = ("only mention", "last conclusion", "first mention", CONDITIONAL)
 """Kinds that may name an option in passing."""
 NONE_OF_THEM = "none of them"
-_NEITHER = re.compile(rf"{any_of(phrases('neither'))}[^.\n]{{1,60}}{any_of(phrases('nor'))}")
+_NEITHER = re.compile(rf"{cues.word('neither')}[^.\n]{{1,60}}{cues.word('nor')}")
 
 
 def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
@@ -369,9 +355,9 @@ def _decided(weighed: Weighed) -> Reading:
     no box holds a number that is no option."""
     former = None
     for index in range(len(weighed.found) - 1, -1, -1):
-        if weighed.kind(index) == STATEMENT:
+        if weighed.kind(index) in (STATEMENT, CORRECTION):
             if not weighed.found[index].former:
-                return _named(weighed.found[index], STATEMENT)
+                return _named(weighed.found[index], weighed.kind(index))
             former = former or weighed.found[index]
     for kind, which in ((LINE, -1), (OPENING, 0)):
         if pieces := weighed.of(kind):
@@ -392,10 +378,10 @@ def _decided(weighed: Weighed) -> Reading:
         return _without(text, text.declines[-1], DECLINED)
     if len(options) == 2 and (neither := _NEITHER.search(text.low)):
         return _without(text, neither.span(), NONE)
-    if none := none_of(text.low, text.words):
+    if none := cues.none_of(text.low, text.words):
         return _without(text, none[-1], NONE)
     reading = Reading(NONE, (), "", "") if weighed.unfit else _mentioned(weighed)
-    missing = lacks(text.low, text.words) if reading.verdict == NONE else []
+    missing = cues.lacks(text.low, text.words) if reading.verdict == NONE else []
     return _without(text, missing[-1], DECLINED) if missing else reading
 
 

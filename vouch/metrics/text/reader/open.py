@@ -5,52 +5,38 @@ from functools import cached_property
 from itertools import pairwise
 
 from vouch.metrics.text.numbers import FORMULA, WORD_NUMBER, expressions, number
+from vouch.metrics.text.reader import cues
 from vouch.metrics.text.reader.context import CLOSERS, OPENERS, SENTENCE_END
-from vouch.metrics.text.reader.cues import (
-    LINKED,
-    THEREFORE,
-    any_of,
-    declines,
-    either,
-    lacks,
-    phrases,
-    words_of,
-)
 from vouch.metrics.text.reader.options import ANSWER, DECLINED, NONE, Reading
 from vouch.metrics.text.reader.reader import ANSWERED, cut, lowered, prepared
 from vouch.metrics.text.wording import boxed, trimmed, undressed
 
 _EXPLICIT, _PASSING = ("boxed value", "statement"), ("bold value", "last value")
 _NEAR, _FEW, _BEGINNING, _WHOLE = 3, 3, 24, 400
-_EDGES = " .,;!*\n"
 _ENUMERATED = re.compile(r"(?m)^[ \t]{0,4}\([a-zA-Z]{1,2}\)\s")
 _BOLD = re.compile(r"\*(?=\S)([^*\n]{1,60})(?<=\S)\*")
 _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
-_SEVERAL = re.compile(
-    rf"[\d.√π/-]{{1,20}}(?:\s?(?:{either(phrases('join'))}|[,&])\s?[\d.√π/-]{{1,20}}){{1,20}}"
-)
+_SEVERAL = re.compile(rf"[\d.√π/-]{{1,20}}(?:\s?(?:{cues.piece('join')}|[,&])\s?[\d.√π/-]{{1,20}}){{1,20}}")
 _RATIO = re.compile(
     r"(?<![\w:.])\d{1,4}:\d{1,4}(?![\w:])"
-    rf"|(?<![\w.-])\d{{1,6}}(?:\.\d{{1,4}})?%?(?:\s{either(phrases('range'))}\s|[-–])"
+    rf"|(?<![\w.-])\d{{1,6}}(?:\.\d{{1,4}})?%?(?:\s{cues.piece('range')}\s|[-–])"
     r"\d{1,6}(?:\.\d{1,4})?(?![\w:]|\s?=)"
 )
-_STEP = re.compile(
-    rf"[ \t]{{0,8}}(?:\d{{1,2}}[.)]|{either(phrases('step'))} \d{{1,2}}[.):]?)\s", re.IGNORECASE
-)
+_STEP = re.compile(rf"[ \t]{{0,8}}(?:\d{{1,2}}[.)]|{cues.piece('step')} \d{{1,2}}[.):]?)\s", re.IGNORECASE)
 # What stands before a number: words that it does not answer to, and words that link it to what was asked.
-_BOUND = re.compile(rf"(?<!\w)(?:{either(phrases('bound'))}|∠)\s{{0,2}}[$€£¥]?$")
-_LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$|[<>≤≥]\s?$")
-_SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
-_AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
+_BOUND = re.compile(rf"(?<!\w)(?:{cues.piece('bound')}|∠)\s{{0,2}}[$€£¥]?$")
+_LIMIT = re.compile(rf"(?<!\w){cues.piece('limit')}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$|[<>≤≥]\s?$")
+_SUCH = re.compile(rf"(?<!\w){cues.piece('such')}\s$", re.IGNORECASE)
+_AFTER_LINK = re.compile(rf"(?:{cues.word('gives')}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
 _TERM = re.compile(r"\s?[-+*^]\s?\d{0,4}[a-zA-Z](?!\w)|[xyzi](?!\w)")
 _FUNCTION = re.compile(
-    rf"(?<![^\W\d_])(?:{either(phrases('function'))}(?:[_^]\(?\w{{1,4}}\)?)?[ (]{{1,2}}|[a-z]\()$"
+    rf"(?<![^\W\d_])(?:{cues.piece('function')}(?:[_^]\(?\w{{1,4}}\)?)?[ (]{{1,2}}|[a-z]\()$"
 )
 _PRIOR = re.compile(r"(?<![A-Za-z])[xyzi]\s?[-+*^]\s?$")
-_ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
-_EXAMPLE = re.compile(any_of(phrases("example")))
-_INSTANCE = re.compile(rf"\s{{0,4}}{either(phrases('instance'))}(?!\w)")
-_EXPLAINS = re.compile(rf"\n[ \t*#]{{0,4}}{either(phrases('explanation'))}[ \t*]{{0,3}}:", re.IGNORECASE)
+_ASIDE = re.compile(rf",\s{cues.piece('aside')}\s|\s{cues.piece('explaining')}\s")
+_EXAMPLE = re.compile(cues.word("example"))
+_INSTANCE = re.compile(rf"\s{{0,4}}{cues.piece('instance')}(?!\w)")
+_EXPLAINS = re.compile(rf"\n[ \t*#]{{0,4}}{cues.piece('explanation')}[ \t*]{{0,3}}:", re.IGNORECASE)
 
 
 def value(text: str) -> Reading:
@@ -71,11 +57,11 @@ def phrase(text: str) -> str:
     """The words that a text gives as its answer: in a box, after `the answer is`; else the text itself."""
     said = prepared(text)
     head = cut(said)
-    if head and (len(head) <= ANSWERED or boxed(head) or LINKED.search(head)):
+    if head and (len(head) <= ANSWERED or boxed(head) or cues.LINKED.search(head)):
         said = head
     if box := boxed(said):
         return box
-    found = list(LINKED.finditer(said))
+    found = list(cues.LINKED.finditer(said))
     if not found:
         return said
     rest = said[found[-1].end() :].lstrip(OPENERS + "\n")
@@ -90,7 +76,7 @@ def declined(text: str) -> Reading:
         said.declines
         and said.declines[0][0] <= _BEGINNING
         and not boxed(said.said)
-        and not LINKED.search(said.said)
+        and not cues.LINKED.search(said.said)
     ):
         return said.declined(*said.declines[0])
     return Reading(ANSWER)
@@ -110,11 +96,11 @@ class _Said:
 
     @cached_property
     def declines(self) -> list[tuple[int, int]]:
-        return declines(self.low, words_of(self.low))
+        return cues.declines(self.low, cues.words_of(self.low))
 
     @cached_property
     def lacks(self) -> list[tuple[int, int]]:
-        return lacks(self.low, words_of(self.low))
+        return cues.lacks(self.low, cues.words_of(self.low))
 
     def read(self) -> Reading:
         """A box and a statement outrank all else; then what declines; then a conclusion, what is bold, and
@@ -142,7 +128,7 @@ class _Said:
     def _boxed(self) -> Reading | None:
         """The number that the last box holds, by itself or with words; else all of it."""
         box = trimmed(boxed(self.said))
-        if not any(char.isalnum() for char in box) or declines(box.lower(), words_of(box.lower())):
+        if not any(char.isalnum() for char in box) or cues.declines(box.lower(), cues.words_of(box.lower())):
             return None
         last = re.split("[=≈]", box)[-1].strip()
         found = [one[2] for one in _numbers(box, 0, len(box))]
@@ -168,7 +154,7 @@ class _Said:
     def _stated(self, begin: int, end: int) -> str:
         """The number or list after `the answer is`, in its sentence or at the beginning of the next line."""
         said = self.said
-        linked = list(LINKED.finditer(said, begin, end))
+        linked = list(cues.LINKED.finditer(said, begin, end))
         if (
             not linked
             or _INSTANCE.match(self.low, begin)
@@ -214,7 +200,7 @@ class _Said:
             if _before(_AFTER_LINK, low, begin, one[0])
             and not (one[2].isalpha() and low.endswith(": ", 0, one[0]))
         ]
-        concludes = THEREFORE.search(low, begin, end) is not None
+        concludes = cues.THEREFORE.search(low, begin, end) is not None
         return _Result((linked[-1] if linked else found[0])[2], bool(linked), concludes, begin)
 
 

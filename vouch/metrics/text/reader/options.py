@@ -11,13 +11,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from vouch.metrics.text.numbers import WORDS, number
-from vouch.metrics.text.reader.cues import (
-    EQUAL,
-    NO,
-    YES,
-    either,
-    phrases,
-)
+from vouch.metrics.text.reader.cues import EQUAL, NO, YES, piece
 from vouch.metrics.text.wording import tight, trimmed, undressed, wide
 
 ANSWER, OPTION, SEVERAL, DECLINED, NONE = "answer", "option", "several", "declined", "none"
@@ -67,7 +61,7 @@ def _any(names: Iterable[str]) -> str:
 
 
 LATIN = "A-Za-z0-9À-ɏ_"
-ARTICLE = re.compile(rf"{either(phrases('article'))} (?=\S)")
+ARTICLE = re.compile(rf"{piece('article')} (?=\S)")
 _EXACT = 1e-9
 
 

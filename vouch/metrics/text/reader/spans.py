@@ -9,15 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vouch.metrics.text.numbers import WORD_NUMBER, expression, expressions, spelled
-from vouch.metrics.text.reader.cues import (
-    AFFIRMING,
-    DENIED,
-    JOINS,
-    SCRIPT,
-    any_of,
-    either,
-    phrases,
-)
+from vouch.metrics.text.reader import cues
 from vouch.metrics.text.reader.options import ARTICLE, Known
 
 _POINTS = (".", ",", "^")
@@ -48,20 +40,20 @@ def whole(low: str, start: int, end: int) -> bool:
 
 
 def _goes_on(beyond: str, edge: str) -> bool:
-    return beyond.isalnum() and beyond < SCRIPT and edge.isalnum() and edge < SCRIPT
+    return beyond.isalnum() and beyond < cues.SCRIPT and edge.isalnum() and edge < cues.SCRIPT
 
 
 _MARKED_CLOSED = re.compile(
     r"[ \t]{0,3}(?:$|\n)|[)\].,;:!?}\"'」』>。、，*⺀-鿿가-힣]"
-    rf"|[ \t]{{1,3}}(?:\(|-\s|{any_of([*phrases('explains'), *phrases('but')])}"
-    rf"|(?:{either(phrases('join'))}|&)\s{{1,2}}[(*\"']?[B-J](?![\w']))"
+    rf"|[ \t]{{1,3}}(?:\(|-\s|{cues.word('explains', 'but')}"
+    rf"|(?:{cues.piece('join')}|&)\s{{1,2}}[(*\"']?[B-J](?![\w']))"
 )
 _APART = re.compile(r"[ \t)\].:,;*–—\"'」(\-]{0,8}(?:\n[ \t]{0,4})?")
 _GOES_ON = re.compile(r"[ \t]\w")
 _UNITS = frozenset("ABCFGHJKLMNPSTVW")
 """Letters that stand for a unit as well: ampere, coulomb, farad."""
 _QUANTITY = re.compile(r"(?:\A|[^\w.,])(?:(\w{1,20})[ \t])?(\d{1,9}(?:[.,]\d{1,9})?) \Z")
-_COUNTED = frozenset(phrases("bound", "noun", "named", "step"))
+_COUNTED = frozenset(cues.phrases("bound", "noun", "named", "step"))
 _QUOTES = ('"', "'", "“", "”")
 
 
@@ -167,7 +159,7 @@ def _alike(one: str, other: str) -> int:
 
 _GAP = re.compile(
     r"[\s\"'()\[\].,;:*、「」&/-]{0,8}"
-    rf"(?:{either(phrases('join'))}[\s\"'(\[*]{{0,6}})?(?:{either(phrases('gap'))}\s){{0,2}}[\"'(\[*「]{{0,3}}"
+    rf"(?:{cues.piece('join')}[\s\"'(\[*]{{0,6}})?(?:{cues.piece('gap')}\s){{0,2}}[\"'(\[*「]{{0,3}}"
 )
 
 
@@ -218,15 +210,15 @@ def _inside(span: Span, others: list[tuple[int, int]]) -> bool:
 def _together(gap: str, before: Group, span: Span) -> bool:
     if len(gap) > 40 or "\n" in gap or not _GAP.fullmatch(gap):
         return False
-    if set(span.places) <= set(before.places) or JOINS.search(gap):
+    if set(span.places) <= set(before.places) or cues.JOINS.search(gap):
         return True
     return before.span.marked != span.marked and (not gap.strip() or "(" in gap)
 
 
 def _denied_alone(said: str, gap: str, span: Span) -> bool:
     """Whether what stands behind denies the latter of two options alone: `选C，B不正确`."""
-    denied = DENIED.match(said, span.end) if gap.strip() in (",", "、") else None
-    return denied is not None and denied.group()[-1] >= SCRIPT
+    denied = cues.DENIED.match(said, span.end) if gap.strip() in (",", "、") else None
+    return denied is not None and denied.group()[-1] >= cues.SCRIPT
 
 
 def _texts(said: str, low: str, known: Known) -> list[Span]:
@@ -237,7 +229,7 @@ def _texts(said: str, low: str, known: Known) -> list[Span]:
         start = low.find(text)
         while start >= 0:
             end = start + len(text)
-            denies_nothing = place in yes_no and AFFIRMING.match(low, start)
+            denies_nothing = place in yes_no and cues.AFFIRMING.match(low, start)
             if whole(low, start, end) and not denies_nothing:
                 found.append(Span((place,), start, end, TEXT))
             start = low.find(text, end)

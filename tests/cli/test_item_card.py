@@ -1,0 +1,164 @@
+"""`vouch item` and `vouch publish card` on tables that the stages wrote."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+from PIL import Image
+
+from tests.cli.conftest import Vouch
+from tests.cli.scored import COUNT, HOSTILE, outcomes
+from vouch.cli.card import sensitivity, with_guesses
+from vouch.cli.item import close
+from vouch.tables.asked import ITEMS, KEPT, items_path
+from vouch.tables.results import (
+    LEADERBOARD,
+    LEADERBOARD_PATH,
+    METRICS,
+    VARIATIONS,
+    VARIATIONS_PATH,
+    outcomes_path,
+)
+
+
+@pytest.fixture(autouse=True)
+def made(scored: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The finished project, which is the present folder."""
+    monkeypatch.chdir(scored)
+    return scored
+
+
+def test_an_item_with_its_answers_and_sets(vouch: Vouch) -> None:
+    found = json.loads(vouch("item", "kite-004", "--dataset", "left", "--json"))
+    answers = {prompt["id"]: prompt["answers"] for prompt in found["prompts"]}
+    assert found["item"]["answers"] == [1] and len(found["answers"]) == 6
+    for entry in found["answers"]:
+        row = outcomes(entry["model"], "left", entry["variation"])["kite-004"]
+        assert entry["correct"] == row["correct"] and entry["confidence"] == row["confidence"]
+        members = entry["lac"]
+        assert (row["size_lac"] is None) == (members is None) == (row["half"] != "test")
+        if members is not None:
+            assert len(members) == row["size_lac"] and members[0] == entry["answer"]
+            correct = tuple("ABC"[index] for index in answers[entry["prompt"]])
+            assert row["covered_lac"] == any(member.startswith(correct) for member in members)
+
+
+def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:
+    shares = {
+        (row["model"], row["variation"]): row["value"]
+        for row in VARIATIONS.read(VARIATIONS_PATH).to_pylist()
+        if row["metric"] == "flipped" and row["dataset"] == "right"
+    }
+    flipped = dict.fromkeys(shares, 0)
+    for name in ITEMS.read(items_path("right"))["id"].to_pylist():
+        for entry in json.loads(vouch("item", name, "--dataset", "right", "--json"))["answers"]:
+            if entry["against_original"] == "flipped" and entry["effect"] == KEPT:
+                flipped[entry["model"], entry["variation"]] += 1
+    assert {key: count / COUNT for key, count in flipped.items()} == pytest.approx(shares) and len(
+        shares
+    ) == 2
+
+
+def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--images", folder)
+    assert "\nquestion: Which  [31mred" in out and "\n  kite?\n" in out and "(correct)" in out
+    assert f"image 1: {'0' * 64} in data/images/right.parquet" in out
+    assert out.count("tiny_a") >= 4 and max(map(len, out.splitlines())) < 250, "long texts are cut"
+    names = ("01-original-1.png", "02-ls_n-1.png", "03-vr_b-1.png")
+    assert sorted(path.name for path in folder.iterdir()) == list(names)
+    assert Image.open(folder / names[0]).size == (8, 6)
+    assert "not empty" in vouch("item", "kite-000", "--dataset", "left", "--images", folder, status=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "claim"),
+    [
+        (["kite-0041"], "did you mean 'kite-0"),
+        (["kite-004"], "is in left, right; choose one by --dataset"),
+        (["kite-004", "--dataset", "lft"], "did you mean left?"),
+        (["kite-004", "--dataset", "left", "--model", "tiny"], "did you mean tiny_"),
+        ([HOSTILE + "?"], "did you mean "),
+        ([""], "no item ''; did you mean "),
+    ],
+)
+def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], claim: str) -> None:
+    assert claim in vouch("item", *words, status=1)
+
+
+def test_close_ids_survive_a_slip_at_either_end() -> None:
+    ids = [f"kite-{number:06d}" for number in range(3000)]
+    assert "'kite-000123'" in close("kite-00123", ids)
+    assert "'kite-001234'" in close("kyte-001234", ids) and "'kite-001234'" in close("KITE-001234x", ids)
+
+
+def test_a_card_and_results_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> None:
+    """A file for each dataset of the hub; `right` is none."""
+    params = yaml.safe_load((made / "params.yaml").read_text("utf-8"))
+    params["datasets"]["left"] |= {"origin": {"hub": "owner/data", "split": "test", "revision": "a" * 40}}
+    before = (made / "params.yaml").read_bytes()
+    (made / "params.yaml").write_text(json.dumps(params), "utf-8")
+    file = tmp_path / "card.md"
+    try:
+        vouch("publish", "card", "tiny_a", "--out", file, "--repository", tmp_path)
+    finally:
+        (made / "params.yaml").write_bytes(before)
+    (path,) = (tmp_path / ".eval_results").iterdir()
+    (found,) = parse_eval_result_entries(yaml.safe_load(path.read_text("utf-8")))
+    wanted = ("left", "tiny_a", "accuracy", "clean", "original", "all")
+    key = ("dataset", "model", "metric", "protocol", "variation", "category")
+    rows = LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+    (row,) = [row for row in rows if tuple(row[name] for name in key) == wanted]
+    assert path.name == f"left_{row['output']}.yaml" and found.value == round(row["value"], 4)
+    assert (found.dataset_id, found.task_id, found.dataset_revision) == ("owner/data", "default", "a" * 40)
+    assert str(found.notes).startswith(f"Accuracy by {row['output']}, {row['value']:.3f} [")
+    assert str(found.notes).endswith(f"of {row['items']} questions of test")
+    text = file.read_text("utf-8")
+    assert "guaranteed to cover 90 %" in text and "of 2 prompt variations" in text and "(vr_b)" in text
+    assert "verified" in text and vouch("publish", "card", "tiny_a") == text
+
+
+def cost(variation: str, original: float, value: float, metric: str = "accuracy") -> dict[str, Any]:
+    gap = value - original
+    where = {"dataset": "kites", "output": "letters", "model": "alpha", "score": "", "variation": variation}
+    ends = {"difference": gap, "low": gap - 0.05, "high": gap + 0.05}
+    return {**where, "metric": metric, "value": value, "original": original, **ends}
+
+
+@pytest.mark.parametrize(
+    ("guess", "values", "claims"),
+    [  # guess: the accuracy of a guess on negated questions, whose correct answer changes
+        (0.75, {"vr_b": (0.5, 0.4), "ls_n": (0.5, 0.6)}, ("costliest", "ls_n", "60.0 %", "75 %", "50.0 %", "25 %")),
+        (0.5, {"vr_b": (0.5, 0.4), "ls_n": (0.5, 0.6)}, ("costliest", "vr_b", "-10.0 [-15.0, -5.0]")),
+        (0.75, {"vr_b": (0.5, 0.48), "ls_n": (0.3, 0.8)}, ("None", "significantly", "vr_b", "-2.0 [-7.0, +3.0]")),
+    ],
+    ids=["a gain smaller than that of a guess is a loss", "two options", "no significant cost"],
+)  # fmt: skip
+def test_the_costliest_variation(
+    guess: float, values: dict[str, tuple[float, float]], claims: tuple[str, ...]
+) -> None:
+    rows = [cost(variation, *pair) for variation, pair in values.items()]
+    every = {("kites", "ls_n", "letters", "alpha"): {("random_accuracy", ""): {"value": guess}}}
+    (sentence,) = sensitivity(with_guesses([*rows, cost("ls_n", 0, 0.4, "not_flipped")], every))
+    assert all(claim in sentence for claim in claims)
+    assert sentence.count("(vr_b)") + sentence.count("(ls_n)") == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["compare tiny_a tiny_b", "item kite-004 --dataset left", "publish card tiny_a"]
+)
+def test_missing_tables_and_those_of_another_version_are_one_line(vouch: Vouch, words: str) -> None:
+    path = outcomes_path("left") if words.startswith("item") else LEADERBOARD_PATH
+    kept = path.read_bytes()
+    try:
+        METRICS.write(path, [])
+        assert f"holds metrics/{METRICS.version}, expected" in vouch(*words.split(), status=1)
+        path.write_bytes(b"half")
+        assert str(path) in vouch(*words.split(), status=1)
+        path.unlink()
+        assert "dvc" in vouch(*words.split(), status=1)
+    finally:
+        path.write_bytes(kept)

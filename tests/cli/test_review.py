@@ -1,0 +1,283 @@
+"""`vouch review rewrites` and `vouch review distract`; `review judge` is tested beside the judge."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.rewrite import main as rewrite
+from stages.vary import main as vary
+from tests.cli.conftest import Vouch, set_params
+from tests.cli.reviewed import load, save, stage
+from tests.models.loopback_server import Loopback, error, serving
+from tests.prompts.rewrites.conftest import completion, item
+from vouch.cli.main import main
+from vouch.cli.review import read_options
+from vouch.datasets.options import read_written
+from vouch.pipeline import yaml12
+from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.run import Run
+from vouch.prompts.rewrites.table import read_decisions
+from vouch.tables.answered import Pin, Source, write_pin
+from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
+
+COLOUR, ODD = "What colour is the circle?", 'Red, or "green"?'
+DECISIONS = Path("decisions/rewrites/quiz.csv")
+FILE = Path("review.csv")
+
+
+@pytest.fixture
+def project(bare: Path) -> None:
+    """A checkout whose dataset `quiz` has two questions, rewritten."""
+    left = yaml12.load(Path("params.yaml"))["datasets"]["left"]
+    set_params(datasets={"quiz": left}, variations=["original", "lr_i", "ls_n"])
+    ITEMS.write(items_path("quiz"), [item("a", COLOUR), item("b", ODD)])
+    run_stage()
+
+
+def run_stage() -> dict[tuple[str, str], dict[str, Any]]:
+    values = {"datasets.quiz": {}, "rewrite": {}, "variations": ["lr_i", "ls_n"]}
+    only = Stage("rewrite@quiz", "python -m stages.rewrite quiz", (), (), {"params.yaml": values})
+    rewrite(Run(Dag([only]), only, ["quiz"]))
+    return {(row["original"], row["kind"]): row for row in REWRITES.read(rewrites_path("quiz")).to_pylist()}
+
+
+def rewrites(*words: object) -> None:
+    assert main(["review", "rewrites", "quiz", *map(str, words)]) == 0
+
+
+def exported(*words: str) -> list[dict[str, str]]:
+    rewrites(*words, "--export", FILE)
+    return load(FILE)
+
+
+def test_counts_and_what_was_rejected(project: None, vouch: Vouch) -> None:
+    lines = vouch("review", "rewrites", "quiz").splitlines()
+    kinds = [[kind, status, "1"] for kind in ("lr_i", "ls_n") for status in ("accepted", "rejected")]
+    assert [line.split() for line in lines[2:6]] == kinds
+    assert len(lines) == 11 and all(ODD in line and "the rules refuse" in line for line in lines[-2:])
+    assert "What colour is the circle not?" in vouch("review", "rewrites", "quiz", "--all", "--kind", "ls_n")
+    REWRITES.write(rewrites_path("quiz"), [])
+    assert "no variation of this profile needs them" in vouch("review", "rewrites", "quiz")
+
+
+def test_out_decided_and_back(project: None, vouch: Vouch) -> None:
+    """Decisions about other kinds stay."""
+    DECISIONS.parent.mkdir(parents=True)
+    DECISIONS.write_text(f"question,kind,decision,text\n{COLOUR},ls_a,reject,\n", "utf-8")
+    rows = exported()
+    assert [row["decision"] for row in rows] == [""] * 4
+    assert rows[0]["rewrite"] == "Tell me what colour the circle is."
+    rows[0] |= {"decision": "accept", "by": "me"}
+    rows[1] |= {"decision": "reject", "why": "odd, to me"}
+    rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
+    save(FILE, rows)
+    text = vouch("review", "rewrites", "quiz", "--import", FILE)
+    assert "3 decisions taken over, 4 in decisions/rewrites/quiz.csv" in text
+    written = DECISIONS.read_text("utf-8").splitlines()
+    assert written[0] == "question,kind,decision,text,by,why" and len(written) == 5
+    assert f"{COLOUR},lr_i,accept,Tell me what colour the circle is.,me," in written
+    assert f"{COLOUR},ls_a,reject,,," in written
+
+    made = run_stage()
+    assert made[COLOUR, "lr_i"]["status"] == "by_hand"
+    assert made[COLOUR, "ls_n"]["reason"] == "odd, to me"
+    assert made[ODD, "lr_i"]["rewrite"] == 'Say "red" or "green".'
+    first = DECISIONS.read_bytes()
+    assert sorted(row["decision"] for row in exported()) == ["", "accept", "reject", "use"]
+    rewrites("--import", FILE)
+    assert DECISIONS.read_bytes() == first
+
+
+def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None) -> None:
+    hostile = [
+        "=HYPERLINK(1)",
+        "+1 or -1?",
+        "-x",
+        "@me",
+        "\tTab?",
+        "\rBack?",
+        "'=quoted",
+        "'plain'",
+        "''-two",
+    ]
+    row = {"kind": "lr_i", "status": "rejected", "reason": "=why", "rewrite": None}
+    REWRITES.write(rewrites_path("quiz"), [{"original": text, **row} for text in hostile])
+    rows = exported()
+    assert not any(cell.startswith(tuple("=+-@\t\r\n")) for row in rows for cell in row.values())
+    assert rows[0]["question"] == "'=HYPERLINK(1)" and rows[7]["question"] == "'plain'"
+    for each in rows:
+        each |= {"decision": "use", "text": "-5 degrees", "by": each["question"]}
+    save(FILE, rows)
+    rewrites("--import", FILE)
+    decisions = read_decisions(DECISIONS)
+    assert [one.task.question for one in decisions] == [one.by for one in decisions] == sorted(hostile)
+    assert decisions[0].text == "-5 degrees"
+    assert DECISIONS.read_text("utf-8").count(",use,'-5 degrees,") == len(hostile)
+
+
+def test_bad_files_and_names_are_one_line_and_change_nothing(project: None, vouch: Vouch) -> None:
+    rows = exported()
+    for change, claim in (
+        ({"decision": "acept"}, "unknown decision acept"),
+        ({"decision": "accept"}, "there is no rewrite to accept"),
+        ({"decision": "reject", "question": "Else?"}, "no lr_i of 'Else?' in data/rewrites/quiz.parquet"),
+    ):
+        save(
+            FILE, [row | (change if row["question"] == ODD and row["kind"] == "lr_i" else {}) for row in rows]
+        )
+        assert claim in vouch("review", "rewrites", "quiz", "--import", FILE, status=1)
+    assert "did you mean quiz?" in vouch("review", "rewrites", "quizz", status=1)
+    text = vouch("review", "rewrites", "quiz", "--import", "nowhere.csv", status=1)
+    assert "nowhere.csv: no such file; write it with --export" in text and not DECISIONS.exists()
+
+
+def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) -> None:
+    assert "rewrites to ask" not in vouch("plan"), "rules cost nothing"
+    source = {"kind": "server", "url": "http://127.0.0.1:9/v1", "name": "llama"}
+    models = {"models": {"writer": {"source": source, "engine": "openai"}}}
+    Path("models.lock").write_text(json.dumps(models), "utf-8")
+    written = {"rewriter": "data/models/writer.json", "clean": ["quiz"]}
+    set_params(helpers={"writer": "models.lock"}, rewrite=written)
+    assert "at most 72 rewrites to ask of writer" in vouch("plan"), "24 items, 3 kinds"
+
+
+# step of PARC -> the question as it is, what a person decides, and the words
+STEPS = {
+    "irrelevant": ("Magnets are fun. Which magnet is longer?", "use", "Which magnet is longer?"),
+    "several": ("Two cups stand here. Is one of them red?", "use", "Is one of the two cups red?"),
+    "grammar": ("which of cups longer", "use", "Which of the cups is longer?"),
+    "capitals": ("where is the bike", "accept", "Where is the bike?"),
+    "leak": ("What does the dog’s playing show?", "use", "What does the dog show?"),
+    "no antonym": ("What is the number in the corner?", "drop", ""),
+    "good": ("Which car is longer?", "", "Which car is longer?"),
+}
+
+
+def prompts() -> dict[str, str]:
+    """Runs both stages; id of each prompt -> its first line."""
+    stage(rewrite, "rewrite", "quiz")
+    stage(vary, "vary", "quiz")
+    found = PROMPTS.read(prompts_path("quiz")).to_pylist()
+    return {row["id"]: row["text"].splitlines()[0] for row in found}
+
+
+def test_the_six_steps_from_a_table_to_prompts_and_back(bare: Path) -> None:
+    """A dataset that asks a question for each step, one of them twice."""
+    params = yaml12.load(Path("params.yaml"))
+    datasets, cleaned = {"quiz": params["datasets"]["left"]}, {**params["rewrite"], "clean": ["quiz"]}
+    set_params(datasets=datasets, variations=["original", "lr_i", "ls_n"], rewrite=cleaned)
+    rows = [item(step, question) for step, (question, _, _) in STEPS.items()]
+    ITEMS.write(items_path("quiz"), [*rows, item("again", STEPS["capitals"][0])])
+    before = prompts()
+    questions = [question for question, _, _ in STEPS.values()]
+    assert {before[f"{step}/original"] for step in STEPS} == set(questions)
+    rows = exported("--kind", "clean")
+    assert [row["question"] for row in rows] == questions
+    proposals = {row["question"]: (row["rewrite"], row["status"], row["reason"]) for row in rows}
+    assert proposals["where is the bike"] == ("Where is the bike?", "accepted", "")
+    assert "several sentences" in proposals[STEPS["irrelevant"][0]][2], "the rules refuse and say why"
+
+    for row, (_, decision, words) in zip(rows, STEPS.values(), strict=True):
+        row |= {"decision": decision, "text": words if decision == "use" else "", "by": "me", "why": "A7.4"}
+    save(FILE, rows)
+    rewrites("--import", FILE)
+    after = prompts()
+    for step, (_, decision, words) in STEPS.items():
+        assert after.get(f"{step}/original") == (None if decision == "drop" else words), step
+    assert after["again/original"] == "Where is the bike?", "a decision is about the question, not the item"
+    assert not any(name.startswith("no antonym/") for name in after), "dropped: no prompt of any variation"
+    assert after["irrelevant/ls_n"] == "Which magnet is not longer?", "made of the cleaned words"
+    assert after["capitals/lr_i"] == "Tell me where the bike is."
+    made = {row["original"]: row for row in REWRITES.read(rewrites_path("quiz")).to_pylist()}
+    assert made[STEPS["leak"][0]]["status"] == "by_hand" and made[STEPS["leak"][0]]["reason"] == "A7.4"
+    assert [row["decision"] for row in exported("--kind", "clean")] == [one for _, one, _ in STEPS.values()]
+    assert prompts() == after
+    DECISIONS.unlink()
+    assert prompts() == before, "a step taken back brings the question back"
+
+
+LITERAL = (
+    "You are a multiple-choice generator. Given a question and an answer, you need to generate three additional "
+    "incorrect options while ensuring their plausibility and confusion. Question: What fruit? Answer: a pear"
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "wrong"),
+    [
+        ("1. an apple\n2. a plum\n3. a fig", ["an apple", "a plum", "a fig"]),
+        ("Sure! Here they are:\n\n- an apple\n- a plum\n- a fig\n\nTell me if you want more.", ["an apple", "a plum", "a fig"]),
+        ("A) an apple\nB) Pear\nC) a plum\nD) a fig", ["an apple", "a plum", "a fig"]),
+        ("Incorrect option 1: an apple\nIncorrect option 2: a plum\nIncorrect option 3: 'a fig'", ["an apple", "a plum", "a fig"]),
+        ("an apple\na plum\na fig", ["an apple", "a plum", "a fig"]),
+        ("an apple\na plum\na fig\na date", []),
+        ("Correct answer: a pear\nOption 1: 3.5\nOption 2: 4.5\nOption 3: 5", ["3.5", "4.5", "5"]),
+        ("1. an apple\n2. An apple.\n3. a plum", []),
+        ("an apple, a plum, a fig", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_what_a_model_writes(reply: str, wrong: list[str]) -> None:
+    assert read_options(reply, "a pear") == wrong
+
+
+@pytest.fixture
+def server(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    """A dataset of open questions that was prepared, and a server that is pinned."""
+    Path("fruit").mkdir()
+    set_params(
+        datasets={"fruit": {"loader": "jsonl", "source": "fruit", "template": "plain"}},
+        models={"tiny_a": "data/trained/tiny_a"},
+        helpers={"writer": "models.lock"},
+        train={"tiny_a": yaml12.load(Path("params.yaml"))["train"]["tiny_a"]},
+        rewrite={"rewriter": "data/models/writer.json"},
+    )
+    monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
+    monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
+    questions = {"What fruit?": "a pear", "Is it ripe?": "yes", "What tree?": "an oak"}
+    rows = [
+        {**item(name, question), "kind": "text", "options": [], "answers": [], "references": [reference]}
+        for name, (question, reference) in zip("abc", questions.items(), strict=True)
+    ]
+    ITEMS.write(items_path("fruit"), rows)
+    with serving(None) as loopback:  # type: ignore[arg-type]  # no model behind it: each test says what it answers
+        source = {"kind": "server", "url": loopback.url, "name": "llama"}
+        models = {"models": {"writer": {"source": source, "engine": "openai"}}}
+        Path("models.lock").write_text(json.dumps(models))
+        pin = Pin(model="writer", engine="openai", source=Source(**source), files={})
+        write_pin(Path("data/models/writer.json"), pin)
+        yield loopback
+
+
+def test_a_model_writes_and_a_person_corrects(server: Loopback, vouch: Vouch) -> None:
+    asked: list[str] = []
+
+    def answer(request: dict[str, Any], _number: int) -> Any:
+        asked.append(request["messages"][0]["content"])
+        return completion("I cannot." if "What tree?" in asked[-1] else "1. =1+1\n2. a plum\n3. a fig")
+
+    server.instead = answer
+    text = vouch("review", "distract", "fruit")
+    assert LITERAL in asked and len(asked) == 2, "the literal prompt; yes and no are not asked"
+    assert "1 questions have wrong options; read them" in text and "list of three: ['c']" in text
+    path = Path("fruit/wrong-options.csv")
+    assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,'=1+1,a plum,a fig\n", "no formula"
+    assert read_written(path) == {"a": ["=1+1", "a plum", "a fig"]}
+    path.write_text("id,wrong_1,wrong_2,wrong_3\na,mine,a plum,a fig\n")
+    vouch("review", "distract", "fruit")
+    assert len(asked) == 2, "answers are remembered"
+    assert read_written(path)["a"][0] == "mine", "what a person wrote stays"
+
+
+def test_refusals_are_one_line(server: Loopback, vouch: Vouch, capsys: pytest.CaptureFixture[str]) -> None:
+    server.instead = lambda _request, _number: error(401, "no")
+    assert main(["review", "distract", "fruit"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]  # after the bar of progress
+    assert last.startswith("vouch: ") and "401, the server does not accept the key" in last
+    assert "did you mean fruit?" in vouch("review", "distract", "fruits", status=1)
+    set_params(rewrite={"rewriter": "vouch/prompts/rewrites/engines/rules.py"}, helpers={})
+    assert "rewriter is rules; name the pin" in vouch("review", "distract", "fruit", status=1)
+    assert not Path("fruit/wrong-options.csv").exists()

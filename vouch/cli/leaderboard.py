@@ -1,0 +1,116 @@
+"""The leaderboard as commands read it: its numbers by line, what they leave out, and whether they are old.
+
+A line is one model on one dataset, in one variation and request type. What only the report needs is imported
+late, since it loads pandas.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow.compute as pc
+
+from vouch.cli.printing import and_more, plain_lines
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.state import states
+from vouch.report.gates import shown, too_small
+from vouch.tables import HEADLINE
+from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path
+
+Line = tuple[str, str, str, str]  # dataset, variation, output, model
+Row = Mapping[str, Any]
+Column = tuple[str, str]  # metric and score
+Cells = Mapping[Line, Mapping[Column, Row]]
+ACCURACY = ("accuracy", "")
+
+
+def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells:
+    """Rows of one protocol over all categories, by line and column.
+
+    They are those of the original prompts, if a dataset has them, or of all `variations`; means over several
+    variations are left out. Prediction sets count only with one threshold for all questions and the main
+    alpha, as the faithful protocol has no others. Numbers that the report's gates hold back are left out.
+    """
+    rows = list(rows)
+    by_line: dict[Line, dict[Column, Row]] = {}
+    alphas = {row["alpha"] for row in rows if row["protocol"] == "faithful"} | {None}
+    with_original = {row["dataset"] for row in rows if row["variation"] == ORIGINAL}
+    for row in rows:
+        dataset, variation = row["dataset"], row["variation"]
+        main_sets = row["calibration"] in ("", "marginal") and row["alpha"] in alphas
+        chosen = variations or variation == ORIGINAL or dataset not in with_original
+        if row["protocol"] == protocol and row["category"] == "all" and main_sets and variation and chosen:
+            line = by_line.setdefault((dataset, variation, row["output"], row["model"]), {})
+            line[row["metric"], row["score"]] = row
+    return {key: shown(of) for key, of in by_line.items()}
+
+
+def small(numbers: Cells) -> dict[str, str]:
+    """Datasets that are too small to rank models on, each with the reason.
+
+    The groups of its items count; if the items are not here, the questions behind its accuracies.
+    """
+    questions: dict[str, int] = {}
+    for (dataset, *_), of in numbers.items():
+        items = of.get(ACCURACY, {}).get("items") or 0
+        questions[dataset] = max(questions.get(dataset, 0), items)
+    reasons = {}
+    for dataset, count in questions.items():
+        path = items_path(dataset)
+        groups = len(pc.unique(ITEMS.read(path, ("group",))["group"])) if path.exists() else count
+        reasons[dataset] = too_small(groups)
+    return {dataset: why for dataset, why in reasons.items() if why}
+
+
+def ordered(numbers: Cells) -> list[Line]:
+    """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name."""
+    reasons = small(numbers)
+
+    def rank(key: Line) -> tuple[str, str, int, float, str]:
+        dataset, variation, output, model = key
+        accuracy = numbers[key].get(ACCURACY, {}).get("value") or 0
+        return dataset, variation, OUTPUTS.index(output), 0.0 if dataset in reasons else -accuracy, model
+
+    return sorted(numbers, key=rank)
+
+
+def label(metric: str, score: str) -> str:
+    """The heading of a column: the metric's label, and the nonconformity score."""
+    from vouch.metrics.metric import metrics
+
+    return " ".join([metrics()[metric].label, *([score.upper()] if score in HEADLINE else [])])
+
+
+def long_name(variation: str) -> str:
+    """What a variation does, and its code: `questions negated (ls_n)`; the code alone if nothing says it."""
+    if variation in ("", ORIGINAL):
+        return variation
+    from vouch.report.costs import named
+
+    return named(variation)
+
+
+def left_out(rows: Iterable[Row]) -> str:
+    """A line for each model, dataset and request type in these leaderboard rows that claims leave out."""
+    from vouch.metrics.unranked import unranked
+    from vouch.report.caveats import NOTE, REMEDY
+
+    left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
+    return plain_lines(
+        f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
+    )
+
+
+def warn_if_outdated() -> None:
+    """Prints a line on stderr if results are older than the last change; missing results do not count."""
+    changed = [
+        state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()
+    ]
+    if changed:
+        first = changed[0]
+        print(
+            f"vouch: these numbers are older than the last change of {first.stage.name}"
+            f"{and_more(changed, 'stages')} ({first.why}); `vouch plan` says what would run, `dvc repro` "
+            "runs it",
+            file=sys.stderr,
+        )

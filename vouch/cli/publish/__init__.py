@@ -1,1 +1,0 @@
-"""Write results in the formats of others."""

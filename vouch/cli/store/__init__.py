@@ -1,1 +1,0 @@
-"""Keep results complete, intact and known to both runners."""

@@ -1,0 +1,86 @@
+"""Parameters of `prepare`: `datasets.NAME` of params.yaml."""
+
+import hashlib
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from vouch.datasets.fetch.origin import Origin
+from vouch.pipeline.errors import did_you_mean
+
+
+class Options(BaseModel):
+    """The scheme that gives items their options, one of vouch/datasets/options.py. seed: of its draws.
+
+    protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim without the
+    defects.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheme: str
+    protocol: Literal["faithful", "clean"] = "clean"
+    seed: int = Field(default=42, ge=0, lt=2**32)
+
+    @field_validator("scheme")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        from vouch.datasets.options import SCHEMES  # loaded only where a dataset names one
+
+        if name not in SCHEMES:
+            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, SCHEMES)}")
+        return name
+
+
+class Sample(BaseModel):
+    """A part of a dataset. share: of its groups, which stay whole, or of its items where it names no groups.
+
+    Each group is drawn by itself, so the share is met only on average, and a larger sample includes a smaller
+    one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    share: float = Field(gt=0, lt=1)
+    seed: int = Field(default=0, ge=0, lt=2**32)
+
+    def holds(self, name: str) -> bool:
+        """Whether a group, or an item, is in the sample."""
+        digest = hashlib.sha256(f"{self.seed}/{name}".encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8]) < self.share * 2**64
+
+
+class DatasetEntry(BaseModel):
+    """One dataset.
+
+    loader: a file of vouch/datasets/loaders. source: file or folder; vouch/datasets/fetch for what is fetched
+    from `origin`. settings: the loader's own. sample: take only a part. options: null keeps those of the
+    source. For `vary` (vouch/prompts/config.py says more): template, a file of
+    vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's; rows. For
+    `browse`: images, whether item pages may show the dataset's images.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    loader: str = "jsonl"
+    source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
+    origin: Origin | None = None
+    template: str = Field(
+        description='`plain` asks with the options as they are, `kostumov` adds "I don\'t know" and "None of '
+        'the above"'
+    )
+    variant: str | None = None
+    settings: dict[str, Any] = {}
+    sample: Sample | None = None
+    options: Options | None = None
+    variations: list[str] | None = Field(default=None, min_length=1)
+    rows: Literal["all", "exchangeable"] = "all"
+    images: bool = True
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.sample and self.options and self.options.protocol == "faithful":
+            raise ValueError(
+                "a faithful protocol draws over all items; remove `sample`, or set protocol: clean"
+            )
+        return self
