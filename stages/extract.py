@@ -6,8 +6,7 @@ Outputs  data/responses/DATASET/MODEL.{letters,likelihood,text}.parquet, in the 
 """
 
 from vouch.models.config import Config
-from vouch.models.requests import DatasetRequests, Session, answer
-from vouch.models.responses import write
+from vouch.models.requests import DatasetRequests, Session, answer, write
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables.answered import pin_path, read_pin

@@ -10,24 +10,30 @@ Replies are remembered by what was asked, so nothing is asked twice.
 
 from collections import Counter, defaultdict
 
-from vouch.judge.answers import answers_to_judge, prompt_version
-from vouch.judge.prompts import CHOICE, OPEN_ANSWER
-from vouch.metrics.config import Config
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
-from vouch.prompts.asking import CachedModel, Reply, Text
 from vouch.tables.answered import JUDGED, judged_path, pin_path, read_pin
 
 _LONGEST_REPLY = 120
 
 
 def main(run: Run) -> None:
-    """Asks the judge and writes its verdicts."""
+    """Asks the judge and writes its verdicts; loads nothing where no judge is named."""
     (dataset,) = run.keys
-    config = Config.model_validate(run.params["score"])
-    if config.judge.model is None:
+    if run.params["score"].get("judge", {}).get("model") is None:
         JUDGED.write(judged_path(dataset), [])
-        return
+    else:
+        _judge(run, dataset)
+
+
+def _judge(run: Run, dataset: str) -> None:
+    from vouch.judge.answers import answers_to_judge, prompt_version
+    from vouch.judge.prompts import CHOICE, OPEN_ANSWER
+    from vouch.metrics.config import Config
+    from vouch.prompts.asking import CachedModel, Reply, Text
+
+    config = Config.model_validate(run.params["score"])
+    assert config.judge.model is not None
     texts = [path for path in run.inputs if path.name.endswith(".text.parquet")]
     answers = answers_to_judge(dataset, texts, config)
     asked = defaultdict[Text, list[str]](list)

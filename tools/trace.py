@@ -117,7 +117,11 @@ def holds(value: Any, test: Callable[[Any], bool | None], depth: int = DEPTH) ->
     told = test(value)
     if told is not None or not depth:
         return bool(told)
-    return any(holds(part, test, depth - 1) for part in islice(_parts(value), PARTS))
+    try:
+        parts = list(islice(_parts(value), PARTS))
+    except RuntimeError:  # another thread changes it
+        return False
+    return any(holds(part, test, depth - 1) for part in parts)
 
 
 @dataclass

@@ -88,6 +88,9 @@ def test_pages_hold_every_item_and_prompt_once(inputs):
     assert index["items"] == COUNT and index["models"] == sorted(MODELS)
     assert [len(page["items"]) for page in pages[:-1]] == [index["page"]] * (len(pages) - 1)
     assert [item["id"] for page in pages for item in page["items"]] == [item["id"] for item in items]
+    assert not [
+        value for page in pages for item in page["items"] for value in item.values() if value in ("", [])
+    ]
     asked = [
         (
             page["items"][row["item"]]["id"],

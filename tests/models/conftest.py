@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.loopback_server import Loopback, TinyModel, serving
-from tests.models.project import Project
+from tests.models.loopback_server import Loopback, StandIn, serving
+from tests.models.project import ENGINES, MODEL, QUICK, Project
+from vouch.tables.answered import Pin, Source, pin_path, write_pin
 
 
 @pytest.fixture
@@ -18,12 +19,17 @@ def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
     return made
 
 
-@pytest.fixture(scope="session")
-def served(tiny: Path) -> TinyModel:
-    return TinyModel(tiny)
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The same, with an engine that needs no model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(ENGINES, "transformers", QUICK)
+    source = Source(kind="folder", path="m")
+    write_pin(pin_path(MODEL), Pin(model=MODEL, engine="transformers", source=source, files={}))
+    return Project(tmp_path, tmp_path / "m")
 
 
 @pytest.fixture
-def server(served: TinyModel) -> Iterator[Loopback]:
-    with serving(served) as running:
+def server() -> Iterator[Loopback]:
+    with serving(StandIn()) as running:
         yield running

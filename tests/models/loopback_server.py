@@ -1,9 +1,8 @@
-"""Servers on 127.0.0.1: one that runs a real tiny model and can be told to misbehave, and one that sends given bytes."""
+"""Servers on 127.0.0.1: one that answers as a model would and can be told to misbehave, and one that sends given bytes."""
 
 import base64
 import io
 import json
-import math
 import socket
 import sys
 import threading
@@ -11,79 +10,63 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
+import numpy as np
 from PIL import Image
+from scipy.special import log_softmax, softmax
+
+from tests.models.tiny import WORDS
 
 NAME = "tiny-llava"
-# Some words of the tiny vocabulary under other names, so that letters have several spellings.
-RENAMED = {"cat": " A", "dog": " B", "house": "A.", "hint": "(", "be": " C", "brief": "B."}
+# Letters have several spellings, as in real vocabularies; several tokens end a text, so that some texts end soon.
+SPELLINGS = (*ascii_uppercase, " A", " B", " C", "A.", "B.", "(")
+ENDS = ("</s>", "<pad>", "<end>")
 
 
-class TinyModel:
-    """A LLaVA folder as a server runs it: its own template, its own next-token distribution."""
+class StandIn:
+    """Stands for a language model: its distributions are hashes of the prompt, the images and the text so far."""
 
-    def __init__(self, folder: Path) -> None:
-        import torch
-        from transformers import AutoModelForImageTextToText, AutoProcessor
-
-        torch.set_num_threads(1)
-        self._torch, self._lock = torch, threading.Lock()
-        self.processor = AutoProcessor.from_pretrained(folder)
-        self.model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32).eval()
-        self.image = self.model.config.image_token_id
-        known = len(self.processor.tokenizer)
-        rows = self.model.config.text_config.vocab_size
-        special = set(self.processor.tokenizer.all_special_ids) - {self.image}
-        self.ends = special | set(range(known, rows))  # several, so that a random model ends some texts
-        self.names = [self._name(index) if index < known else f"<row {index}>" for index in range(rows)]
-
-    def _name(self, index: int) -> str:
-        token = self.processor.tokenizer.convert_ids_to_tokens(index)
-        return RENAMED.get(token, f" {token}" if token.islower() else token)
+    names = ("<unk>", *(f" {word}" for word in dict.fromkeys(WORDS)), *SPELLINGS, *ENDS)
+    ends = frozenset(range(len(names) - len(ENDS), len(names)))
 
     def render(self, conversation: list[dict[str, Any]], begun: str = "") -> str:
-        rendered: str = self.processor.apply_chat_template(conversation, add_generation_prompt=True)
-        return rendered + begun
+        def text(part: dict[str, Any]) -> str:
+            return "<image>" if part["type"] == "image" else str(part["text"])
+
+        turns = (f"{turn['role'].upper()}: {' '.join(map(text, turn['content']))}\n" for turn in conversation)
+        return "".join(turns) + "ASSISTANT:" + begun
 
     def next(self, prompt: str, images: list[Image.Image], said: list[int]) -> list[float]:
         """Log-probabilities of the whole vocabulary after a prompt and some tokens."""
-        torch = self._torch
-        with self._lock, torch.inference_mode():
-            inputs = self.processor(text=prompt, images=images or None, return_tensors="pt")
-            ids = torch.cat([inputs.pop("input_ids"), torch.tensor([said], dtype=torch.long)], 1)
-            inputs.pop("attention_mask")
-            logits = self.model(input_ids=ids, **inputs).logits[0, -1]
-            row: list[float] = torch.log_softmax(logits.double(), -1).tolist()
-            return row
+        seen = (prompt, [(image.size, image.mode, image.tobytes()) for image in images], said)
+        seed = int.from_bytes(sha256(repr(seen).encode()).digest())
+        row: list[float] = log_softmax(np.random.default_rng(seed).normal(0, 1.2, len(self.names))).tolist()
+        return row
 
     def scored(self, prompt: str, images: list[Image.Image]) -> list[tuple[int, float]]:
         """The tokens of a prompt but the first, with their log-probabilities."""
-        torch = self._torch
-        with self._lock, torch.inference_mode():
-            inputs = self.processor(text=prompt, images=images or None, return_tensors="pt")
-            rows = torch.log_softmax(self.model(**inputs).logits[0].double(), -1)
-            ids = inputs["input_ids"][0].tolist()
-            return [(token, float(rows[place, token])) for place, token in enumerate(ids[1:])]
+        words = prompt.split()
+        tokens = [self.names.index(f" {word}") if f" {word}" in self.names else 0 for word in words]
+        return [
+            (tokens[at], self.next(" ".join(words[:at]), images, [])[tokens[at]])
+            for at in range(1, len(words))
+        ]
 
     def generate(
         self, prompt: str, images: list[Image.Image], most: int, temperature: float, seed: int
     ) -> tuple[list[int], list[list[float]]]:
         """Tokens with the distribution that each came from; the last is the end-of-sequence token or the cap."""
-        torch = self._torch
-        generator = torch.Generator().manual_seed(seed)
+        drawing = np.random.default_rng(seed)
         said: list[int] = []
         steps: list[list[float]] = []
         while len(said) < most and (not said or said[-1] not in self.ends):
             steps.append(self.next(prompt, images, said))
-            row = torch.tensor(steps[-1])
-            row[self.image] = -math.inf  # a placeholder in the text would want an image of its own
-            if temperature:
-                drawn = torch.multinomial(torch.softmax(row / temperature, -1), 1, generator=generator)
-            else:
-                drawn = row.argmax()
+            row = np.array(steps[-1])
+            drawn = drawing.choice(len(row), p=softmax(row / temperature)) if temperature else row.argmax()
             said.append(int(drawn))
         return said, steps
 
@@ -121,7 +104,7 @@ class Loopback:
     of the end-of-sequence token is told. requests, keys, headers: what came in; peak: most at once.
     """
 
-    model: TinyModel
+    model: StandIn
     url: str = ""
     instead: Callable[[dict[str, Any], int], Reply | None] = lambda request, number: None
     edit: Callable[[dict[str, Any]], None] = lambda answer: None
@@ -252,7 +235,7 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(model: TinyModel) -> Iterator[Loopback]:
+def serving(model: StandIn) -> Iterator[Loopback]:
     """A server in threads of this process until the block ends."""
     loopback = Loopback(model)
     with _Server(("127.0.0.1", 0), _handler(loopback)) as server:

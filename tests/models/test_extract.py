@@ -91,23 +91,19 @@ def test_answers_of_free_kernels_are_asked_again_when_reproducible(
     pin = read_pin(pin_path(MODEL))
     assert [
         Session(pin, config.model_copy(update={"device": on})).refused for on in ("cpu", "cuda", "split")
-    ] == [
-        ("cpu",),
-        (),
-        (),
-    ]
+    ] == [("cpu",), (), ()]
 
 
-def test_a_variation_added_later_gives_the_bytes_of_a_run_that_had_it(project: Project) -> None:
+def test_a_variation_added_later_gives_the_bytes_of_a_run_that_had_it(quick: Project) -> None:
     prompts, images = quiz(7, outputs=OUTPUTS, variations=("original", "other"))
-    project.ask([row for row in prompts if row["variation"] == "original"], images)
-    assert counts(project.extract()) == (0, 21)
-    project.ask(prompts, images)
-    assert counts(project.extract()) == (21, 21)
-    grown = project.bytes()
+    quick.ask([row for row in prompts if row["variation"] == "original"], images)
+    assert counts(quick.extract()) == (0, 21)
+    quick.ask(prompts, images)
+    assert counts(quick.extract()) == (21, 21)
+    grown = quick.bytes()
     shutil.rmtree(".vouch")
-    assert counts(project.extract()) == (0, 42)
-    assert project.bytes() == grown
+    assert counts(quick.extract()) == (0, 42)
+    assert quick.bytes() == grown
 
 
 def test_reordered_items_repeat_no_work_and_change_no_bits(project: Project) -> None:
@@ -126,53 +122,53 @@ def test_reordered_items_repeat_no_work_and_change_no_bits(project: Project) -> 
     assert project.bytes() == cached
 
 
-def test_a_model_with_a_cap_of_its_own(project: Project) -> None:
+def test_a_model_with_a_cap_of_its_own(quick: Project) -> None:
     prompts, images = quiz(2, outputs=(TEXT,))
-    project.ask(prompts, images)
-    long = project.params["extract"]["max_tokens"]
-    project.extract()
-    assert max(len(row["logprobs"]) for row in project.rows(TEXT)) == long
-    project.params["extract"]["max_tokens_of"] = {MODEL: 2, "other": long}
-    project.extract()
-    assert {len(row["logprobs"]) for row in project.rows(TEXT)} == {2}
+    quick.ask(prompts, images)
+    long = quick.params["extract"]["max_tokens"]
+    quick.extract()
+    assert max(len(row["logprobs"]) for row in quick.rows(TEXT)) == long
+    quick.params["extract"]["max_tokens_of"] = {MODEL: 2, "other": long}
+    quick.extract()
+    assert {len(row["logprobs"]) for row in quick.rows(TEXT)} == {2}
 
 
-def test_a_model_that_is_asked_other_datasets_has_no_rows(project: Project) -> None:
-    project.ask(*quiz(2))
-    project.params["extract"]["datasets_of"] = {MODEL: ["other"], "other": ["quiz"]}
-    assert counts(project.extract()) == (0, 0)
-    assert [project.rows(output) for output in OUTPUTS] == [[], [], []]
-    project.params["extract"]["datasets_of"] = {MODEL: ["other", "quiz"]}
-    assert counts(project.extract()) == (0, 2)
+def test_a_model_that_is_asked_other_datasets_has_no_rows(quick: Project) -> None:
+    quick.ask(*quiz(2))
+    quick.params["extract"]["datasets_of"] = {MODEL: ["other"], "other": ["quiz"]}
+    assert counts(quick.extract()) == (0, 0)
+    assert [quick.rows(output) for output in OUTPUTS] == [[], [], []]
+    quick.params["extract"]["datasets_of"] = {MODEL: ["other", "quiz"]}
+    assert counts(quick.extract()) == (0, 2)
 
 
-def test_new_temperatures_and_more_samples_ask_only_for_themselves(project: Project) -> None:
+def test_new_temperatures_and_more_samples_ask_only_for_themselves(quick: Project) -> None:
     prompts, images = quiz(5, outputs=(LETTERS, TEXT))
-    project.ask(prompts, images)
-    assert counts(project.extract()) == (0, 10)
-    greedy = project.bytes()
-    texts = project.rows(TEXT)
+    quick.ask(prompts, images)
+    assert counts(quick.extract()) == (0, 10)
+    greedy = quick.bytes()
+    texts = quick.rows(TEXT)
     for sampling, known, asked in [
         ([{"temperature": 0.7, "samples": 2}], 10, 10),
         ([{"temperature": 0.7, "samples": 3}], 20, 5),
         ([{"temperature": 1.5, "samples": 1}, {"temperature": 0.7, "samples": 3}], 25, 5),
     ]:
-        project.params["extract"]["sampling"] = sampling
-        assert counts(project.extract()) == (known, asked)
-        assert project.bytes()[LETTERS] == greedy[LETTERS]
-        assert [row for row in project.rows(TEXT) if row["sample"] == 0] == texts
-    at_once = project.bytes()
-    assert len({row["text"] for row in project.rows(TEXT) if row["prompt"] == "q0/original"}) > 1
+        quick.params["extract"]["sampling"] = sampling
+        assert counts(quick.extract()) == (known, asked)
+        assert quick.bytes()[LETTERS] == greedy[LETTERS]
+        assert [row for row in quick.rows(TEXT) if row["sample"] == 0] == texts
+    at_once = quick.bytes()
+    assert len({row["text"] for row in quick.rows(TEXT) if row["prompt"] == "q0/original"}) > 1
     shutil.rmtree(".vouch")
-    project.extract()
-    assert project.bytes() == at_once
+    quick.extract()
+    assert quick.bytes() == at_once
 
 
-def test_what_is_sampled_is_limited_to_cells_and_variations(project: Project) -> None:
+def test_what_is_sampled_is_limited_to_cells_and_variations(quick: Project) -> None:
     prompts, images = quiz(3, outputs=(TEXT,))
     prompts += [row | {"id": row["item"] + "/blank", "variation": "blank"} for row in prompts]
     prompts = [row | {"text": f"{row['text']} {row['variation']}"} for row in prompts]
-    project.ask(prompts, images)
+    quick.ask(prompts, images)
     drawn = {"temperature": 0.7, "samples": 2}
     for limit, known, asked in [
         ({"models": ["other"]}, 0, 6),
@@ -182,9 +178,9 @@ def test_what_is_sampled_is_limited_to_cells_and_variations(project: Project) ->
         ({}, 18, 0),
         ({"variations": ["blank"]}, 12, 0),
     ]:
-        project.params["extract"]["sampling"] = [drawn | limit]
-        assert counts(project.extract()) == (known, asked)
-    sampled = [row["prompt"] for row in project.rows(TEXT) if row["sample"]]
+        quick.params["extract"]["sampling"] = [drawn | limit]
+        assert counts(quick.extract()) == (known, asked)
+    sampled = [row["prompt"] for row in quick.rows(TEXT) if row["sample"]]
     assert set(sampled) == {f"q{n}/blank" for n in range(3)} and len(sampled) == 6
 
 
@@ -207,62 +203,100 @@ def test_a_pack_half_known_gives_the_same_bits(project: Project) -> None:
     assert project.bytes() == whole
 
 
-def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_raised_revision_repeats_work(quick: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts, images = quiz(5)
-    project.ask(prompts, images)
-    project.extract()
-    first = letters_table(project.letters())
+    quick.ask(prompts, images)
+    quick.extract()
+    first = letters_table(quick.letters())
     kind = replace(ENGINES["transformers"], revision=ENGINES["transformers"].revision + 1)
     monkeypatch.setitem(ENGINES, "transformers", kind)
-    assert counts(project.extract()) == (0, 5)
-    assert letters_table(project.letters()) == first
+    assert counts(quick.extract()) == (0, 5)
+    assert letters_table(quick.letters()) == first
     monkeypatch.setattr(opening, "REVISION", opening.REVISION + 1)
-    assert counts(project.extract()) == (0, 5)
-    assert project.letters()[0]["engine"] == f"transformers/{kind.revision}.{opening.REVISION}"
+    assert counts(quick.extract()) == (0, 5)
+    assert quick.letters()[0]["engine"] == f"transformers/{kind.revision}.{opening.REVISION}"
 
 
-def test_settings_that_move_bits_are_part_of_the_key(project: Project) -> None:
+def test_settings_that_move_bits_are_part_of_the_key(quick: Project) -> None:
     prompts, images = quiz(3)
-    project.ask(prompts, images)
-    project.extract()
+    quick.ask(prompts, images)
+    quick.extract()
     for setting in ("batch", "bucket", "threads"):
-        project.params["extract"][setting] += 1
-        assert counts(project.extract()) == (0, 3)
-        project.params["extract"][setting] -= 1
-    project.params["extract"] |= {"device": "auto", "workers": 3}
-    assert counts(project.extract()) == (3, 0)
+        quick.params["extract"][setting] += 1
+        assert counts(quick.extract()) == (0, 3)
+        quick.params["extract"][setting] -= 1
+    quick.params["extract"] |= {"device": "auto", "workers": 3}
+    assert counts(quick.extract()) == (3, 0)
 
 
-def test_damaged_shard_is_noted_and_asked_again(project: Project) -> None:
+def test_damaged_shard_is_noted_and_asked_again(quick: Project) -> None:
     prompts, images = quiz(6)
-    project.ask(prompts[:4], images)
-    project.extract()
-    project.ask(prompts, images)
-    project.extract()
-    whole = project.bytes()
-    shard = min(project.shards(), key=lambda path: pq.read_metadata(path).num_rows)
+    quick.ask(prompts[:4], images)
+    quick.extract()
+    quick.ask(prompts, images)
+    quick.extract()
+    whole = quick.bytes()
+    shard = min(quick.shards(), key=lambda path: pq.read_metadata(path).num_rows)
     shard.write_bytes(shard.read_bytes()[:-9])
-    run = project.extract()
+    run = quick.extract()
     assert counts(run) == (4, 2) and run.measured["damaged_shards"] == [shard.name]
-    assert project.bytes() == whole
+    assert quick.bytes() == whole
 
 
-def test_bad_inputs_are_one_line(project: Project) -> None:
+def test_flagged_rows_beside_answers(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts, images = quiz(4, outputs=OUTPUTS)
+    bad = [
+        prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
+        prompt("damaged/original", "what", [b"not an image"], outputs=OUTPUTS),
+        prompt("unmarked/original", "what", [images[0]], labels="", outputs=[LETTERS]),
+        prompt("odd/original", "what", [images[0]], labels="AÄ", outputs=[LETTERS]),
+    ]
+    project.ask([*bad[:2], *prompts, *bad[2:]], [*images, b"not an image"])
+    project.extract()
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "without an answer" in line]
+    assert line.startswith(
+        "tiny quiz: prompts without an answer: letters 4 of 8, likelihood 2 of 6, text 2 of 6; "
+    )
+    assert "prompt long/original: its 3" in line
+    refused = {
+        output: {row["prompt"]: row["problem"] for row in project.rows(output) if row["problem"] is not None}
+        for output in OUTPUTS
+    }
+    names = ["long/original", "damaged/original"]
+    assert {output: list(found) for output, found in refused.items()} == {
+        LETTERS: [*names, "unmarked/original", "odd/original"],
+        LIKELIHOOD: names,
+        TEXT: names,
+    }
+    for output in OUTPUTS:
+        assert "cannot be decoded" in refused[output]["damaged/original"]
+    assert refused[LETTERS]["unmarked/original"] == "asks for letters but has no labels"
+    assert "no distinct single token" in refused[LETTERS]["odd/original"]
+    assert [row["logits"] for row in project.letters()[:2]] == [None, None]
+    assert len([row for row in project.rows(LIKELIHOOD) if row["nll"] is None]) == 8
+    before = project.bytes()
+    assert project.extract().measured["answers"]["asked"] == 0, "a lasting refusal is remembered"
+    assert project.bytes() == before
+    project.ask(prompts, images)
+    assert project.extract().measured["answers"]["asked"] == 0, "the others were kept"
+
+
+def test_bad_inputs_are_one_line(quick: Project) -> None:
     prompts, images = quiz(1)
-    project.ask([*prompts, prompt("p/original", "what", [b"gone"])], images)
+    quick.ask([*prompts, prompt("p/original", "what", [b"gone"])], images)
     with refused(r"data/images/quiz\.parquet: no image"):
-        project.extract()
+        quick.extract()
     Path("data/models/tiny.json").write_text("{}", "utf-8")
     with refused("not a pin"):
-        project.extract()
+        quick.extract()
     with refused("no such file"):
         read_pin(Path("data/models/absent.json"))
 
 
-def test_nothing_to_ask(project: Project) -> None:
-    project.ask([prompt("p/original", "what", [image(1)], outputs=())], [image(1)])
-    assert counts(project.extract()) == (0, 0)
-    assert [project.rows(output) for output in OUTPUTS] == [[], [], []]
+def test_nothing_to_ask(quick: Project) -> None:
+    quick.ask([prompt("p/original", "what", [image(1)], outputs=())], [image(1)])
+    assert counts(quick.extract()) == (0, 0)
+    assert [quick.rows(output) for output in OUTPUTS] == [[], [], []]
 
 
 @pytest.mark.skipif(not REALDATA.is_dir(), reason="the reference photographs are not there")

@@ -26,6 +26,7 @@ from vouch.prompts.draft import IMAGES, Draft, Item
 from vouch.prompts.variations import declared, variation
 from vouch.report.costs import in_words
 from vouch.report.pages.image_use import SEVERITY_FIGURE, severity_frame
+from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import FAMILIES, IMAGE_REVISIONS, LETTERS
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +77,7 @@ def test_one_new_entry_is_planned_completed_documented_and_drawn(
 
 def test_statistics_name_variations_that_are_declared() -> None:
     """Rooms below this one know these by name alone."""
-    for name in compared.WITHOUT:
+    for name in WITHOUT_IMAGE:
         assert declared()[name].control and declared()[name].parts == (IMAGES,)
     for name in compared.OTHER_PICTURE:
         assert declared()[name].parts == (IMAGES,) and not declared()[name].control

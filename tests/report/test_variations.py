@@ -52,6 +52,8 @@ def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
         card.why, "alpha answers 60.0\u202f% of 80 questions on shapes", "original", "80.0\u202f%"
     )
     assert "loss of 20.0–40.0 points" in card.why
+    dearer = with_cost(evidence, "option_order", difference=-0.5, low=-0.6, high=-0.4)
+    assert VERDICT_SECTION.build(dearer).cards[0].answer.startswith("Options in reversed order")
 
 
 def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:

@@ -17,7 +17,7 @@ from vouch.models.pins import check_model_folder
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[2]
-RESTRICTED = "vouch/models/released/restricted_pickle.py"
+RESTRICTED = "vouch/models/released/logits.py"
 SOURCES = [
     path for name in ("stages", "vouch", "tools", "benchmarks") for path in (ROOT / name).rglob("*.py")
 ]

@@ -20,9 +20,8 @@ from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import Source
 from vouch.models.config import Config
-from vouch.models.lock_entry import LockEntry
+from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
-from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact

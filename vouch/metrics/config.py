@@ -1,7 +1,7 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +22,7 @@ from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
 from vouch.tables import HEADLINE
+from vouch.tables.answered import Device
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 # Told apart by what is given, so that a wrong one is one problem and not two.
@@ -47,7 +48,7 @@ class Judge(BaseModel):
     model: str | None = None
     open: bool = False
     sample: int = Field(default=100, ge=1, le=100_000)
-    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    device: Device = "auto"
     threads: int = Field(default=1, ge=1, le=1024)
     max_tokens: int = Field(default=16, ge=1, le=4096)
 

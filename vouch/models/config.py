@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from vouch.tables.answered import Device
 from vouch.tables.asked import TEXT_TOKENS
 
 Cap = Annotated[int, Field(ge=1, le=4096)]
@@ -62,7 +63,7 @@ class Config(BaseModel):
     batch: int = Field(default=32, ge=1, le=4096)
     bucket: int = Field(default=32, ge=1, le=4096)
     threads: int = Field(default=1, ge=1, le=1024)
-    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    device: Device = "auto"
     reproducible: Literal["auto", "off"] = "auto"
     workers: int = Field(default=2, ge=1, le=64)
     max_tokens: Cap = TEXT_TOKENS

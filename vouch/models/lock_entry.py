@@ -13,7 +13,11 @@ from vouch.tables.answered import WEIGHT_SUFFIX, Dtype, Reasoning
 _Count = Field(default=None, ge=1)
 
 
-class Facts(BaseModel):
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Facts(_Entry):
     """Facts from the papers that measured a model, and from its model card (licence).
 
     papers                      short names of the papers: Kostumov et al. 2024, Azad et al. 2025 (The Art
@@ -30,8 +34,6 @@ class Facts(BaseModel):
     curation                    high: established data sets in balance; low: crawled, annotated by machine
     licence                     as the model card writes it
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     papers: list[Literal["kostumov", "azad", "reform", "tu", "parc"]] = []
     family: str | None = None
@@ -51,15 +53,12 @@ class Facts(BaseModel):
     licence: str | None = None
 
 
-LOCAL_ENGINE, SERVER_ENGINE = "transformers", "openai"
+LOCAL_ENGINE, SERVER_ENGINE = "transformers", "openai"  # of weights on this machine, of a server
+OPENAI = "https://api.openai.com/v1"
 
 _REPO = re.compile(rf"{REPOSITORY}(/{REPOSITORY})?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _ADDRESS = re.compile(r"[!-~]+")
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FolderSource(_Entry):

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vouch.models.lock_entry import HubSource, LockEntry, ServerSource
-from vouch.models.released.files import answer_files, relative
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import check_plain, file_digest
@@ -67,6 +66,8 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     if is_model(Path(source)):
         plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
         return _of_folder(name, Path(source), entry or plain)
+    from vouch.models.released.files import answer_files, relative
+
     files = answer_files(Path(source), name)
     return Pin(
         model=name,
@@ -360,7 +361,10 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
         listed = {file.rfilename: file for file in info.siblings or ()}
         names = sorted(name for name in listed if is_loaded(name))
-        _check_names(repo, list(listed), names)
+        pickled = [name for name in listed if name.endswith(PICKLED)]
+        check_weights([*names, *pickled], repo, "take a repository with")
+        if "config.json" not in names:
+            raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
         known = {name: str(listed[name].lfs.sha256) for name in names if listed[name].lfs}
         read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
         local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
@@ -392,13 +396,6 @@ def check_model_type(config: Mapping[str, Any], where: str) -> None:
             f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
             "for images and text, or for text; take a converted version of the model (often named -hf)"
         )
-
-
-def _check_names(repo: str, listed: list[str], names: list[str]) -> None:
-    pickled = [name for name in listed if name.endswith(PICKLED)]
-    check_weights([*names, *pickled], repo, "take a repository with")
-    if "config.json" not in names:
-        raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
 
 
 def _licence(card: Any) -> str | None:

@@ -1,11 +1,13 @@
-"""Asks a model what the work cache does not know of a dataset.
+"""Asks a model what the work cache does not know of a dataset, and writes its response tables.
 
 `answer` asks everything, round by round; `Session` is one model under one setting, `DatasetRequests` its
 prompts of one dataset, and `Questions` sends packs with rendered images to an engine and finds the key of
-each answer.
+each answer. `write` makes the tables from the work cache.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,10 +20,10 @@ from vouch.images.opening import LruCache, prefetch
 from vouch.models.config import Config
 from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
-from vouch.models.work_cache import ROOT, WorkCache, remembered, to_remember
+from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
-from vouch.tables.answered import RESPONSES, Pin
+from vouch.tables.answered import RESPONSES, Pin, schema
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, images_path
 
 if TYPE_CHECKING:
@@ -132,6 +134,11 @@ class DatasetRequests:
                 self.known_texts[name] = answer["text"]
         return len(self.known_texts) > before
 
+    def questions(self, unknown: Callable[[str, bytes], bool]) -> "Questions":
+        """What asks for its unknown answers, and shows its images."""
+        images = ImageStore(images_path(self.name))
+        return Questions(unknown, images.read, self.model.config.workers, images.decoded_bytes)
+
     @contextmanager
     def claim(self) -> Iterator[None]:
         """Holds the work cache, so that two runs at once do not answer the same prompts."""
@@ -213,8 +220,7 @@ def _ask(
     proven: whether the model has answered others before.
     """
     caches = dataset.caches
-    images = ImageStore(images_path(dataset.name))
-    questions = Questions(caches, images.read, dataset.model.config.workers, images.decoded_bytes)
+    questions = dataset.questions(lambda output, key: key not in caches[output])
     device, kept, missed, first = computed_on(engine.device), 0, 0, ""
     try:
         answers = questions.ask(engine, dataset.packs())
@@ -246,21 +252,39 @@ class Slot:
 _Slots = dict[Decoding | None, Slot]  # of one question, by decoding
 
 
+@dataclass(frozen=True)
+class _Work:
+    """A pack with unknown answers, the keys of these, and the bytes of its images by digest."""
+
+    pack: KeyedPack
+    unknown: set[bytes]
+    images: dict[str, bytes]
+
+
+@dataclass
+class _Rendered:
+    """A pack ready for an engine, the slots of each question, and what cannot be shown."""
+
+    pack: Pack
+    slots: dict[str, _Slots]
+    refused: list[tuple[Answered, list[Slot]]]
+
+
 class Questions:
     """Requests what is not known yet from an engine.
 
-    caches: keys of known answers, by output. read: encoded bytes of an image's digest. decoded_bytes: what
-    its pixels will take in memory.
+    unknown: whether the answer to a key of a request type is wanted. read: encoded bytes of an image's
+    digest. decoded_bytes: what its pixels will take in memory.
     """
 
     def __init__(
         self,
-        caches: Mapping[str, Container[bytes]],
+        unknown: Callable[[str, bytes], bool],
         read: Callable[[str], bytes],
         workers: int,
         decoded_bytes: Callable[[str], int] = lambda _: 0,
     ) -> None:
-        self._caches, self._read, self._workers = caches, read, workers
+        self._is_unknown, self._read, self._workers = unknown, read, workers
         self._decoded_bytes = decoded_bytes
         self._waiting: dict[str, _Slots] = {}
         self._asked: set[bytes] = set()
@@ -277,70 +301,55 @@ class Questions:
         for answered in engine.answer(self._packs(wanted)):
             yield from self._refused
             self._refused.clear()
-            slots = self._slots(answered)
-            if slots:
+            if slots := self._slots(answered):
                 yield answered, slots
         yield from self._refused
         for name, slots_of in self._waiting.items():
             yield Answered(name, _NOTHING_CAME), list(slots_of.values())
 
     def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
-        unknown = self._unknown(wanted)
-        for pack, slots, refused in prefetch(self._render, unknown, self._workers, AHEAD, weigh=self._weigh):
-            self._refused += refused
-            self._waiting |= slots
-            if pack.questions:
-                yield pack
+        for ready in prefetch(self._render, self._unknown(wanted), self._workers, AHEAD, weigh=self._weigh):
+            self._refused += ready.refused
+            self._waiting |= ready.slots
+            if ready.pack.questions:
+                yield ready.pack
 
-    def _weigh(self, work: tuple[KeyedPack, set[bytes], dict[str, bytes]]) -> int:
-        return sum(len(data) + self._decoded_bytes(digest) for digest, data in work[2].items())
+    def _weigh(self, work: _Work) -> int:
+        return sum(len(data) + self._decoded_bytes(digest) for digest, data in work.images.items())
 
-    def _unknown(
-        self, wanted: Iterable[KeyedPack]
-    ) -> Iterator[tuple[KeyedPack, set[bytes], dict[str, bytes]]]:
-        """Packs with unknown answers, the keys of these, and the bytes of the images by digest."""
+    def _unknown(self, wanted: Iterable[KeyedPack]) -> Iterator[_Work]:
         for pack in wanted:
-            cache = self._caches[pack.output]
-            keys = {key for member in pack.members for key in member.keys}
-            unknown = {key for key in keys - self._asked if key not in cache}
+            keys = {key for member in pack.members for key in member.keys} - self._asked
+            unknown = {key for key in keys if self._is_unknown(pack.output, key)}
             if unknown:
                 self._asked |= unknown
                 recipes = [recipe for member in pack.members for recipe in member.prompt["images"] or ()]
                 digests = {digest for recipe in recipes for digest in recipe["images"]}
-                yield pack, unknown, {digest: self._read(digest) for digest in sorted(digests)}
+                yield _Work(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
 
-    def _render(
-        self, work: tuple[KeyedPack, set[bytes], dict[str, bytes]]
-    ) -> tuple[Pack, dict[str, _Slots], list[tuple[Answered, list[Slot]]]]:
-        """The pack ready for an engine, the slots of each question, and what cannot be shown.
-
-        Renders images; runs in a worker thread.
-        """
-        pack, unknown, images = work
-        questions: list[Question] = []
-        slots: dict[str, _Slots] = {}
-        refused: list[tuple[Answered, list[Slot]]] = []
-        for member in pack.members:
+    def _render(self, work: _Work) -> _Rendered:
+        """Renders images; runs in a worker thread."""
+        output, questions = work.pack.output, list[Question]()
+        ready = _Rendered(Pack(output, questions), {}, [])
+        for member in work.pack.members:
             keys = {
                 decoding: key
                 for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
-                if key in unknown
+                if key in work.unknown
             }
             try:
-                shown, pixels = self._render_images(member.prompt["images"] or (), images)
+                shown, pixels = self._render_images(member.prompt["images"] or (), work.images)
             except (opening.Undecodable, MemoryError) as error:
                 refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
-                answered = Answered(member.prompt["id"], refusal)
-                refused.append((answered, [Slot(pack.output, key, "") for key in keys.values()]))
+                slots = [Slot(output, key, "") for key in keys.values()]
+                ready.refused.append((Answered(member.prompt["id"], refusal), slots))
                 continue
-            decodings = tuple(one for one in keys if one is not None)
-            question = _question(pack.output, member, shown, decodings, known=not keys)
+            decodings = [decoding for decoding in keys if decoding is not None]
+            question = _question(output, member, shown, decodings, known=not keys)
             if keys:
-                slots[question.id] = {
-                    decoding: Slot(pack.output, key, pixels) for decoding, key in keys.items()
-                }
+                ready.slots[question.id] = {one: Slot(output, key, pixels) for one, key in keys.items()}
             questions.append(question)
-        return Pack(pack.output, questions), slots, refused
+        return ready
 
     def _render_images(
         self, recipes: Sequence[Any], images: Mapping[str, bytes]
@@ -356,19 +365,16 @@ class Questions:
 
     def _slots(self, answered: Answered) -> list[Slot]:
         slots = self._waiting.get(answered.question, {})
-        if isinstance(answered.answer, Refusal) and answered.decoding is None:
-            answered_slots = list(slots.values())
-            slots.clear()
-        else:
-            slot = slots.pop(answered.decoding, None)
-            answered_slots = [slot] if slot else []
+        whole = isinstance(answered.answer, Refusal) and answered.decoding is None
+        decodings = list(slots) if whole else [answered.decoding]
+        taken = [slots.pop(decoding) for decoding in decodings if decoding in slots]
         if not slots:
             self._waiting.pop(answered.question, None)
-        return answered_slots
+        return taken
 
 
 def _question(
-    output: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...], known: bool
+    output: str, member: Member, shown: Sequence["Image"], decodings: Sequence[Decoding], known: bool
 ) -> Question:
     prompt = member.prompt
     return Question(
@@ -381,6 +387,58 @@ def _question(
         options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
         images=tuple(shown),
         max_tokens=prompt["max_tokens"],
-        decodings=decodings,
+        decodings=tuple(decodings),
         known=known,
     )
+
+
+def write(dataset: DatasetRequests) -> dict[str, Any]:
+    """Puts the answers together in the order of the prompts; returns notes for the run record.
+
+    One line on stderr counts the prompts without an answer. Raises UserError where all of them are
+    without in every table; then nothing is written.
+    """
+    asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
+    with ExitStack() as files:
+        paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
+        writers = {
+            output: files.enter_context(
+                RESPONSES[output].table.writer(path, schema(output, dataset.model.reasons))
+            )
+            for output, path in paths.items()
+        }
+        for output, member, answers in _known(dataset):
+            asked[output] += 1
+            problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
+            if problem is not None:
+                lacking[output] += 1
+                first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
+            for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
+                writers[output].row(row)
+        if asked and asked == lacking:
+            output = next(output for output in OUTPUTS if asked[output])
+            raise UserError(
+                f"{paths[output]}: none of {asked[output]} prompts has an answer; {first[output]}"
+            )
+    unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
+    if not unanswered:
+        return {}
+    counts = ", ".join(f"{output} {count} of {asked[output]}" for output, count in unanswered.items())
+    print(
+        f"{dataset.label}: prompts without an answer: {counts}; {first[next(iter(unanswered))]}",
+        file=sys.stderr,
+    )
+    return {"unanswered": unanswered}
+
+
+def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
+    """Every prompt of each request type with its answers, in the order of the prompts."""
+    for window in dataset.windows():
+        for output in OUTPUTS:
+            members = [member for what, member in window if what == output]
+            answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
+            for member in members:
+                if member.problem is None:
+                    yield output, member, [next(answers) for _ in member.keys]
+                else:
+                    yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))

@@ -1,81 +1,26 @@
-"""The response tables of one model and dataset.
+"""The response tables of one model and dataset, taken as answers again.
 
-`write` makes them from the work cache, `restore` takes their answers back into it, and `recompute` asks for
-some stored answers again, to see whether this machine gives the same.
+`restore` copies them into the work cache, and `recompute` asks for some of them once more, to see whether
+this machine gives the same.
 """
 
 import heapq
 import math
 import random
-import sys
-from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from vouch.models.engine import Refusal
-from vouch.models.packs import Member
-from vouch.models.requests import WINDOW, DatasetRequests, Questions
-from vouch.models.work_cache import answers_of, refused, remembered, rows_of, to_remember
+from vouch.models.requests import WINDOW, DatasetRequests
+from vouch.models.work_cache import answers_of, remembered, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on
-from vouch.tables.answered import RESPONSES, schema
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, images_path
-
-
-def write(dataset: DatasetRequests) -> dict[str, Any]:
-    """Puts the answers together in the order of the prompts; returns notes for the run record.
-
-    One line on stderr counts the prompts without an answer. Raises UserError where all of them are
-    without in every table; then nothing is written.
-    """
-    asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
-    with ExitStack() as files:
-        paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
-        writers = {
-            output: files.enter_context(
-                RESPONSES[output].table.writer(path, schema(output, dataset.model.reasons))
-            )
-            for output, path in paths.items()
-        }
-        for output, member, answers in _known(dataset):
-            asked[output] += 1
-            problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
-            if problem is not None:
-                lacking[output] += 1
-                first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
-            for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
-                writers[output].row(row)
-        if asked and asked == lacking:
-            output = next(output for output in OUTPUTS if asked[output])
-            raise UserError(
-                f"{paths[output]}: none of {asked[output]} prompts has an answer; {first[output]}"
-            )
-    unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
-    if not unanswered:
-        return {}
-    counts = ", ".join(f"{output} {count} of {asked[output]}" for output, count in unanswered.items())
-    print(
-        f"{dataset.label}: prompts without an answer: {counts}; {first[next(iter(unanswered))]}",
-        file=sys.stderr,
-    )
-    return {"unanswered": unanswered}
-
-
-def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
-    """Every prompt of each request type with its answers, in the order of the prompts."""
-    for window in dataset.windows():
-        for output in OUTPUTS:
-            members = [member for what, member in window if what == output]
-            answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
-            for member in members:
-                if member.problem is None:
-                    yield output, member, [next(answers) for _ in member.keys]
-                else:
-                    yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
+from vouch.tables.answered import RESPONSES
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 
 def restore(dataset: DatasetRequests) -> int:
@@ -146,16 +91,6 @@ class Recomputed:
     moved: bool
 
 
-class _AllBut(Container[bytes]):
-    """A work cache that knows every answer but some."""
-
-    def __init__(self, keys: Iterable[bytes]) -> None:
-        self._keys = set(keys)
-
-    def __contains__(self, key: object) -> bool:
-        return key not in self._keys
-
-
 Answer = tuple[str, bytes, dict[str, Any]]  # output, key, what is stored
 
 
@@ -179,9 +114,7 @@ def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Rec
     engine = dataset.model.engine
     device = computed_on(engine.device)
     stored = {(output, key): answer for output, key, answer in drawn}
-    unknown = {output: _AllBut(key for what, key in stored if what == output) for output in OUTPUTS}
-    images = ImageStore(images_path(dataset.name))
-    questions = Questions(unknown, images.read, dataset.model.config.workers, images.decoded_bytes)
+    questions = dataset.questions(lambda output, key: (output, key) in stored)
     for answered, slots in questions.ask(engine, dataset.packs()):
         if isinstance(answered.answer, Refusal) and answered.answer.transient:
             raise UserError(f"{dataset.label}: {answered.question}: {answered.answer.problem}")

@@ -8,7 +8,7 @@ that ends its text without a thought is asked again without one.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -19,17 +19,10 @@ from vouch.tables.asked import TEXT
 WINDOW = 64  # packs whose thoughts come before their answers
 _GREEDY = Decoding()
 _ANSWER_SEED = 0x9E3779B97F4A7C15  # so that an answer draws other random numbers than its thought
+_NOTHING = Refusal("the engine gave no thought", transient=True)
 
 _Thoughts = Mapping[tuple[Hashable, Decoding], TextAnswer | Refusal]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What a question of the second round stands for. question: an id. thought: None without one."""
-
-    question: str
-    decoding: Decoding | None
-    thought: str | None
+_Asked = dict[str, tuple[str, Decoding | None, str | None]]  # id -> question, decoding, its thought
 
 
 class Thinking:
@@ -47,13 +40,13 @@ class Thinking:
         while window := list(islice(waiting, WINDOW)):
             thoughts = self._thoughts(window)
             refused: list[Answered] = []
-            asked: dict[str, _Asked] = {}
+            asked: _Asked = {}
             again = [one for pack in window for one in self._after(pack, thoughts, refused, asked)]
             yield from refused
             for one in self._engine.answer(again):
-                request = asked[one.question]
-                answer = replace(one.answer, reasoning=request.thought)
-                yield replace(one, question=request.question, decoding=request.decoding, answer=answer)
+                question, decoding, thought = asked[one.question]
+                answer = replace(one.answer, reasoning=thought)
+                yield replace(one, question=question, decoding=decoding, answer=answer)
             self.notes.update(self._engine.notes, reasoning=self._counts)
 
     def _thoughts(self, packs: Iterable[Pack]) -> _Thoughts:
@@ -89,28 +82,21 @@ class Thinking:
         )
 
     def _after(
-        self, pack: Pack, thoughts: _Thoughts, refused: list[Answered], asked: dict[str, _Asked]
+        self, pack: Pack, thoughts: _Thoughts, refused: list[Answered], asked: _Asked
     ) -> Iterator[Pack]:
         """The packs of the second round; questions that have no answer go to `refused`."""
         whole: list[Question] = []
         for question in pack.questions:
             for decoding in question.decodings if pack.output == TEXT else (None,):
-                thought = thoughts.get((_content(question), decoding or _GREEDY))
-                if thought is None or isinstance(thought, Refusal):
-                    refused.append(Answered(question.id, thought or _NOTHING, decoding))
-                    continue
-                if thought.eos is None:
+                thought = thoughts.get((_content(question), decoding or _GREEDY), _NOTHING)
+                if isinstance(thought, TextAnswer) and thought.eos is None:
                     problem = f"no answer within the {self._reasoning.tokens} tokens of its thought"
-                    refused.append(
-                        Answered(
-                            question.id,
-                            Refusal(problem, reasoning=self._reasoning.bare(thought.text)),
-                            decoding,
-                        )
-                    )
+                    thought = Refusal(problem, reasoning=self._reasoning.bare(thought.text))
+                if isinstance(thought, Refusal):
+                    refused.append(Answered(question.id, thought, decoding))
                     continue
                 name, (kept, begun) = f"{question.id}, {len(asked)}", self._closed(thought)
-                asked[name] = _Asked(question.id, decoding, kept)
+                asked[name] = question.id, decoding, kept
                 again = replace(question, id=name, thought=begun)
                 if decoding is None:
                     whole.append(again)
@@ -126,9 +112,6 @@ class Thinking:
             return None, ""
         before, _, _ = thought.text.partition(self._reasoning.ends)
         return self._reasoning.bare(before), before + self._reasoning.closes.lstrip()
-
-
-_NOTHING = Refusal("the engine gave no thought", transient=True)
 
 
 def _content(question: Question) -> Hashable:

@@ -23,17 +23,19 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.models.engine import Answered, Decoding
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.locks import locked
 from vouch.tables.answered import schema
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+
+if TYPE_CHECKING:
+    from vouch.models.engine import Answered, Decoding
 
 # What follows from the prompt and the decoding is not remembered with an answer.
 _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")
@@ -181,7 +183,7 @@ def remembered(output: str, reasoning: bool = False) -> pa.Schema:
     return pa.schema(fields)
 
 
-def to_remember(answered: Answered, pixels: str, device: str) -> dict[str, Any]:
+def to_remember(answered: "Answered", pixels: str, device: str) -> dict[str, Any]:
     """The row of the work cache for an answer."""
     return {
         **vars(answered.answer),
@@ -202,7 +204,7 @@ def rows_of(
     output: str,
     prompt: Mapping[str, Any],
     answers: Sequence[Mapping[str, Any]],
-    decodings: Sequence[Decoding],
+    decodings: Sequence["Decoding"],
     engine: str,
 ) -> Iterator[dict[str, Any]]:
     """The rows of a response table for one prompt, from what the work cache has of it."""
@@ -223,7 +225,7 @@ def answers_of(
     output: str,
     prompt: Mapping[str, Any],
     rows: Iterator[Mapping[str, Any]],
-    decodings: Sequence[Decoding],
+    decodings: Sequence["Decoding"],
     engine: str,
     reasoning: bool = False,
 ) -> list[dict[str, Any]]:

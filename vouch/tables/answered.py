@@ -33,6 +33,7 @@ MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies 
 
 _CLOSING = re.compile(r"</\w[^<>]*>")
 Dtype = Literal["float32", "bfloat16", "float16"]
+Device = Literal["auto", "cpu", "cuda", "split"]  # split: a model over all GPUs
 
 
 class Source(BaseModel):
@@ -85,7 +86,7 @@ class Pin(BaseModel):
     template_kwargs  variables of the chat template, left out where there are none
     reasoning   how the model thinks before it answers, left out where it does not
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
-    dtype       float32 | bfloat16 | float16
+    dtype       see Dtype
     parameters  number of parameters, null where unknown
     facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
 

@@ -47,4 +47,4 @@ def read(data: bytes, folder: Path) -> None:
                 tree.closest(f"x/{one}")
             except Unusable as error:
                 raise UserError(str(error)) from None
-        list(tree.rows("rows.json"))
+        tree.json(tree.find("rows.json") or "rows.json")

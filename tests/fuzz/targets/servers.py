@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from vouch.models.server.client import Tally, error_message, retry_after
+from vouch.models.server.client import Settings, Tally, error_message, retry_after
 from vouch.models.server.completions import (
     BadAnswer,
     completion,
@@ -12,7 +12,6 @@ from vouch.models.server.completions import (
     other_model,
     text,
 )
-from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
 TOKEN = {

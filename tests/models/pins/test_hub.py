@@ -28,9 +28,7 @@ FILES = {
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
     """A hub that the client asks, with an empty cache."""
-    repos = {
-        "owner/open": Repo({COMMIT: FILES}, {"main": COMMIT}),
-    }
+    repos = {"owner/open": Repo({COMMIT: FILES}, {"main": COMMIT})}
     with serving(repos, tmp_path / "cache", monkeypatch) as server:
         yield server
 

@@ -288,10 +288,7 @@ REFUSED: list[tuple[Change, str]] = [
     (text("config.json", "[" * 100_000), r"config\.json: not readable as JSON"),
     (values("processor_config.json", audio_tokenizer={AUDIO: AWAY}), rf"processor_config\.json: {ELSEWHERE}"),
     (values("audio_tokenizer_config.json", **{AUDIO: AWAY}), rf"audio_tokenizer_config\.json: {ELSEWHERE}"),
-    (
-        values("adapter_config.json", base_model_name_or_path=AWAY),
-        "an adapter, whose base .*remove this file",
-    ),
+    (values("adapter_config.json", base_model_name_or_path=AWAY), "an adapter, whose base .*remove this file"),
     (values("config.json", attn_implementation="owner/kernel"), "code of the hub .*owner/kernel.*remove it"),
     (values("config.json", text_config={"_attn_implementation": "flash|owner/kernel"}), "code of the hub"),
     (weights(lambda data: data[:-50]), DAMAGED),
@@ -300,7 +297,7 @@ REFUSED: list[tuple[Change, str]] = [
     (weights(lambda data: b""), DAMAGED),
     *((shaped(shape), DAMAGED) for shape in (None, "ab", [-1, 2], [1.5], [[1]], "missing")),
     *((indexed(names), NO_MAP) for names in (["x"], 3, None)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "message"), REFUSED)

@@ -172,21 +172,9 @@ BAD = {
     "null row": (IDS, [LOGITS[0], None, LOGITS[2]], "row 2: id 5: no logits where row 1 has 4"),
     "empty row": (IDS, [[], [], []], "row 1: id 9: no logits"),
     "short row": (IDS, [LOGITS[0], LOGITS[1], [1.0]], "row 3: id 3: 1 logits where row 1 has 4"),
-    "too few letters": (
-        IDS,
-        [row[:3] for row in LOGITS],
-        "row 2: id 5: 3 logits, its prompt shows 4 options",
-    ),
-    "argmax id behind": (
-        IDS,
-        [[*row, 319.0] for row in LOGITS],
-        "appends the id of the most likely token: keep the first 4",
-    ),
-    "8 letters": (
-        IDS,
-        [[1.0] * 8] * 3,
-        "8 logits per row, .* show 4 options at most; give 4, or 6 for A to F",
-    ),
+    "too few letters": (IDS, [row[:3] for row in LOGITS], "row 2: id 5: 3 logits, its prompt shows 4 options"),
+    "argmax id behind": (IDS, [[*row, 319.0] for row in LOGITS], "appends the id of the most likely token: keep the first 4"),
+    "8 letters": (IDS, [[1.0] * 8] * 3, "8 logits per row, .* show 4 options at most; give 4, or 6 for A to F"),
     "26 letters": (IDS, [[1.0] * 26] * 3, "26 logits per row, the prompts of toy show 4 options at most"),
     "27 letters": (IDS, [[1.0] * 27] * 3, "27 logits per row, more than the 26"),
     "id missing": ([9, 5], LOGITS[:2], "no logits for item 3 of toy, like 1 of its 3 items"),
@@ -195,7 +183,7 @@ BAD = {
     "id null": ([9, None, 3], LOGITS, "row 2: id is a NoneType"),
     "id float": ([9.0, 5.0, 3.0], LOGITS, "row 1: id is a float, neither"),
     "no rows": (pa.array([], pa.int64()), [], "holds no rows"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -75,7 +75,8 @@ def ask(
     """Keeps what is not transient; the engine, and all that came."""
     engine = Told(answers)
     came = []
-    for answered, slots in Questions(caches, IMAGES.__getitem__, 2).ask(engine, packs):
+    questions = Questions(lambda output, key: key not in caches[output], IMAGES.__getitem__, 2)
+    for answered, slots in questions.ask(engine, packs):
         came.append((answered, slots))
         for slot in slots:
             if not (isinstance(answered.answer, Refusal) and answered.answer.transient):

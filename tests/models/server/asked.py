@@ -6,20 +6,12 @@ from typing import Any
 
 from PIL import Image
 
-from tests.models.loopback_server import (
-    NAME,
-    Loopback,
-    TinyModel,
-)
+from tests.models.loopback_server import NAME, Loopback, StandIn
 from tests.models.tiny import sentence
 from vouch.models.config import Config
-from vouch.models.engine import (
-    Answered,
-    Pack,
-    Question,
-)
+from vouch.models.engine import Answered, Pack, Question
+from vouch.models.server.client import Settings
 from vouch.models.server.engine import ServerEngine
-from vouch.models.server.settings import Settings
 
 KEY = "sk-secret/of+the+test=0123456789"
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
@@ -50,7 +42,7 @@ def by_question(answers: Iterator[Answered]) -> dict[str, Any]:
     return {one.question: one.answer for one in answers}
 
 
-def truth(model: TinyModel, question: Question) -> dict[str, float]:
+def truth(model: StandIn, question: Question) -> dict[str, float]:
     """Log-probability of every spelling's token, from the model itself."""
     content = [{"type": "image"}] * len(question.images) + [{"type": "text", "text": question.text}]
     prompt = model.render([{"role": "user", "content": content}])

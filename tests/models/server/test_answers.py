@@ -1,4 +1,4 @@
-"""Letters and texts of the openai engine, against a real HTTP server that runs a real tiny model."""
+"""Letters and texts of the openai engine, against a real HTTP server."""
 
 import base64
 import io
@@ -13,24 +13,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.models.loopback_server import (
-    NAME,
-    Loopback,
-    answer_body,
-)
+from tests.models.loopback_server import NAME, Loopback, answer_body
 from tests.models.server.asked import by_question, engine, image, letters, questions, spelled, truth
-from vouch.models.engine import (
-    Decoding,
-    LetterAnswer,
-    Pack,
-    Question,
-    Refusal,
-    TextAnswer,
-)
-from vouch.models.server.completions import (
-    completion,
-    text,
-)
+from vouch.models.engine import Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.server.completions import completion, text
 from vouch.models.server.engine import data_url
 
 
@@ -122,7 +108,7 @@ def test_a_image_is_sent_as_its_pixels_alone() -> None:
 def test_text_has_the_tokens_logprobs_and_end_of_the_model(server: Loopback, eos: bool) -> None:
     server.eos = eos
     decodings = [Decoding(), *(Decoding(1.5, n, random.Random(n).getrandbits(64)) for n in (1, 2))]
-    asked = questions(5, max_tokens=8, decodings=decodings)
+    asked = questions(3, max_tokens=8, decodings=decodings)
     ended = 0
     answers = {
         (one.question, one.decoding): one
@@ -169,17 +155,12 @@ def test_the_end_of_a_text_is_found(content: str | None, tokens: list[str], eos:
 @pytest.mark.parametrize(
     ("content", "tokens", "counted", "eos"),
     [
-        (
-            "\U0001f600 or \u597d.",
-            ["\U0001f600", " or", " \u597d", ".", ""],
-            9,
-            4,
-        ),  # llama.cpp: one for the pieces
+        ("\U0001f600 or \u597d.", ["\U0001f600", " or", " \u597d", ".", ""], 9, 4),
         ("\U0001f984\U0001f984", ["\U0001f984", "\U0001f984"], 8, None),
         (" A \U0001f468\u200d\U0001f469", [" A", " \U0001f468\u200d", "\U0001f469", "</s>"], 12, 3),
-        ("A \U0001f984", ["A", " \U0001f984"], 9, None),  # cut within a character, which is left out
+        ("A \U0001f984", ["A", " \U0001f984"], 9, None),
     ],
-)
+)  # fmt: skip
 def test_one_logprob_for_the_pieces_of_a_character(
     content: str, tokens: list[str], counted: int, eos: int | None
 ) -> None:
@@ -291,14 +272,6 @@ def test_what_a_server_says_of_itself_is_bounded(server: Loopback) -> None:
     list(tested.answer(letters(questions(3))))
     assert list(tested.notes["models"]) == ["m" * 200]
     assert all(len(one) == 200 for one in tested.notes["fingerprints"])
-
-
-@pytest.mark.parametrize("tokens", [-1, 10**400])
-def test_numbers_of_tokens_that_cannot_be(server: Loopback, tokens: int) -> None:
-    server.edit = lambda answer: answer["usage"].update(prompt_tokens=tokens)
-    tested = engine(server, tries=1, price_input=1.0, price_output=2.0)
-    (answered,) = tested.answer(letters(questions(1)))
-    assert isinstance(answered.answer, Refusal) and "usage.prompt_tokens" in answered.answer.problem
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Six servers that answer in their own words: a real tiny model behind each, its answers put as the project documents.
+"""Six servers that answer in their own words, each as its project documents.
 
 vLLM, SGLang and llama.cpp give log-probabilities, TGI those of five tokens, Ollama and OpenRouter none. Thoughts lie in
 `reasoning_content` or `reasoning`, or stay in the text.
@@ -14,9 +14,9 @@ import pytest
 from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
 from tests.models.server.asked import by_question, letters, questions
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
+from vouch.models.server.client import Settings
 from vouch.models.server.completions import BadAnswer, completion, text
 from vouch.models.server.engine import ServerEngine
-from vouch.models.server.settings import Settings
 from vouch.tables.answered import Reasoning
 
 Body = dict[str, Any]
@@ -219,20 +219,14 @@ def test_a_thought_in_the_text(server: Loopback) -> None:
         ("<seed:think>two cats</seed:think>B.", "B."),
         (["two cats</think>", {"type": "text", "text": "B."}], "B."),
         ([{"type": "text", "text": "<think>The answer is B"}], None),
-        (
-            [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "two cats"}]},
-                {"type": "text", "text": "B."},
-            ],
-            "B.",
-        ),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "two cats"}]}, {"type": "text", "text": "B."}], "B."),
         ([{"type": "reasoning", "reasoning": "two cats"}, {"type": "output_text", "text": "B."}], "B."),
         ([{"type": "text", "text": "A "}, {"type": "text", "text": "cat."}], "A cat."),
         ("B.", "B."),
         ("", ""),
         ([], ""),
     ],
-)
+)  # fmt: skip
 def test_a_thought_with_other_marks_or_without_an_end(content: Any, expected: str | None) -> None:
     """Whatever the server says of its end: its budget may be another one."""
     answer = text(completion(answer_body({"content": content}, None)), THINKS)

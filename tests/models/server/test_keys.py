@@ -5,18 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import (
-    NAME,
-    Loopback,
-    Reply,
-    error,
-)
+from tests.models.loopback_server import NAME, Loopback, Reply, error
 from tests.models.server.asked import CONFIG, KEY, engine, letters, questions
 from tests.refusals import refused
-from vouch.models.engine import (
-    engine_kind,
-)
-from vouch.models.server.settings import OPENAI, Settings, read_settings
+from vouch.models.engine import engine_kind
+from vouch.models.lock_entry import OPENAI
+from vouch.models.server.client import Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Source
 

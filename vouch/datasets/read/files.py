@@ -411,9 +411,11 @@ class Tree(ExitStack):
         if len(members) > MAX_MEMBERS:
             raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; unpack it into a folder")
         for info in members:
-            folder, _, name = info.filename.rpartition("/")
-            if not name or f"{folder}/".startswith("__MACOSX/") or name in (".DS_Store", "Thumbs.db"):
-                continue  # a folder, or metadata of a file manager
+            name = info.filename.rpartition("/")[2]
+            if info.filename.endswith("/") or info.filename.startswith("__MACOSX/"):
+                continue  # a folder, which may have no name, or metadata of a file manager
+            if name in (".DS_Store", "Thumbs.db"):
+                continue
             try:
                 check_name(info.filename)
             except ValueError as error:

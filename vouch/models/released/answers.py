@@ -217,7 +217,7 @@ def _by_doc_id(samples: Sequence[Sample], order: Sequence[str], where: str, data
         last = max(sample.doc_id for sample in samples)
         raise UserError(
             f"{where}: {len(samples)} samples up to doc_id {last}, {dataset} has {len(order)} items: their "
-            "places cannot be told; give the log's field that names the item as key, e.g. `key: doc.id`"
+            "order is not known; give the log's field that names the item as key, e.g. `key: doc.id`"
         )
     return [order[sample.doc_id] for sample in samples]
 

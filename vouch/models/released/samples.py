@@ -117,7 +117,11 @@ def read_samples(
     filters: set[str] = set()
     kinds: set[bool] = set()
     for line, values in objects(data, where):
-        doc_id = _doc_id(values, f"{where} {line}")
+        doc_id = values.get("doc_id")
+        if isinstance(doc_id, bool) or not isinstance(doc_id, int) or not 0 <= doc_id < 2**31:
+            raise UserError(
+                f"{where} {line}: doc_id is {_quoted(doc_id)}, not a number from 0; correct the line"
+            )
         here = f"{where} {line}: doc_id {doc_id}"
         name = values.get("filter")
         if isinstance(name, str):
@@ -125,7 +129,9 @@ def read_samples(
         if chosen is not None and name != chosen:
             continue
         if first.setdefault(doc_id, line) != line:
-            raise UserError(f"{here}: stands already in {first[doc_id]}; {_one_of(filters)}")
+            chosen_by = f"choose one of its filters by the key filter: {', '.join(sorted(filters)[:5])}"
+            advice = chosen_by if len(filters) > 1 else "keep one"
+            raise UserError(f"{here}: stands already in {first[doc_id]}; {advice}")
         sample = _sample(values, f"{line}: doc_id {doc_id}", doc_id, here, harness, key)
         samples.append(sample)
         if sample.choices or sample.text is not None:
@@ -138,19 +144,6 @@ def read_samples(
         others = f" of filter {chosen}, only of {', '.join(sorted(filters)[:5])}" if filters else ""
         raise UserError(f"{where}: holds no samples{others}; correct the file or the key filter")
     return samples
-
-
-def _one_of(filters: set[str]) -> str:
-    if len(filters) < 2:
-        return "keep one"
-    return f"choose one of its filters by the key filter: {', '.join(sorted(filters)[:5])}"
-
-
-def _doc_id(values: Mapping[str, Any], where: str) -> int:
-    doc_id = values.get("doc_id")
-    if isinstance(doc_id, bool) or not isinstance(doc_id, int) or not 0 <= doc_id < 2**31:
-        raise UserError(f"{where}: doc_id is {_quoted(doc_id)}, not a number from 0; correct the line")
-    return doc_id
 
 
 def _sample(
@@ -252,8 +245,7 @@ def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
     if len(text) > MAX_LIST:
         raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
-    for location, value in _listed(text, where):
-        yield location, _object(value, f"{where} {location}")
+    yield from ((name, _object(value, f"{where} {name}")) for name, value in _listed(text, where))
 
 
 def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -393,13 +385,7 @@ def _value(text: str, at: int, where: str) -> tuple[Any, int]:
         size = min(8 * size, MAX_LINE)
 
 
-def _lm_eval_responses(sample: Mapping[str, Any]) -> Any:
-    """The responses to every request, before any filter."""
-    return sample.get("resps")
-
-
 def _lm_eval_sample(record: Record) -> dict[str, Any]:
-    """The object of one line."""
     arguments = {
         f"gen_args_{number}": {f"arg_{index}": value for index, value in enumerate(request)}
         for number, request in enumerate(record.requests)
@@ -418,13 +404,7 @@ def _lm_eval_sample(record: Record) -> dict[str, Any]:
     }
 
 
-def _lmms_eval_responses(sample: Mapping[str, Any]) -> Any:
-    """The responses to every request."""
-    return sample["resps"] if "resps" in sample else sample.get("filtered_resps")
-
-
 def _lmms_eval_sample(record: Record) -> dict[str, Any]:
-    """The object of one line."""
     return {
         "doc_id": record.doc_id,
         "doc": dict(record.doc),
@@ -439,6 +419,6 @@ def _lmms_eval_sample(record: Record) -> dict[str, Any]:
 
 
 HARNESSES = {
-    "lm_eval": Harness(_lm_eval_responses, _lm_eval_sample),
-    "lmms_eval": Harness(_lmms_eval_responses, _lmms_eval_sample),
+    "lm_eval": Harness(lambda sample: sample.get("resps"), _lm_eval_sample),
+    "lmms_eval": Harness(lambda sample: sample.get("resps", sample.get("filtered_resps")), _lmms_eval_sample),
 }

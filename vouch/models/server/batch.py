@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.models.requests import DatasetRequests, rounds
-from vouch.models.server.client import MAX_BODY, error_message
+from vouch.models.server.client import MAX_BODY, Settings, error_message
 from vouch.models.server.completions import (
     BadAnswer,
     NoLogprobs,
@@ -27,7 +27,6 @@ from vouch.models.server.completions import (
     sound,
 )
 from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, TURNED_DOWN, Job, ServerEngine, jobs
-from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
 from vouch.tables.answered import Pin
@@ -35,8 +34,6 @@ from vouch.tables.asked import LIKELIHOOD
 
 URL = "/v1/chat/completions"
 _MISSING = Refusal("no answer in the batch files", transient=True)
-
-
 MAX_LINE = MAX_BODY + (1 << 16)  # an answer and what stands around it
 MOST_REPLIES = 1_000_000
 _OURS = re.compile(r"[0-9a-f]{64}")
@@ -66,11 +63,8 @@ class Reply(BaseModel):
         given = self.given
         if given is None:
             return 0
-        return (
-            2
-            if given.status_code == 200 and isinstance(given.body, dict) and given.body.get("choices")
-            else 1
-        )
+        body = given.body if given.status_code == 200 and isinstance(given.body, dict) else {}
+        return 2 if body.get("choices") else 1
 
 
 def _reply(line: bytes) -> Reply | None:
@@ -96,25 +90,21 @@ class Replies:
         check_plain(path)
         try:
             with path.open("rb") as file:
-                offset, number = 0, 0
-                while line := file.readline(MAX_LINE + 1):
-                    number += 1
-                    if len(line) > MAX_LINE:
-                        raise UserError(
-                            f"{path} line {number}: longer than {MAX_LINE:,} bytes, so no line of a batch's "
-                            "output; name the files that the host gave"
-                        )
-                    self._note(line, path, offset, number)
+                offset = 0
+                for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
+                    if line.strip():
+                        self._note(line, f"{path} line {number}", path, offset)
                     offset += len(line)
         except OSError as error:
             raise UserError(f"{path}: not readable ({error}); name the files that the host gave") from None
 
-    def _note(self, line: bytes, path: Path, offset: int, number: int) -> None:
-        if not line.strip():
-            return
-        reply = _reply(line)
+    def _note(self, line: bytes, where: str, path: Path, offset: int) -> None:
+        reply = _reply(line) if len(line) <= MAX_LINE else None
         if reply is None:
-            raise UserError(f"{path} line {number}: no line of a batch's output; download it anew")
+            raise UserError(
+                f"{where}: no line of a batch's output, or longer than {MAX_LINE:,} bytes; name the files "
+                "that the host gave, or download them anew"
+            )
         if _OURS.fullmatch(reply.custom_id):
             self._found.setdefault(reply.custom_id, []).append((reply.worth, path, offset))
             self._count += 1
@@ -123,8 +113,8 @@ class Replies:
 
     def get(self, name: str) -> Iterator[Reply]:
         """The replies to a request, the best first. Raises UserError if a file has changed since."""
-        replies = enumerate(self._found.get(name, ()))
-        for _, (_, path, offset) in sorted(replies, key=lambda one: (-one[1][0], -one[0])):
+        latest_first = reversed(self._found.get(name, []))
+        for _, path, offset in sorted(latest_first, key=lambda found: -found[0]):
             with suppress(OSError), path.open("rb") as file:
                 file.seek(offset)
                 reply = _reply(file.readline(MAX_LINE))
@@ -150,27 +140,25 @@ class Batch(ServerEngine):
         for job in jobs(packs):
             if isinstance(job, Answered):
                 yield job
-                continue
-            if job.output == LIKELIHOOD:
+            elif job.output == LIKELIHOOD:
                 yield Answered(job.question.id, replace(NO_SCORES, transient=True))
-                continue
-            if self._reasoning and job.decoding is None:
+            elif self._reasoning and job.decoding is None:
                 yield Answered(job.question.id, THINKS)
-                continue
-            request = job.request(self._asking, TOP_LOGPROBS)
-            extra = request.pop("extra_body", {})
-            body = request | extra
-            name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-            if self._write is not None:
-                line = {"custom_id": name, "method": "POST", "url": URL, "body": body}
-                self._write(name, json.dumps(line, ensure_ascii=False) + "\n")
-            answer, flags = self._best(job, self._replies.get(name))
-            yield Answered(job.question.id, answer, job.decoding, flags)
+            else:
+                yield self._exchanged(job)
 
-    def _best(self, job: Job, replies: Iterator[Reply]) -> tuple[Any, list[str]]:
-        """What the first reply says that is an answer, else a lasting refusal, else any."""
-        given = (self._given(job, reply) for reply in replies)
-        return min(given, key=lambda one: _poor(one[0]), default=(_MISSING, []))
+    def _exchanged(self, job: Job) -> Answered:
+        """Of several replies the first that is an answer counts, else a lasting refusal, else any."""
+        request = self.request(job, TOP_LOGPROBS)
+        extra = request.pop("extra_body", {})
+        body = request | extra
+        name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        if self._write is not None:
+            line = {"custom_id": name, "method": "POST", "url": URL, "body": body}
+            self._write(name, json.dumps(line, ensure_ascii=False) + "\n")
+        given = (self._given(job, reply) for reply in self._replies.get(name))
+        answer, flags = min(given, key=lambda one: _poor(one[0]), default=(_MISSING, []))
+        return Answered(job.question.id, answer, job.decoding, flags)
 
     def _given(self, job: Job, reply: Reply) -> tuple[Any, list[str]]:
         response = reply.given

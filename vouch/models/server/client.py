@@ -1,22 +1,39 @@
-"""The client of a chat completions server: requests, retries, and what errors mean.
+"""A server that speaks the chat completions API: settings, requests, retries, and what errors mean.
 
-A response is read up to a limit, so a hostile server can at worst be refused.
+The environment says how a server is asked, which changes no answer:
+
+VOUCH_SERVER_KEY_NAME       the key for one model, its name in capitals
+OPENAI_API_KEY              the key where that is not set, for api.openai.com or the host of OPENAI_BASE_URL
+                            alone, with OPENAI_ORG_ID and OPENAI_PROJECT_ID where they are set
+VOUCH_SERVER_CONCURRENCY    requests under way at once, default 16
+VOUCH_SERVER_RATE           most requests a minute, retries included; default: no limit
+VOUCH_SERVER_TRIES          how often one question is tried, default 6
+VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has failed, default 120
+VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the run record
+
+A response is read up to a limit, so a hostile server can at worst be refused. The openai client's own retries
+are off: it repeats what cannot succeed, takes what cannot be read for an answer, and knows no rate.
 """
 
 import asyncio
 import json
 import math
 import random
+import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 from typing import Any, TypeVar, cast
+from urllib.parse import quote, urlsplit
 
 import httpx2
 import openai
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from vouch.models.lock_entry import OPENAI
 from vouch.models.server.completions import (
     BadAnswer,
     Completion,
@@ -25,17 +42,103 @@ from vouch.models.server.completions import (
     completion,
     may_pass,
 )
-from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
+from vouch.tables.answered import Pin
+
+HIDDEN = "[key]"
+_ESCAPE = re.compile(r"\\\\|\\u00([2-7][0-9A-Fa-f])")  # of JSON: a backslash, or a printable ASCII character
+_VARIABLES = {
+    name: f"VOUCH_SERVER_{name.upper()}" for name in ("concurrency", "rate", "tries", "timeout")
+} | {name: f"VOUCH_{name.upper()}" for name in ("price_input", "price_output")}
+_BILLED = {"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"}
+SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is also a word
+
+
+class Settings(BaseModel):
+    """key: None where the server wants none. organization, project: whom OpenAI bills, None elsewhere.
+
+    rate: requests a minute. timeout: seconds. prices: of a million tokens.
+    backoff: seconds before the second try; each later wait is twice as long.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    key: str | None = Field(default=None, repr=False)
+    organization: str | None = None
+    project: str | None = None
+    concurrency: int = Field(default=16, ge=1, le=1024)
+    rate: float = Field(default=math.inf, ge=0.001)
+    tries: int = Field(default=6, ge=1, le=100)
+    timeout: float = Field(default=120.0, ge=0.1)
+    backoff: float = 1.0
+    price_input: float | None = Field(default=None, ge=0)
+    price_output: float | None = Field(default=None, ge=0)
+
+    def redact(self, text: str) -> str:
+        """A server's text without the key, plain or escaped, in case the server repeats it."""
+        key = self.key
+        if key is None or len(key) < SHORTEST_SECRET:
+            return text
+        text = _ESCAPE.sub(self._plain, text)
+        for form in (key, json.dumps(key)[1:-1], key.replace("/", "\\/"), quote(key, safe="")):
+            text = text.replace(form, HIDDEN)
+        return text
+
+    def _plain(self, escape: re.Match[str]) -> str:
+        """A character of the key for its JSON escape, any other escape as it is."""
+        char = chr(int(escape[1], 16)) if escape[1] else "\\"
+        return char if char in (self.key or "") and char not in '"\\' else escape[0]
+
+
+def connection(pin: Pin, environment: Mapping[str, str]) -> tuple[str, str, Settings]:
+    """Address, model name there and settings of a pinned server. Raises UserError where one is missing."""
+    if not pin.source.url or not pin.source.name:
+        raise UserError(
+            f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
+        )
+    return pin.source.url, pin.source.name, read_settings(pin.model, pin.source.url, environment)
+
+
+def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Settings:
+    """The settings for a model at an address. Raises UserError that names the variable, never the key."""
+    hosts = {urlsplit(one).netloc for one in (OPENAI, environment.get("OPENAI_BASE_URL", "").strip()) if one}
+    billed = _BILLED if urlsplit(url).netloc in hosts else {}
+    given = {name: environment.get(name, "").strip() for name in (*_VARIABLES.values(), *_BILLED.values())}
+    if bool(given["VOUCH_PRICE_INPUT"]) != bool(given["VOUCH_PRICE_OUTPUT"]):
+        raise UserError("VOUCH_PRICE_INPUT, VOUCH_PRICE_OUTPUT: set both prices, or neither")
+    values = {key: given[name] for key, name in (_VARIABLES | billed).items() if given[name]}
+    try:
+        return Settings(key=_key(model, url, bool(billed), environment), **values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = _VARIABLES[str(first["loc"][0])]
+        raise UserError(f"{name}: {first['msg']}, found {given[name][:40]}; set it anew") from None
+
+
+def _key(model: str, url: str, openai: bool, environment: Mapping[str, str]) -> str | None:
+    """openai: whether the common key may go to this address."""
+    own = f"VOUCH_SERVER_KEY_{model.upper()}"
+    name = "OPENAI_API_KEY" if openai and not environment.get(own, "").strip() else own
+    key = environment.get(name, "").strip()
+    if not key:
+        return None
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise UserError(f"{name}: a key is plain ASCII without spaces; set it anew")
+    if urlsplit(url).scheme != "https" and not _is_loopback(urlsplit(url).hostname or ""):
+        raise UserError(f"{url}: {name} would be sent unencrypted; give an https address, or unset the key")
+    return key
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
 
 T = TypeVar("T")
 MOST_NAMES = 100  # most model names of a server that are recorded
 MOST_NAME = 200  # characters of each
-GREETING = [{"role": "user", "content": "Hello"}]
-LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
-_TRANSIENT = (408, 409, 425, 429)
-_NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-_NO_MODEL = ("model_not_found", "invalid_model")
 
 
 @dataclass
@@ -67,6 +170,36 @@ class Tally:
         if answer.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
             self.fingerprints.add(answer.system_fingerprint[:MOST_NAME])
 
+    def notes(self) -> dict[str, Any]:
+        """What the run record has of it."""
+        return {
+            "requests": self.requests,
+            "retries": self.retries,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "models": dict(sorted(self.models.items())),
+            "fingerprints": sorted(self.fingerprints),
+        }
+
+
+class GivenUp(Exception):
+    """All tries failed. alone: each got a reply, and another question was answered after the last try."""
+
+    def __init__(self, problem: str, alone: bool = False) -> None:
+        super().__init__(problem)
+        self.alone = alone
+
+
+class TurnedDown(Exception):
+    """The server will not answer this request; the message is the server's."""
+
+
+GREETING = [{"role": "user", "content": "Hello"}]
+LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
+_TRANSIENT = (408, 409, 425, 429)
+_NO_QUOTA = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_NO_MODEL = {"model_not_found", "invalid_model"}
+
 
 class Client:
     """A server that speaks the chat completions API. For use inside one event loop."""
@@ -97,36 +230,32 @@ class Client:
 
         Raises GivenUp or TurnedDown with the problem, NoLogprobs, and UserError.
         """
-        tries, trouble, replied = self._settings.tries, Exception(), True
+        tries, trouble, replied = self._settings.tries, BadAnswer(), True
         for attempt in range(1, tries + 1):
             self._tally.retries += attempt > 1
-            wait = 0.0
             try:
                 answer = read(await self._completion(request))
                 self._answered = request
                 return answer
-            except NoLogprobs as error:
-                if attempt > 1 or not self._tally.gives_logprobs:  # a server that gives none never does
-                    raise
-                trouble = error
             except BadAnswer as error:
-                trouble = error
-            except _Transient as error:
-                trouble, wait = error, error.wait
-                replied = replied and error.replied
-            if attempt == tries or wait > LONGEST_WAIT:
+                if isinstance(error, NoLogprobs) and not (
+                    attempt == 1 < tries and self._tally.gives_logprobs  # a server that gives none never does
+                ):
+                    raise
+                trouble, replied = error, replied and error.replied
+            if attempt == tries or trouble.wait > LONGEST_WAIT:
                 break
             backoff = self._settings.backoff * 2 ** (attempt - 1)
-            await asyncio.sleep(wait + backoff * random.uniform(0.5, 1.0))
-        if isinstance(trouble, NoLogprobs):
-            raise trouble
-        alone = replied and (attempt > 1 or wait == math.inf)
+            await asyncio.sleep(trouble.wait + backoff * random.uniform(0.5, 1.0))
+        alone = replied and (attempt > 1 or trouble.wait == math.inf)
         if alone or not self._tally.reached:
             alone = await self._answers(request) and alone
         raise GivenUp(f"{trouble}, after {attempt} {'tries' if attempt > 1 else 'try'}", alone)
 
     async def _completion(self, request: Mapping[str, Any]) -> Completion:
-        await self._turn()
+        start = max(time.monotonic(), self._next)
+        self._next = start + 60 / self._settings.rate
+        await asyncio.sleep(start - time.monotonic())
         answer = completion(await self._post(request))
         self._tally.count(answer)
         return answer
@@ -136,15 +265,9 @@ class Client:
         greeting = {"model": instead_of["model"], "messages": GREETING, "max_tokens": 1}
         try:
             await self._completion(self._answered or greeting)
-        except (BadAnswer, TurnedDown, _Transient):
+        except (BadAnswer, TurnedDown):
             return False
         return True
-
-    async def _turn(self) -> None:
-        """Waits until this request may start."""
-        start = max(time.monotonic(), self._next)
-        self._next = start + 60 / self._settings.rate
-        await asyncio.sleep(start - time.monotonic())
 
     async def _post(self, request: Mapping[str, Any]) -> str:
         """The body of the answer, without the key."""
@@ -161,13 +284,13 @@ class Client:
             body = self._settings.redact(response.content.decode("utf-8", "replace"))
             trouble = self._status(response.status_code, body, response.headers)
         except (openai.APITimeoutError, TimeoutError):
-            trouble = _Transient(f"no answer within {self._settings.timeout:g} s")
+            trouble = BadAnswer(f"no answer within {self._settings.timeout:g} s", replied=False)
         except openai.OpenAIError as error:
             cause = error.__cause__ or error
             refused = isinstance(cause, AnswerTooLarge | AnswerCompressed)  # and would be again
             replied = refused or isinstance(cause, httpx2.RemoteProtocolError)
             wait = math.inf if refused else 0.0
-            trouble = _Transient(f"the connection failed ({type(cause).__name__})", wait, replied)
+            trouble = BadAnswer(f"the connection failed ({type(cause).__name__})", wait, replied)
         raise trouble  # outside the handlers: what they caught may hold the key
 
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
@@ -186,44 +309,23 @@ class Client:
                 f"{self._url}: {status}, sends its questions elsewhere ({address}), where nothing is sent; "
                 "correct source.url in models.lock"
             )
-        if status == 402 or any(code in _NO_QUOTA for code in codes):
+        if status == 402 or _NO_QUOTA.intersection(codes):
             return UserError(
                 f"{self._url}: {problem}; the quota is used up, raise it and run the stage again"
             )
         if cannot_succeed(status, line):
             return TurnedDown(problem)
-        if status in (404, 405) or any(code in _NO_MODEL for code in codes):
+        if status in (404, 405) or _NO_MODEL.intersection(codes):
             return UserError(
                 f"{self._url}: {problem}; correct source.name or source.url in models.lock "
                 "(an address usually ends in /v1)"
             )
-        if status in _TRANSIENT or status >= 500:
-            wait = retry_after(headers)
-            if wait <= LONGEST_WAIT:
-                self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
-            replied = status == 500 and not may_pass(line)
-            return _Transient(problem, wait, replied)
-        return TurnedDown(problem)
-
-
-class GivenUp(Exception):
-    """All tries failed. alone: each got a reply, and another question was answered after the last try."""
-
-    def __init__(self, problem: str, alone: bool = False) -> None:
-        super().__init__(problem)
-        self.alone = alone
-
-
-class TurnedDown(Exception):
-    """The server will not answer this request; the message is the server's."""
-
-
-class _Transient(Exception):
-    """Another try may succeed. wait: seconds that the server asked for. replied: it answered this request."""
-
-    def __init__(self, problem: str, wait: float = 0.0, replied: bool = False) -> None:
-        super().__init__(problem)
-        self.wait, self.replied = wait, replied
+        if status not in _TRANSIENT and status < 500:
+            return TurnedDown(problem)
+        wait = retry_after(headers)
+        if wait <= LONGEST_WAIT:
+            self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
+        return BadAnswer(problem, wait, replied=status == 500 and not may_pass(line))
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
@@ -265,48 +367,37 @@ class AnswerCompressed(httpx2.RequestError):
     """Compressed, though it was asked not to be: what it unpacks to is not known."""
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MAX_BODY
-        async for chunk in self._stream:
-            left -= len(chunk)
-            if left < 0:
-                raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
 async def bounded(response: httpx2.Response) -> None:
-    """A hook of the client: bounds a response before it is read."""
+    """A hook of the client: reads a response, as far as that is allowed."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise AnswerCompressed("compressed")
-    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
+    body, stream = bytearray(), cast(httpx2.AsyncByteStream, response.stream)
+    async for chunk in stream:
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
+    await stream.aclose()
+    response.stream = httpx2.ByteStream(bytes(body))
 
 
-MOST = 1 << 20  # bytes of the list
-
-
-SECONDS = 20.0
+MOST_LISTED = 1 << 20  # bytes of the list
+LIST_SECONDS = 20.0
 
 
 def served(url: str) -> list[str]:
     """Names of the models at an address, asked without a key. Raises UserError."""
     asked = f"{url.rstrip('/')}/models"
     try:
-        with httpx2.stream("GET", asked, timeout=SECONDS, headers={"accept-encoding": "identity"}) as answer:
+        headers = {"accept-encoding": "identity"}
+        with httpx2.stream("GET", asked, timeout=LIST_SECONDS, headers=headers) as answer:
             answer.raise_for_status()
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise ValueError("it is compressed")
             body = b""
             for chunk in answer.iter_raw():
                 body += chunk
-                if len(body) > MOST:
-                    raise ValueError(f"it has more than {MOST:,} bytes")
+                if len(body) > MOST_LISTED:
+                    raise ValueError(f"it has more than {MOST_LISTED:,} bytes")
         return [str(model["id"]) for model in json.loads(body)["data"]]
     except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
         what = " ".join(str(error).split())[:120]

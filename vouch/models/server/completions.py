@@ -72,7 +72,14 @@ FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
 
 
 class BadAnswer(Exception):
-    """A body that is no answer to what was asked; another try may bring one."""
+    """No answer to what was asked, though another try may bring one.
+
+    wait: seconds that the server asked for. replied: it said something to this very request.
+    """
+
+    def __init__(self, problem: str = "", wait: float = 0.0, replied: bool = True) -> None:
+        super().__init__(problem)
+        self.wait, self.replied = wait, replied
 
 
 class NoLogprobs(BadAnswer):
@@ -124,13 +131,13 @@ _TEXTS, _THOUGHT = ("text", "refusal"), ("thinking", "reasoning", "thought", "su
 """Names of the text in a part of a content, and in a part that holds a thought."""
 
 
-def _joined(parts: Sequence[object]) -> tuple[str, str]:
+def _text_and_thought(parts: Sequence[object]) -> tuple[str, str]:
     """The text of a content in parts, and its thought (Mistral's form); parts may be nested."""
     text, thought = "", ""
     for part in parts:
         if isinstance(part, dict) and str(part.get("type")).startswith(_THOUGHT[:3]):
             inner = next((part[name] for name in _THOUGHT if part.get(name)), "")
-            thought += _joined(inner if isinstance(inner, list) else [inner])[0]
+            thought += _text_and_thought(inner if isinstance(inner, list) else [inner])[0]
         elif isinstance(part, dict):
             text += next((part[name] for name in _TEXTS if isinstance(part.get(name), str)), "")
         elif isinstance(part, str):
@@ -152,7 +159,7 @@ class _Message(BaseModel):
             return value | {"content": value["refusal"]}
         if not isinstance(value, dict) or not isinstance(value.get("content"), list):
             return value
-        text, thought = _joined(value["content"])
+        text, thought = _text_and_thought(value["content"])
         if value["content"] and not text and not thought:
             return value
         return value | {
@@ -247,12 +254,12 @@ def letters(answer: Completion, labels: Sequence[str]) -> LetterAnswer | Refusal
     if answer.choices[0].finish_reason == "content_filter":
         return _WITHHELD
     positions = _positions(answer)
-    content = answer.choices[0].message.content or ""
-    if not positions and not content.strip("\ufffd "):
-        return _OF_PIECES if content else _OF_NOTHING
-    if not positions and content == answer.choices[0].message.refusal:
-        return _OF_DECLINING
     if not positions:
+        content = answer.choices[0].message.content or ""
+        if not content.strip("\ufffd "):
+            return _OF_PIECES if content else _OF_NOTHING
+        if content == answer.choices[0].message.refusal:
+            return _OF_DECLINING
         raise NoLogprobs(_seen(answer))
     first = positions[0]
     top: list[_Token] = [one for one in first.top_logprobs or () if one is not None]

@@ -14,7 +14,7 @@ import io
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from types import MappingProxyType
@@ -34,10 +34,10 @@ from vouch.models.engine import (
     TextAnswer,
     letter_flags,
 )
+from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
-from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
+from vouch.models.server.client import Client, GivenUp, Settings, Tally, TurnedDown, connection
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
-from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
@@ -50,6 +50,7 @@ Message = dict[str, Any]
 
 _SEED_BITS = 53  # JSON numbers are exact up to here in every language
 _QUICK = 1  # of zlib: 4 x faster than Pillow's default, and a sixth more bytes
+_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
 
 
 def data_url(image: "Image") -> str:
@@ -89,22 +90,6 @@ def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Messa
 
 
 @dataclass(frozen=True)
-class Asking:
-    """What all requests to a model share.
-
-    name: of the model, as the server calls it. thought: most tokens before an answer. template_kwargs:
-    variables of the chat template, by vLLM's, SGLang's and llama.cpp's `chat_template_kwargs`.
-    """
-
-    name: str
-    thought: int = 0
-    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-
-
-_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
-
-
-@dataclass(frozen=True)
 class Job:
     """What is asked in one go: letters, likelihoods of options, or the text of one decoding."""
 
@@ -112,40 +97,6 @@ class Job:
     question: Question
     messages: list[Message]
     decoding: Decoding | None = None
-
-    def request(self, asking: Asking, top_logprobs: int | None) -> dict[str, Any]:
-        """Arguments of the openai client. top_logprobs: None asks for no log-probabilities."""
-        request: dict[str, Any] = {"model": asking.name, "messages": self.messages}
-        if top_logprobs is not None:
-            request["logprobs"] = True
-        if self.decoding is None:
-            request |= {"max_tokens": 1, "temperature": 0, "top_logprobs": top_logprobs}
-        else:
-            most = self.question.max_tokens + asking.thought
-            request |= {"max_tokens": most, "temperature": self.decoding.temperature}
-            if self.decoding.sample:
-                request |= {"seed": self.decoding.seed >> (64 - _SEED_BITS), "top_p": 1}
-        # A server that cannot continue a begun answer turns this down: better than another prompt.
-        begun = _CONTINUED if self.question.response is not None else {}
-        return _with_extra(request, asking, begun)
-
-    def scoring(self, asking: Asking, option: str | None) -> dict[str, Any]:
-        """A request that scores the prompt, with an option after it where one is given."""
-        messages, response = list(self.messages), self.question.response
-        if option is not None:
-            answer = option if response is None else f"{response} {option}"
-            messages = [
-                *messages[: len(messages) - (response is not None)],
-                {"role": "assistant", "content": answer},
-            ]
-        begun = _CONTINUED if messages[-1]["role"] == "assistant" else {}
-        request = {"model": asking.name, "messages": messages, "max_tokens": 1, "temperature": 0}
-        return _with_extra(request, asking, {**begun, "prompt_logprobs": 0})
-
-
-def _with_extra(request: dict[str, Any], asking: Asking, extra: Mapping[str, Any]) -> dict[str, Any]:
-    variables = {"chat_template_kwargs": dict(asking.template_kwargs)} if asking.template_kwargs else {}
-    return {**request, "extra_body": {**extra, **variables}} if extra or variables else request
 
 
 def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
@@ -194,16 +145,16 @@ def each_done(
                 if not running:
                     return
                 done, running = runner.run(asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))
-                yield from [one.result() for one in done if not one.exception()]
-                for one in done:
-                    one.result()
+                yield from [task.result() for task in done if not task.exception()]
+                for task in done:
+                    task.result()
         finally:
             runner.run(_stop(client, running))
 
 
 async def _stop(client: Client, running: set[asyncio.Future[T]]) -> None:
-    for one in running:
-        one.cancel()
+    for task in running:
+        task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
     await client.close()
 
@@ -220,23 +171,22 @@ class Refusals(Generic[T]):
         self._given_up = 0  # since the last answer
         self.held: list[T] = []
 
-    def passed_on(self, one: T, refusal: Refusal | None) -> Iterator[T]:
-        """The answers that are certain by now. refusal: why `one` is no answer, else None. Raises
-        UserError."""
+    def passed_on(self, answer: T, refusal: Refusal | None) -> Iterator[T]:
+        """The answers that are certain by now. refusal: why this is none, else None. Raises UserError."""
         if self._tally.answering:
             yield from self.held
             self.held.clear()
         if refusal is None:
             self._given_up = 0
-            yield one
+            yield answer
             return
         self._given_up += refusal.transient
         problem = refusal.problem
         turned_down = problem.startswith(AT_FAULT) and not is_about_question(problem)
         if (turned_down or refusal.unproven) and not self._tally.answering:
-            self.held.append(one)
+            self.held.append(answer)
         else:
-            yield one
+            yield answer
         silent = refusal.transient and self._given_up >= (ENOUGH if self._tally.reached else 1)
         if silent or len(self.held) >= ENOUGH:
             raise UserError(
@@ -255,16 +205,15 @@ THINKS = Refusal("letters of a model that thinks cannot be read from a server; a
 
 def load(pin: Pin, config: Config) -> Engine:
     """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
-    if not pin.source.url or not pin.source.name:
-        raise UserError(
-            f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
-        )
-    settings = read_settings(pin.model, pin.source.url, os.environ)
-    return ServerEngine(pin.source.url, pin.source.name, settings, pin.reasoning, pin.template_kwargs)
+    return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
 
 
 class ServerEngine:
-    """A server as an Engine (vouch/models/engine.py)."""
+    """A server as an Engine (vouch/models/engine.py).
+
+    name: of the model, as the server calls it. template_kwargs: variables of the chat template, by vLLM's,
+    SGLang's and llama.cpp's `chat_template_kwargs`.
+    """
 
     device = "server"
 
@@ -277,7 +226,7 @@ class ServerEngine:
         template_kwargs: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._url, self._name, self._settings, self._reasoning = url, name, settings, reasoning
-        self._asking = Asking(name, reasoning.tokens if reasoning else 0, template_kwargs)
+        self._variables = {"chat_template_kwargs": dict(template_kwargs)} if template_kwargs else {}
         self.notes: dict[str, Any] = {}
         self._tally = Tally()
         self._refusals = Refusals[Answered](url, self._tally)
@@ -302,15 +251,20 @@ class ServerEngine:
                 assert isinstance(one.answer, Refusal)
                 yield replace(one, answer=replace(one.answer, transient=True, unproven=True))
         finally:
-            self.notes.update(self._noted())
+            self.notes.update(self._tally.notes(), top_logprobs=self._top)
+            if self._settings.price_input is not None and self._settings.price_output is not None:
+                paid = self._tally.input_tokens * self._settings.price_input
+                paid += self._tally.output_tokens * self._settings.price_output
+                self.notes["cost"] = round(paid / 1e6, 6)
 
     def _each(self, asked: Iterator[Job | Answered]) -> Iterator[Answered]:
-        for one in each_done(self._url, self._settings, self._tally, asked, self._do):
-            if one is not None:
-                yield from self._passed_on(one)
+        for answered in each_done(self._url, self._settings, self._tally, asked, self._do):
+            if answered is not None:
+                yield from self._passed_on(answered)
 
-    def _passed_on(self, one: Answered) -> Iterator[Answered]:
-        return self._refusals.passed_on(one, one.answer if isinstance(one.answer, Refusal) else None)
+    def _passed_on(self, answered: Answered) -> Iterator[Answered]:
+        refusal = answered.answer if isinstance(answered.answer, Refusal) else None
+        return self._refusals.passed_on(answered, refusal)
 
     def _gives(self, output: str) -> bool:
         return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
@@ -324,23 +278,6 @@ class ServerEngine:
         waiting = self._waiting.get(output, [])
         return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
 
-    def _noted(self) -> dict[str, Any]:
-        tally = self._tally
-        notes: dict[str, Any] = {
-            "requests": tally.requests,
-            "retries": tally.retries,
-            "input_tokens": tally.input_tokens,
-            "output_tokens": tally.output_tokens,
-            "models": dict(sorted(tally.models.items())),
-            "fingerprints": sorted(tally.fingerprints),
-            "top_logprobs": self._top,
-        }
-        if self._settings.price_input is not None and self._settings.price_output is not None:
-            paid = tally.input_tokens * self._settings.price_input
-            paid += tally.output_tokens * self._settings.price_output
-            notes["cost"] = round(paid / 1e6, 6)
-        return notes
-
     async def _do(self, client: Client, job: Job | Answered) -> Answered | None:
         """Asks, unless no request can be made of it; None where the answer waits until the end.
 
@@ -349,10 +286,9 @@ class ServerEngine:
         if isinstance(job, Answered):
             return job
         try:
-            answer, flags = await self._ask(client, job)
+            return _mine(job, *await self._ask(client, job))
         except GivenUp as error:
-            refusal = Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), transient=True)
-            return _mine(job, refusal)
+            return _mine(job, Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), True))
         except TurnedDown as error:
             return _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
         except completions.NoLogprobs as error:
@@ -362,7 +298,6 @@ class ServerEngine:
                 return _mine(job, Refusal(f"{FAILS} ({error})"))
             self._waiting[job.output].append((job, error.refusal))
             return None
-        return _mine(job, answer, flags)
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
@@ -375,7 +310,7 @@ class ServerEngine:
         top = self._top
         while True:
             try:
-                answer = await client.ask(job.request(self._asking, top), partial(self._read, job))
+                answer = await client.ask(self.request(job, top), partial(self._read, job))
             except TurnedDown as error:
                 lettered = job.output == LETTERS
                 taken = top is None or (lettered and top == self._taken)
@@ -396,7 +331,7 @@ class ServerEngine:
     async def _likelihood(self, client: Client, job: Job) -> Given:
         """The likelihood of each option, from its tokens after the prompt's."""
         try:
-            prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
+            prompt = await client.ask(self._scoring(job, None), completions.prompt_tokens)
             self._tally.answering = True
         except TurnedDown as error:
             if self._scored or not completions.cannot_score(str(error)):
@@ -408,7 +343,7 @@ class ServerEngine:
         self._scored = True
         known, nll, tokens = [token for token, _ in prompt], list[float](), list[int]()
         for option in job.question.options:
-            whole = await client.ask(job.scoring(self._asking, option), completions.prompt_tokens)
+            whole = await client.ask(self._scoring(job, option), completions.prompt_tokens)
             if whole is None:
                 raise completions.NoLogprobs
             if [token for token, _ in whole[: len(known)]] != known or len(whole) == len(known):
@@ -417,6 +352,37 @@ class ServerEngine:
             tokens.append(len(whole) - len(known))
         return LikelihoodAnswer(nll, tokens)
 
+    def request(self, job: Job, top_logprobs: int | None) -> dict[str, Any]:
+        """Arguments of the openai client. top_logprobs: None asks for no log-probabilities."""
+        request: dict[str, Any] = {"model": self._name, "messages": job.messages}
+        if top_logprobs is not None:
+            request["logprobs"] = True
+        if job.decoding is None:
+            request |= {"max_tokens": 1, "temperature": 0, "top_logprobs": top_logprobs}
+        else:
+            thought = self._reasoning.tokens if self._reasoning else 0
+            request |= {"max_tokens": job.question.max_tokens + thought}
+            request |= {"temperature": job.decoding.temperature}
+            if job.decoding.sample:
+                request |= {"seed": job.decoding.seed >> (64 - _SEED_BITS), "top_p": 1}
+        # A server that cannot continue a begun answer turns this down: better than another prompt.
+        return self._with_extra(request, _CONTINUED if job.question.response is not None else {})
+
+    def _scoring(self, job: Job, option: str | None) -> dict[str, Any]:
+        """A request that scores the prompt, with an option after it where one is given."""
+        messages, response = job.messages, job.question.response
+        if option is not None:
+            answer = option if response is None else f"{response} {option}"
+            before = messages if response is None else messages[:-1]
+            messages = [*before, {"role": "assistant", "content": answer}]
+        begun = _CONTINUED if messages[-1]["role"] == "assistant" else {}
+        request = {"model": self._name, "messages": messages, "max_tokens": 1, "temperature": 0}
+        return self._with_extra(request, begun | {"prompt_logprobs": 0})
+
+    def _with_extra(self, request: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        extra = {**extra, **self._variables}
+        return request | {"extra_body": extra} if extra else request
+
     def _read(self, job: Job, completion: completions.Completion) -> tuple[Given, list[str]]:
         flags = ["other_model"] if completions.other_model(completion.model, self._name) else []
         if job.decoding is not None:
@@ -424,12 +390,11 @@ class ServerEngine:
         else:
             answer = completions.letters(completion, job.question.labels)
         self._tally.answering |= not (isinstance(answer, Refusal) and answer.unproven)
-        bare = isinstance(answer, TextAnswer) and answer.logprobs is None and not answer.reasoning
-        if bare and self._tally.gives_logprobs and isinstance(answer, TextAnswer):
-            raise completions.NoLogprobs(answer=answer)
-        self._tally.gives_logprobs |= (
-            isinstance(answer, LetterAnswer) or getattr(answer, "logprobs", None) is not None
-        )
+        if isinstance(answer, TextAnswer) and answer.logprobs is None:
+            if self._tally.gives_logprobs and not answer.reasoning:
+                raise completions.NoLogprobs(answer=answer)
+        elif not isinstance(answer, Refusal):
+            self._tally.gives_logprobs = True
         if isinstance(answer, LetterAnswer):
             flags += letter_flags(answer.logits, answer.letter_mass or 0.0)
             flags += ["censored"] if answer.upper is not None else []

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vouch.models.engine import Refusal
-from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown, connection
+from vouch.models.server.client import Settings as Connection
 from vouch.models.server.completions import BadAnswer, Completion
 from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done
-from vouch.models.server.settings import Settings as Connection
-from vouch.models.server.settings import read_settings
-from vouch.pipeline.errors import UserError
 from vouch.prompts.asking import Asked, Engine, Reply, Settings, too_long
 from vouch.tables.answered import Pin
 
@@ -23,13 +21,7 @@ _Done = tuple[Asked, Reply]
 
 def load(pin: Pin, settings: Settings) -> Engine[Asked]:
     """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
-    if not pin.source.url or not pin.source.name:
-        raise UserError(
-            f"models.lock: models.{pin.model}: engine openai wants source: "
-            "{kind: server, url: ..., name: ...}"
-        )
-    connection = read_settings(pin.model, pin.source.url, os.environ)
-    return ServerWriter(pin.source.url, pin.source.name, connection, settings)
+    return ServerWriter(*connection(pin, os.environ), settings)
 
 
 class ServerWriter:

@@ -1,9 +1,11 @@
 """Parameters of `rewrite`: `rewrite:` in params.yaml."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from vouch.tables.answered import Device
 
 RULES = "vouch/prompts/rewrites/engines/rules.py"
 PINS = "data/models"
@@ -22,7 +24,7 @@ class Config(BaseModel):
     where: ClassVar[str] = "rewrite"
     rewriter: str = RULES
     clean: list[str] = []
-    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    device: Device = "auto"
     threads: int = Field(default=1, ge=1, le=1024)
     max_tokens: int = Field(default=256, ge=1, le=4096)
 
