@@ -22,7 +22,7 @@ from tests.metrics import released
 from tests.metrics.given import Given
 from tests.metrics.reference_loop import aps_sets, lac_sets, score_rows
 from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
-from vouch.metrics.calibration.calibration import authors_probabilities, softmax
+from vouch.metrics.calibration import authors_probabilities, softmax
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.figures import Calibrations, rows_of

@@ -13,6 +13,7 @@ from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.results import (
     DIFFERENCES,
@@ -50,7 +51,7 @@ from vouch.tables.table import Table
 OF_ITEMS = ("id", "category", "images", "question")
 COMPARED = (
     *("model", "dataset", "prompt", "item", "group", "variation", "output", "effect", "parser", "answer"),
-    *("chosen", "confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
+    *("chosen", "confidence", "clean_correct", *(f"clean_size_{score}" for score in HEADLINE)),
 )
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.comparison.label_free import option_scores, text_scores
+from vouch.metrics.compared import Compared
 from vouch.metrics.config import Config
 from vouch.metrics.join import join, likelihood_blocks
+from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import FAITHFUL
-from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.tables import ALL, UNANSWERED, score_block
 from vouch.metrics.text.judge import Verdicts
 from vouch.metrics.text.scoring import score_texts, split_p_true

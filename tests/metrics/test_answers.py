@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vouch
-from vouch.metrics.comparison.label_free import agreement
+from vouch.metrics.label_free import agreement
 from vouch.metrics.metric import is_share
 from vouch.metrics.text.answers import ANSWERS, anls, normal
 

@@ -13,16 +13,17 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
-from vouch.metrics.calibration.calibration import sureness
+from vouch.metrics.calibration import sureness
 from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
 from vouch.metrics.conformal.scores import Settings, order_of, score_values
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.metric import HEADLINE, Figure
+from vouch.metrics.metric import Figure
 from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Responses, rank, uniform
+from vouch.tables import HEADLINE
 
-SCORES = ["lac", "aps", "margin", "raps", "saps", "aps_randomised", "aps_crossing"]
+SCORES = list(FORMULAS)
 STRATA = ["marginal", "class", "category", "options"]
 SETTINGS = {"raps": {"penalty": 0.1, "k_reg": 1}, "saps": {"penalty": 0.25}}
 
@@ -53,10 +54,15 @@ def parameter(score: str, name: str, settings: Settings) -> float:
     return settings.get(score, {}).get(name, FORMULAS[score].parameters[name].default)
 
 
-def exactly(name: str, logits: list[float], u: float, settings: Settings) -> list[Decimal]:
+@cache
+def exact_probabilities(logits: tuple[float, ...], digits: int) -> list[Decimal]:
+    with localcontext(prec=digits):
+        weights = [Decimal(each).exp() for each in logits]
+        return [weight / sum(weights) for weight in weights]
+
+
+def exactly(name: str, p: list[Decimal], u: float, settings: Settings) -> list[Decimal]:
     """The scores of a row's letters in the digits of the context."""
-    weights = [Decimal(each).exp() for each in logits]
-    p = [weight / sum(weights) for weight in weights]
     found = []
     for k, own in enumerate(p):
         others, place = p[:k] + p[k + 1 :], 1 + sum(each > own for each in p)
@@ -104,8 +110,10 @@ def test_order_holds_where_probabilities_vanish(name: str, scale: float, setting
     answer = np.take_along_axis(
         np.argsort(-logits, axis=1), rng.choice(5, (rows, 1), p=[0.4, 0.2, 0.2, 0.1, 0.1]), 1
     )
-    with localcontext(prec=60 + int(5 * scale)):
-        exact = [exactly(name, row.tolist(), u, settings) for row, u in zip(logits, noise, strict=True)]
+    digits = 60 + int(5 * scale)
+    p = [exact_probabilities(tuple(row), digits) for row in logits.tolist()]
+    with localcontext(prec=digits):
+        exact = [exactly(name, row, u, settings) for row, u in zip(p, noise, strict=True)]
         of_answers = sorted(row[int(k)] for row, (k,) in zip(exact, answer, strict=True))
         wanted = [[[s <= q for s in row] for row in exact] for q in of_answers]
     right = answer == np.arange(5)
@@ -139,10 +147,6 @@ def test_confidence_is_ordered_where_it_rounds_to_one(scale: float) -> None:
         np.exp(gaps[:, :-1] - gaps[:, -1:]).sum(axis=1)
     )
     assert figures["", "nll"] == pytest.approx(nll.mean()), "beyond 708 nats, too"
-
-
-def test_every_score_is_tested_here() -> None:
-    assert sorted(SCORES) == sorted(FORMULAS)
 
 
 def test_the_noise_hangs_on_the_item_alone() -> None:
@@ -183,27 +187,6 @@ def test_coverage_follows_the_exact_law(score: str) -> None:
     assert stats.chisquare(*pooled).pvalue > 1e-3
 
 
-def test_splits_of_one_sample_cover_as_the_law_says() -> None:
-    rows = simulate(2, 400, step=1e-9, dtype=np.float64)
-    for score in ("lac", "aps_randomised"):
-        covered = coverage(score, 2000, rows)
-        law = stats.betabinom(200, 181, 20)
-        error = covered.std() / np.sqrt(2000)
-        assert abs(covered.mean() - law.mean()) < 4 * error
-        # the splits share one sample without equals: the ranks alone decide, so the law is exact
-        assert stats.ks_1samp(covered + np.random.RandomState(0).rand(2000), smooth(law)).pvalue > 1e-3
-
-
-def smooth(law: stats.rv_discrete) -> object:
-    """Distribution function of a whole number plus a uniform one."""
-
-    def below(x: np.ndarray) -> np.ndarray:
-        whole = np.floor(x)
-        return np.asarray(law.cdf(whole - 1) + (x - whole) * law.pmf(whole))
-
-    return below
-
-
 def test_whole_groups_cover_as_promised_and_torn_ones_differ() -> None:
     base = simulate(3, 300, step=1e-9, dtype=np.float64)
     rows = base.take(np.repeat(np.arange(300), 4))
@@ -216,22 +199,6 @@ def test_whole_groups_cover_as_promised_and_torn_ones_differ() -> None:
     m = 150
     exact = np.ceil((4 * m + 1) * 0.9) / 4
     assert abs(np.mean(found) - np.ceil(exact) / (m + 1)) < 3 * error + 1 / 600
-
-
-def test_filled_sets_cover_no_less() -> None:
-    figures = values(clean(simulate(4, 300, step=0.5), config(scores=SCORES)).figures)
-    for score in SCORES:
-        assert figures[score, "coverage"] >= figures[score, "unfilled_coverage"]
-        assert (
-            figures[score, "coverage"] - figures[score, "unfilled_coverage"] <= figures[score, "empty_rate"]
-        )
-        shares = [
-            value
-            for (name, metric), value in figures.items()
-            if (name, metric[:15]) == (score, "set_size_share_")
-        ]
-        assert sum(shares) == pytest.approx(1)
-    assert figures["aps_crossing", "empty_rate"] == 0
 
 
 def of_kind(figures: list[Figure], kind: str, score: str, metric: str) -> Figure:
@@ -317,7 +284,7 @@ def figures_of(seed: int, alpha: float) -> dict[tuple[str, str], float]:
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 50), st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([0.4, 0.6]))
+@given(st.integers(0, 9), st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([0.4, 0.6]))
 def test_sets_are_nested_in_alpha(seed: int, low: float, high: float) -> None:
     for score in SCORES:
         wide, narrow = (figures_of(seed, alpha) for alpha in (low, high))

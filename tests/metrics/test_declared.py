@@ -4,7 +4,17 @@ import json
 import subprocess
 import sys
 
-from tests.metrics.simulated import ROOT
+import numpy as np
+import pytest
+
+from tests.metrics.simulated import ROOT, config, simulate, tables
+from vouch.metrics.conformal.scores import SCORES, score
+from vouch.metrics.join import join
+from vouch.metrics.metric import is_of_sets
+from vouch.metrics.responses import Ranked
+from vouch.metrics.tables import score_block
+from vouch.pipeline.errors import UserError
+from vouch.report.table import Measured
 
 ENTRIES = """
 import json
@@ -71,3 +81,38 @@ def test_one_entry_each_is_found_in_schema_scores_report_and_docs() -> None:
     )
     assert found["report"] == ["Tempered", "Runner-up", "Runner-up"]
     assert found["column"] == "Pairs %"
+
+
+def test_a_score_that_is_no_number_names_itself_the_dataset_and_the_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(SCORES, "broken", SCORES["lac"])
+    responses = simulate(0, 30)
+    responses.defective[:2] = True
+
+    @score("broken", "Broken", "NaN", "Nobody 2026")
+    def broken(ranked: Ranked) -> np.ndarray:
+        return np.where(ranked.noise[:, None] == noise[7], np.nan, -ranked.log_p)
+
+    (block,) = join(*tables(responses), "here")
+    noise = block.responses.noise
+    with pytest.raises(UserError) as caught:
+        score_block("m", "pairs", block, config().model_copy(update={"scores": ["lac", "aps", "broken"]}))
+    message = str(caught.value)
+    assert (
+        "responses/pairs/m.letters.parquet: prompt 7/original: the nonconformity score broken is NaN"
+        in message
+    )
+    assert "\n" not in message
+
+
+def test_a_column_of_an_unknown_metric_is_refused() -> None:
+    assert Measured("set_size_share_2").declared.label == "Sets of a size"
+    with pytest.raises(UserError, match="unknown metric acuracy; did you mean accuracy"):
+        Measured("acuracy").declared  # noqa: B018
+
+
+def test_what_rests_on_sets_is_declared_so() -> None:
+    names = ("coverage", "set_size_share_3", "uacc", "worst_size_coverage", "certainty", "reliability")
+    assert all(map(is_of_sets, names))
+    assert not any(map(is_of_sets, ("accuracy", "ece", "consistency", "threshold", "unknown")))

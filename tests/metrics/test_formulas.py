@@ -1,34 +1,35 @@
-"""Quantiles, splits, bins, metrics and intervals by hand and against numpy and torch."""
+"""Quantiles, splits, bins, metrics and intervals by hand and against numpy and torch.
+
+Sets and metrics against MAPIE, torchmetrics, scikit-learn and scipy.
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from mapie.classification import SplitConformalClassifier
+from mapie.conformity_scores import APSConformityScore, LACConformityScore, RAPSConformityScore
+from scipy import optimize, special, stats
+from sklearn import metrics as sk
 
-from vouch.metrics.calibration.calibration import Bins, equal_slots, tally, torchmetrics_slots
-from vouch.metrics.calibration.figures import (
+from tests.metrics.given import Given
+from tests.metrics.simulated import config, simulate, values
+from vouch.metrics.calibration import equal_slots, fit, torchmetrics_slots
+from vouch.metrics.confidence import (
     Order,
     aurc,
     auroc,
-    ece,
-    mce,
     selective_accuracy,
 )
-from vouch.metrics.conformal.figures import OF_SETS, SetCounts
-from vouch.metrics.conformal.sets import exact_rank, group_splits
+from vouch.metrics.conformal.figures import OF_SETS, Calibrations, Rows, SetCounts, rows_of
+from vouch.metrics.conformal.scores import Settings, score_values
+from vouch.metrics.conformal.sets import SetMembership, Splits, exact_rank, group_splits, set_membership
 from vouch.metrics.intervals import RESAMPLES, centred, group_sums, mean_interval, resampled
 from vouch.metrics.metric import find, metrics, named
-from vouch.metrics.protocols import authors_split, authors_threshold
-
-
-def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
-    for count in [*range(60), 997, 2188]:
-        scores = np.random.RandomState(count).rand(count)
-        for alpha in (0.05, 0.1, 0.25, 0.5):
-            level = np.ceil((count + 1) * (1 - alpha)) / max(count, 1)
-            found = authors_threshold(scores, alpha)
-            assert found == (np.quantile(scores, level, method="higher") if level <= 1 and count else np.inf)
+from vouch.metrics.protocols import clean
+from vouch.metrics.responses import Ranked, Responses
 
 
 def test_the_exact_rank_has_no_rounding_error() -> None:
@@ -44,15 +45,6 @@ def test_the_exact_rank_has_no_rounding_error() -> None:
     assert exact_rank(9, 0.9) == 1
 
 
-def test_the_authors_split_is_the_documented_permutation() -> None:
-    test, calibration = authors_split(4377, 0.5, 42)
-    assert (len(test), len(calibration)) == (2189, 2188)
-    assert sorted([*test, *calibration]) == list(range(4377))
-    assert test[:3].tolist() == np.random.RandomState(42).permutation(4377)[:3].tolist()
-    test, calibration = authors_split(101, 0.1, 42)
-    assert (len(test), len(calibration)) == (91, 10)
-
-
 def test_group_splits_keep_groups_whole() -> None:
     groups = np.random.RandomState(0).randint(0, 30, 200)
     calibrating = group_splits(groups, 0.4, 1, 50).calibrating()
@@ -65,14 +57,6 @@ def test_group_splits_keep_groups_whole() -> None:
     assert (calibrating != group_splits(groups, 0.4, 2, 50).calibrating()).any()
 
 
-def test_a_confidence_of_one_has_a_bin_of_its_own_with_the_authors() -> None:
-    confidence, correct = np.array([1.0, 0.96], dtype=np.float32), np.array([0.0, 1.0])
-    theirs = tally(torchmetrics_slots(confidence, 15), 16, confidence, correct)
-    assert (ece(theirs), mce(theirs)) == pytest.approx((0.52, 1.0))
-    ours = tally(equal_slots(confidence, 15), 15, confidence, correct)
-    assert (ece(ours), mce(ours)) == pytest.approx((0.48, 0.48))
-
-
 @pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 30])
 def test_bins_are_those_of_torch(bins: int) -> None:
     torch = pytest.importorskip("torch")
@@ -82,13 +66,6 @@ def test_bins_are_those_of_torch(bins: int) -> None:
     confidence = np.concatenate([*near, np.random.RandomState(0).rand(5000).astype(np.float32)])
     expected = torch.bucketize(torch.from_numpy(confidence), edges, right=True) - 1
     assert torchmetrics_slots(confidence, bins).tolist() == expected.tolist()
-
-
-def test_calibration_errors_by_hand() -> None:
-    bins = Bins(np.array([2.0, 0.0, 3.0]), np.array([0.5, 0.0, 2.7]), np.array([1.0, 0.0, 2.0]))
-    assert bins.gap.tolist() == pytest.approx([0.25, 0, 0.7 / 3])
-    assert ece(bins) == pytest.approx((0.5 + 0.7) / 5)
-    assert mce(bins) == pytest.approx(0.25)
 
 
 def test_set_metrics_by_hand() -> None:
@@ -168,47 +145,27 @@ def test_an_edge_belongs_to_the_bin_above_however_it_was_computed(bins: int) -> 
 
 
 LEVEL = 0.9
-SAMPLES, ROWS, COPIES, LEVELS = 400, 100, 2, 8
+SAMPLES, QUESTIONS, COPIES, LEVELS = 400, 100, 2, 8
 CONFIDENCE = (np.arange(LEVELS) + 0.5) / LEVELS
 METRICS: dict[str, Callable[[Order], Any]] = {
     "auroc": auroc,
     "aurc": aurc,
     "selective_accuracy_50": lambda order: selective_accuracy(order)["50"],
 }
-Interval = tuple[float | None, float | None]
-
-
-def covered(samples: int, truth: float, interval: Callable[[np.random.RandomState], Interval]) -> float:
-    """Share of seeded samples whose interval holds the truth."""
-    hits = 0
-    for seed in range(samples):
-        low, high = interval(np.random.RandomState(seed))
-        assert low is not None and high is not None
-        hits += low <= truth <= high
-    return hits / samples
 
 
 @pytest.mark.parametrize("groups", [40, 400])
 def test_the_sandwich_holds_a_rate_whose_rows_hang_together(groups: int) -> None:
-    def interval(random: np.random.RandomState) -> Interval:
+    hits = 0
+    for seed in range(1000):
+        random = np.random.RandomState(seed)
         sizes = random.randint(1, 6, groups)
         chance = np.repeat(random.beta(3, 2, groups), sizes)
         rows = random.rand(len(chance)) < chance
-        return mean_interval(rows.astype(float), np.repeat(np.arange(groups), sizes), level=LEVEL)
-
-    assert 0.88 <= covered(1000, 0.6, interval) <= 0.92
-
-
-def rows(random: np.random.RandomState, slope: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Level of confidence, right as often as slope times it says, group; every row stands twice in its group."""
-    level = random.randint(0, LEVELS, ROWS)
-    right = (random.rand(ROWS) < slope * CONFIDENCE[level]).astype(float)
-    return tuple(np.repeat(each, COPIES) for each in (level, right, np.arange(ROWS)))  # type: ignore[return-value]
-
-
-def sums(groups: np.ndarray, level: np.ndarray, *columns: np.ndarray) -> Any:
-    """Sums of columns by group and level."""
-    return group_sums(groups, [(level, values, LEVELS) for values in columns])
+        low, high = mean_interval(rows.astype(float), np.repeat(np.arange(groups), sizes), level=LEVEL)
+        assert low is not None and high is not None
+        hits += low <= 0.6 <= high
+    assert 0.88 <= hits / 1000 <= 0.92
 
 
 def test_the_bootstrap_holds_metrics_of_ordered_rows() -> None:
@@ -216,8 +173,12 @@ def test_the_bootstrap_holds_metrics_of_ordered_rows() -> None:
     truths = {name: float(metric(everyone)) for name, metric in METRICS.items()}
     hits = dict.fromkeys(METRICS, 0)
     for seed in range(SAMPLES):
-        level, right, groups = rows(np.random.RandomState(seed), 1.0)
-        found = sums(groups, LEVELS - 1 - level, np.ones(len(right)), right)
+        random = np.random.RandomState(seed)
+        level = random.randint(0, LEVELS, QUESTIONS)
+        right = (random.rand(QUESTIONS) < CONFIDENCE[level]).astype(float)
+        level, right, groups = (np.repeat(each, COPIES) for each in (level, right, np.arange(QUESTIONS)))
+        tallies = [(LEVELS - 1 - level, values, LEVELS) for values in (np.ones(len(right)), right)]
+        found = group_sums(groups, tallies)
         here, drawn = (
             Order(*np.split(each, 2, axis=-1)) for each in (found.sum(axis=0), resampled(found, 7))
         )
@@ -226,17 +187,6 @@ def test_the_bootstrap_holds_metrics_of_ordered_rows() -> None:
             assert low is not None and high is not None
             hits[name] += low <= truths[name] <= high
     assert all(0.88 <= each / SAMPLES <= 0.92 for each in hits.values()), hits
-
-
-def test_the_bootstrap_holds_a_calibration_error() -> None:
-    def interval(random: np.random.RandomState) -> Interval:
-        level, right, groups = rows(random, 0.4)
-        confidence = CONFIDENCE[level]
-        draws = resampled(sums(groups, level, np.ones(len(right)), confidence, right), 7)
-        value = float(ece(tally(level, LEVELS, confidence, right)))
-        return centred(value, ece(Bins(*np.split(draws, 3, axis=1))), LEVEL)
-
-    assert 0.88 <= covered(SAMPLES, 0.6 * CONFIDENCE.mean(), interval) <= 0.92
 
 
 def test_without_an_error_there_is_no_auroc() -> None:
@@ -248,3 +198,181 @@ def test_without_an_error_there_is_no_auroc() -> None:
 def test_one_group_says_nothing_of_the_spread() -> None:
     assert centred(0.5, np.full(1000, 0.5)) == (None, None)
     assert mean_interval(np.array([0.0, 1.0]), np.array([3, 3])) == (None, None)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*dataset has less labels")
+HALF = 500
+ROWS = simulate(11, 2 * HALF, step=1e-9, dtype=np.float64)
+P = special.softmax(ROWS.logits, axis=1)
+LABELS = ROWS.answers.argmax(axis=1)
+FIRST_HALF = Splits.of([np.arange(2 * HALF) < HALF], 2 * HALF)
+
+
+def mapie(score: Any, alpha: float, **settings: Any) -> tuple[float, np.ndarray, Any]:
+    """Threshold, sets [HALF, 6] and the score object, calibrated on the first half."""
+    model = SplitConformalClassifier(
+        Given(), confidence_level=1 - alpha, conformity_score=score, prefit=True, random_state=0
+    )
+    model.conformalize(P[:HALF], LABELS[:HALF])
+    _, sets = model.predict_set(P[HALF:], conformity_score_params=settings)
+    used = model._mapie_classifier.conformity_score_function_
+    return float(used.quantiles_[0]), sets[:, :, 0], used
+
+
+def of(rows: Responses, settings: Settings, *scores: str) -> Calibrations:
+    asked = config(scores=["lac", "aps", *scores], settings=settings)
+    return Calibrations(rows_of(rows, rows.noise, asked.scores, asked.parameters), FIRST_HALF)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+def test_lac_is_mapies(alpha: float) -> None:
+    threshold, sets, _ = mapie(LACConformityScore(), alpha)
+    calibrations = of(ROWS, {})
+    found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["lac"]
+    assert score_values("lac", found.limits, {}) == pytest.approx(threshold, abs=1e-12)
+    code = found.membership.settled[HALF:]
+    empty = (code & 1).astype(bool)  # MAPIE leaves them so
+    assert np.where(empty, 0, code >> 2).tolist() == sets.sum(axis=1).tolist()
+    assert ((code >> 1 & 1) == sets[np.arange(HALF), LABELS[HALF:]])[~empty].all()
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+def test_randomised_aps_has_mapies_threshold(alpha: float) -> None:
+    """MAPIE calibrates with the random term always, u counted from the other end."""
+    threshold, _, _ = mapie(APSConformityScore(), alpha)
+    noise = np.r_[1 - np.random.RandomState(0).uniform(size=HALF), np.zeros(HALF)]
+    calibrations = of(replace(ROWS, noise=noise), {}, "aps_randomised")
+    found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["aps_randomised"]
+    assert score_values("aps", found.limits, {}) == pytest.approx(threshold, abs=1e-12)
+
+
+def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
+    """Sets of all rows with a given threshold of the scores themselves."""
+    limits, alike = {score: np.array([[threshold]])}, np.zeros(2 * HALF, dtype=int)
+
+    def values_of(ranked: Ranked) -> np.ndarray:
+        return score_values(score, rows.scores[score](ranked), rows.settings)
+
+    return set_membership(rows.ranked, {score: values_of}, limits, alike)[score]
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+def test_aps_sets_are_mapies(alpha: float) -> None:
+    threshold, sets, _ = mapie(APSConformityScore(), alpha, include_last_label=False)
+    rows = of(ROWS, {}).rows
+    found = sets_of(rows, "aps", threshold)
+    assert (found.settled[HALF:] >> 2).tolist() == sets.sum(axis=1).tolist()
+
+
+def test_raps_sets_are_mapies() -> None:
+    """MAPIE chooses the penalty itself."""
+    threshold, sets, used = mapie(RAPSConformityScore(size_raps=0.2), 0.1, include_last_label=False)
+    settings = {"raps": {"penalty": float(used.lambda_star), "k_reg": int(used.k_star[0])}}
+    rows = of(replace(ROWS, noise=np.ones(2 * HALF)), settings, "raps").rows
+    found = sets_of(rows, "raps", threshold)
+    assert (found.settled[HALF:] >> 2).tolist() == sets.sum(axis=1).tolist()
+
+
+def test_metrics_of_probabilities_are_scikit_learns() -> None:
+    found = values(clean(ROWS, config(splits=2)).figures)
+    right, confidence = P.argmax(axis=1) == LABELS, P.max(axis=1)
+    assert found["", "nll"] == pytest.approx(sk.log_loss(LABELS, P, labels=range(6)))
+    assert found["", "brier"] == pytest.approx(
+        sk.brier_score_loss(LABELS, P, labels=range(6), scale_by_half=False)
+    )
+    assert found["", "auroc"] == pytest.approx(sk.roc_auc_score(right, confidence))
+    assert found["", "entropy"] == pytest.approx(stats.entropy(P, axis=1).mean())
+    assert found["", "entropy_normalised"] == pytest.approx(stats.entropy(P, base=6, axis=1).mean())
+    assert found["", "accuracy"] == pytest.approx(sk.accuracy_score(LABELS, P.argmax(axis=1)))
+    top = np.sort(P, axis=1)
+    assert found["", "top2_gap"] == pytest.approx((top[:, -1] - top[:, -2]).mean())
+
+
+def test_calibration_errors_are_torchmetrics() -> None:
+    torch = pytest.importorskip("torch")
+    from torchmetrics.classification import MulticlassCalibrationError
+
+    found = values(clean(ROWS, config(splits=2)).figures)
+    for name, norm in (("ece", "l1"), ("mce", "max")):
+        theirs = MulticlassCalibrationError(num_classes=6, n_bins=15, norm=norm)
+        error = theirs(torch.from_numpy(P), torch.from_numpy(LABELS))
+        assert found["", name] == pytest.approx(float(error), abs=1e-6)
+
+
+def test_errors_of_equal_mass_are_those_of_equal_slices() -> None:
+    found = values(clean(ROWS, config(splits=2, bins=10)).figures)
+    right, confidence = P.argmax(axis=1) == LABELS, P.max(axis=1)
+    slices = np.argsort(confidence).reshape(10, -1)
+    gaps = [abs(right[each].mean() - confidence[each].mean()) for each in slices]
+    assert found["", "ece_mass"] == pytest.approx(np.mean(gaps))
+    assert found["", "mce_mass"] == pytest.approx(max(gaps))
+
+
+def test_the_temperature_minimises_the_likelihood_of_the_calibration_half() -> None:
+    logits = np.log(P) * 2.5
+    answer = logits[np.arange(2 * HALF), LABELS]
+    halves = np.random.RandomState(0).rand(5, 2 * HALF) < 0.5
+
+    def nll(beta: float, half: np.ndarray) -> float:
+        return float((special.logsumexp(beta * logits[half], axis=1) - beta * answer[half]).mean())
+
+    for half, temperature in zip(halves, fit(logits, answer, halves), strict=True):
+        best = optimize.minimize_scalar(nll, args=(half,), bounds=(0.05, 20), options={"xatol": 1e-9})
+        assert temperature == pytest.approx(1 / best.x, rel=1e-4)
+
+
+def test_ece_before_and_after_scaling_is_of_the_same_test_rows() -> None:
+    """Bin by bin, on the test half of every split; the average over the splits is the figure."""
+    settings = config(splits=4, bins=10)
+    found = values(clean(ROWS, settings).figures)
+    splits = group_splits(ROWS.groups, settings.calibration, settings.seed, settings.splits)
+    logits = np.log(P)
+    answer = logits[np.arange(len(P)), LABELS]
+    calibrating = splits.calibrating()
+    before: list[float] = []
+    after: list[float] = []
+    for half, temperature in zip(calibrating, fit(logits, answer, calibrating), strict=True):
+        for errors, p in ((before, P), (after, special.softmax(logits / temperature, axis=1))):
+            confidence, right = p[~half].max(axis=1), P[~half].argmax(axis=1) == LABELS[~half]
+            bins = np.minimum((confidence * 10).astype(int), 9)
+            gaps = [abs((right - confidence)[bins == each].sum()) for each in range(10)]
+            errors.append(sum(gaps) / len(confidence))
+    assert found["", "ece_test"] == pytest.approx(np.mean(before), abs=1e-9)
+    assert found["", "ece_scaled"] == pytest.approx(np.mean(after), abs=1e-6)
+    assert found["", "ece"] < found["", "ece_test"]
+
+
+def test_a_split_without_an_error_leaves_the_others_their_temperatures() -> None:
+    """It keeps the interval wide in which the roots of all splits are looked for."""
+    logits = np.log(P) * 2.5
+    answer = logits[np.arange(2 * HALF), LABELS]
+    halves = np.random.RandomState(0).rand(6, 2 * HALF) < 0.5
+    alone = fit(logits, answer, halves[:5])
+    halves[5] = logits.max(axis=1) == answer
+    assert fit(logits, answer, halves) == pytest.approx([*alone, 0.05], rel=2e-3)
+
+
+def test_a_half_without_an_error_is_as_cold_as_may_be() -> None:
+    logits = np.array([[0.0, 5.0]] * 20)
+    assert fit(logits, logits[:, 1], np.ones((1, 20), dtype=bool)) == pytest.approx(0.05, rel=1e-3)
+    assert fit(logits, logits[:, 0], np.ones((1, 20), dtype=bool)) == pytest.approx(20, rel=1e-3)
+
+
+def test_selective_prediction_by_hand() -> None:
+    order = np.argsort(-P.max(axis=1))
+    right = (P.argmax(axis=1) == LABELS)[order]
+    found = values(clean(ROWS, config(splits=2)).figures)
+    risks = [1 - right[: k + 1].mean() for k in range(len(right))]
+    assert found["", "aurc"] == pytest.approx(np.mean(risks))
+    for percent in (50, 80, 90):
+        kept = len(right) * percent // 100
+        assert found["", f"selective_accuracy_{percent}"] == pytest.approx(right[:kept].mean())
+
+
+def test_answer_bias_by_hand() -> None:
+    found = values(clean(ROWS, config(splits=2)).figures)
+    chosen = np.bincount(P.argmax(axis=1), minlength=6) / len(P)
+    right = np.bincount(LABELS, minlength=6) / len(P)
+    assert found["", "chosen_share_C"] == pytest.approx(chosen[2])
+    assert found["", "correct_share_C"] == pytest.approx(right[2])
+    assert found["", "letter_bias"] == pytest.approx(np.abs(chosen - right).sum() / 2)

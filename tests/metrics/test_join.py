@@ -1,25 +1,19 @@
 """Answers, prompts and items become arrays, or an error names the prompt; letter mass, yes and no, likelihoods."""
 
-import json
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from tests.metrics.released import block, models, needs_released
-from tests.metrics.simulated import CONFIG, config, replace_row, simulate, tables
-from tests.metrics.text.test_texts import OPTIONS, blocks, choice, scored
+from tests.metrics.simulated import CONFIG, replace_row, simulate, tables
+from tests.metrics.text.test_texts import OPTIONS, choice, scored
 from vouch.metrics.join import YES_NO, Block, join, likelihood_blocks, yes_no
 from vouch.metrics.metric import metrics
 from vouch.metrics.responses import Responses, uniform
 from vouch.metrics.tables import score_block
-from vouch.metrics.text.scoring import score_texts
-from vouch.metrics.unranked import unranked
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LIKELIHOOD
 from vouch.tables.asked import PROMPTS
@@ -218,27 +212,6 @@ def test_a_server_that_tells_no_letter_at_all_tells_that_none_is_said() -> None:
     assert found["clean", "accuracy"]["items"] == 4
 
 
-def test_of_released_logits_nothing_is_said() -> None:
-    assert not {metric for _, metric in mass_figures({})} & {"letter_mass", "low_mass_rate"}
-
-
-@needs_released
-def test_of_the_published_logits_nothing_is_said() -> None:
-    rows, _ = score_block("m", "mmbench", block(models()[0]), CONFIG)
-    assert not {row["metric"] for row in rows} & {"letter_mass", "low_mass_rate"}
-    assert not unranked(rows)
-
-
-def test_the_registry_knows_both() -> None:
-    for name, better in (("letter_mass", "higher"), ("low_mass_rate", "lower")):
-        assert (metrics()[name].better, metrics()[name].unit, bool(metrics()[name].source)) == (
-            better,
-            "share",
-            True,
-        )
-
-
-MATHVISTA = Path(__file__).parents[3] / "shared/reference/answers/mathvista.parquet"
 SAID = ["Yes", "No, it is not.", "(A)", "no", "B", "Yes.", "I see a dog", "(B)"]
 IS_YES = [True, True, True, False, False, False, True, False]
 """Three of four that are yes: two hits, one miss, one unread. Of four that are no one is said to be yes."""
@@ -268,17 +241,6 @@ def test_of_texts() -> None:
     f1 = found["clean", "", "f1"]
     assert 0 <= f1["low"] < f1["value"] < f1["high"] <= 1 and found["faithful", "", "f1"]["low"] is None
     assert all(metrics()[name].source for name in YES_NO) and metrics()["f1"].ranked
-
-
-def test_categories_have_their_own() -> None:
-    (block,) = blocks([row | {"category": "ab"[n % 2]} for n, row in enumerate(rows())])
-    found, _ = score_texts("m", "d", block, config())
-    rates = {
-        row["category"]: row["value"]
-        for row in found
-        if (row["metric"], row["protocol"]) == ("yes_rate", "clean")
-    }
-    assert rates == {"all": 3 / 8, "a": 2 / 4, "b": 1 / 4}
 
 
 def test_defective_items_count_in_the_faithful_protocol_only() -> None:
@@ -321,27 +283,6 @@ def prompt(options: list[str], order: list[int]) -> dict[str, Any]:
 def test_which_prompts_ask_for_yes_or_no(given: list[dict[str, Any]], places: list[int] | None) -> None:
     found = yes_no(pa.Table.from_pylist(given, PROMPTS.schema))
     assert (None if found is None else found.yes.tolist()) == places
-
-
-@pytest.mark.skipif(not MATHVISTA.exists(), reason="needs the answers to MathVista in ../shared")
-def test_real_answers_to_yes_no_questions() -> None:
-    frame = pd.read_parquet(MATHVISTA)
-    frame = frame[frame["options"].isin(['["Yes", "No"]', '["No", "Yes"]'])]
-    frame = frame[frame["text"].str.fullmatch(r"(Yes|No)\.?")]
-    given = []
-    for n, (options, gold, text) in enumerate(
-        zip(frame["options"], frame["gold"], frame["text"], strict=True)
-    ):
-        own = {"options": json.loads(options), "order": [0, 1], "labels": ["A", "B"]}
-        (answer,) = json.loads(gold)
-        given.append(choice(f"q{n}", text, answer, **own))
-    assert len(given) > 100
-    found, _ = scored(given, config())
-    said = frame["text"].str.startswith("Yes").to_numpy()
-    right = np.array([row["options"][row["answers"][0]] == "Yes" for row in given])
-    precision, recall, f1, _ = precision_recall_fscore_support(right, said, average="binary")
-    values = [found["faithful", "", name]["value"] for name in YES_NO]
-    assert values == pytest.approx([f1, precision, recall, said.mean()])
 
 
 def rows_of(responses: Responses, lengths: np.ndarray | None = None) -> list[dict[str, Any]]:

@@ -108,8 +108,8 @@ def test_the_first_parser_that_finds_something_decides() -> None:
     labels=st.sampled_from(["ABCD", "abcd", "1234", "", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]),
     option=st.text(max_size=10),
 )
-def test_no_text_breaks_a_parser(text: str, marks: str, option: str) -> None:
-    choices = Choices(tuple(marks), (option, *(f"option {label}" for label in marks[1:])))
+def test_no_text_breaks_a_parser(text: str, labels: str, option: str) -> None:
+    choices = Choices(tuple(labels), (option, *(f"option {label}" for label in labels[1:])))
     for name in PARSERS:
         found = PARSERS[name](text, choices)
         assert all(place >= 0 for place in found.places)

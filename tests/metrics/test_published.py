@@ -8,7 +8,7 @@ import pytest
 from tests.metrics.reference_loop import network_argsort
 from tests.metrics.released import block, models, needs_released, published
 from tests.metrics.simulated import config, labels_of, values
-from vouch.metrics.calibration.calibration import softmax
+from vouch.metrics.calibration import softmax
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.sets import group_splits

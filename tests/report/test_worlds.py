@@ -16,7 +16,8 @@ import pytest
 from scipy.stats import beta
 
 from tests.report.worlds import BOAST, CHANCE, KINDS, MODELS, World, evidence, world
-from vouch.report.claims import TOLERATED, preferred
+from vouch.metrics.conformal.selective import TOLERATED
+from vouch.report.claims import preferred
 from vouch.report.evidence import Evidence
 from vouch.report.pages.verdict import VERDICT_SECTION, Verdict
 from vouch.report.table import Cell

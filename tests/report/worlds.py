@@ -10,7 +10,7 @@ import pyarrow as pa
 from scipy.stats import beta, norm
 
 from tests.metrics.simulated import config
-from vouch.metrics.calibration.calibration import clean_probabilities
+from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.comparison.leaderboard import differences, leaderboard, variations
 from vouch.metrics.conformal.figures import rows_of, set_figures, shift_figures
 from vouch.metrics.conformal.sets import group_splits

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from vouch.browse.items import Ints, Questions, cut, script_text, write_script
 from vouch.tables import asked as outputs
@@ -171,19 +172,17 @@ READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
 
 def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> Options:
     """Softmax of every row's logits; a row of nothing but -inf has no probabilities."""
-    filled = lengths > 0
     starts = np.cumsum(lengths) - lengths
-    most = np.maximum.reduceat(logits, starts[filled]) if filled.any() else np.zeros(0)
-    counts = lengths[filled]
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(logits - np.repeat(most, counts))
-        total = np.add.reduceat(weights, starts[filled]) if filled.any() else np.zeros(0)
-        share = weights / np.repeat(total, counts)
-    share = np.where(np.isfinite(share), share, 0)
     of = np.repeat(np.arange(len(rows)), lengths)
+    column = np.arange(len(logits)) - np.repeat(starts, lengths)
+    padded = np.full((len(rows), int(lengths.max(initial=1))), -np.inf)
+    padded[of, column] = logits
+    with np.errstate(invalid="ignore"):
+        share = softmax(padded, axis=1)[of, column]
+    share = np.where(np.isfinite(share), share, 0)
     order = np.lexsort((np.arange(len(logits)), -logits, of))
     ranks = np.empty(len(logits), dtype=np.int64)
-    ranks[order] = np.arange(len(logits)) - np.repeat(starts, lengths)
+    ranks[order] = column
     return Options(rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks, mass)
 
 

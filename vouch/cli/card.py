@@ -12,8 +12,7 @@ import yaml
 from vouch.cli.command import argument, command, path_argument
 from vouch.cli.leaderboard import ACCURACY, Cells, Row, cells, label, long_name, small, warn_if_outdated
 from vouch.cli.printing import interval, plain
-from vouch.metrics.join import LOW_MASS_RATE
-from vouch.metrics.unranked import unranked
+from vouch.metrics.unranked import LOW_MASS_RATE, unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
@@ -22,6 +21,7 @@ from vouch.pipeline.records import intact
 from vouch.report.caveats import NOTE, OF_READING, bounds
 from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.gates import ends, headline_columns
+from vouch.tables import HEADLINE
 from vouch.tables.answered import Pin, pin_path, read_pin
 from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
@@ -165,7 +165,7 @@ def _sentences(
         yield f"It {NOTE[output]}."
     if error := known("ece"):
         yield f"Its stated confidence is off by {points(error)} percentage points on average."
-    for score in ("lac", "aps"):
+    for score in HEADLINE:
         size, covered = known("set_size", score), known("coverage", score)
         if size and covered:
             yield (

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from scipy.stats import binomtest
 
 from vouch.cli.command import argument, command, json_argument
-from vouch.cli.gate import SCORES, exit_status, failures, rule, unjudged
+from vouch.cli.gate import exit_status, failures, rule, unjudged
 from vouch.cli.leaderboard import Cells, Column, Row, cells, left_out, long_name, small, warn_if_outdated
 from vouch.cli.printing import as_json, interval, number, table
 from vouch.metrics.comparison.config import Config
@@ -22,6 +22,7 @@ from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
 from vouch.report.gates import SIGNIFICANCE, headline_columns, minimum_detectable_effect
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL, OUTPUTS
 from vouch.tables.results import (
     DIFFERENCES,
@@ -36,7 +37,7 @@ SHOWN = 8  # categories on the screen; --json has all
 _NO_GAP: dict[str, float | None] = dict.fromkeys(("difference", "low", "high"))
 _COLUMNS = (
     *("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct"),
-    *("clean_size_lac", "clean_size_aps"),
+    *(f"clean_size_{score}" for score in HEADLINE),
 )
 
 
@@ -224,7 +225,7 @@ def pairs(
                     score: size_gap(both, f"clean_size_{score}", config)
                     if ("set_size", score) in sides[0] and ("set_size", score) in sides[1]
                     else _NO_GAP
-                    for score in SCORES
+                    for score in HEADLINE
                 },
             }
         )
@@ -367,6 +368,6 @@ def _counts(entry: Row) -> list[str]:
         *(entry["dataset"], entry["output"]),
         *(str(correct.get(name, "n.a.")) for name in ("both", "first_only", "second_only", "neither")),
         _p(correct.get("mcnemar_p")),
-        *(interval(entry["set_size"][score], "difference") for score in SCORES),
+        *(interval(entry["set_size"][score], "difference") for score in HEADLINE),
         *(number(side[name]["value"]) for name in ("coverage_lac", "ece") for side in sides),
     ]

@@ -17,10 +17,10 @@ from vouch.metrics.metric import CLEAN
 from vouch.metrics.tables import UNANSWERED
 from vouch.metrics.unranked import WORTH_SAYING
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL
 
 FAILED = 3  # exit status, neither that of an error nor that of wrong arguments
-SCORES = ("lac", "aps")
 
 
 class Rule(NamedTuple):
@@ -34,7 +34,7 @@ _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.
 _CONDITION = re.compile(
     r"\s*([a-z_]+(?:\.[a-z]+)?)\s*([<>]=?)\s*([-+]?(?:[0-9]{1,9}(?:\.[0-9]{0,15})?|\.[0-9]{1,15}))\s*"
 )
-_WITH_ENDS = ("accuracy", *(f"set_size_{score}" for score in SCORES))
+_WITH_ENDS = ("accuracy", *(f"set_size_{score}" for score in HEADLINE))
 _OF_SIDES = ("coverage_lac", "ece")
 NAMES = (*(f"{name}{end}" for name in _WITH_ENDS for end in ("", ".low", ".high")), "p", *_OF_SIDES)
 

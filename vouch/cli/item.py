@@ -16,6 +16,7 @@ from vouch.cli.printing import as_json, cut, number, plain, plain_lines, table
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
+from vouch.tables import HEADLINE
 from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,
@@ -128,8 +129,8 @@ def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict
         "correct": row["correct"],
         "kept": row["clean_correct"] is not None,
         **{key: row[key] for key in ("confidence", "half")},
-        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
-        "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
+        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in HEADLINE},
+        "clean_size": {score: row[f"clean_size_{score}"] for score in HEADLINE},
         "text": texts[0] if texts else None,
         "problem": next((each["problem"] for each in responses if each["problem"]), None),
         "against_original": change,

@@ -14,6 +14,7 @@ from vouch.cli.printing import and_more, plain_lines
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import shown, too_small
+from vouch.tables import HEADLINE
 from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path
 
 Line = tuple[str, str, str, str]  # dataset, variation, output, model
@@ -77,7 +78,7 @@ def label(metric: str, score: str) -> str:
     """The heading of a column: the metric's label, and the nonconformity score."""
     from vouch.metrics.metric import metrics
 
-    return " ".join([metrics()[metric].label, *([score.upper()] if score in ("lac", "aps") else [])])
+    return " ".join([metrics()[metric].label, *([score.upper()] if score in HEADLINE else [])])
 
 
 def long_name(variation: str) -> str:

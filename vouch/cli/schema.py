@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.cli.command import command
 from vouch.datasets.config import DatasetEntry
-from vouch.metrics.calibration.uncertainty import ESTIMATES
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS
 from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.metric import metrics
+from vouch.metrics.uncertainty import ESTIMATES
 from vouch.models.engine import ENGINES
 from vouch.params.check import plugins
 from vouch.params.project import Models, Project, Released, Slug
@@ -207,7 +207,14 @@ def _parameters() -> str:
 
 def _metrics() -> str:
     rows = (
-        (name, each.label, each.help, each.better, each.unit, each.source)
+        (
+            name,
+            each.label,
+            "; ".join(filter(None, (each.help, each.detail))),
+            each.better,
+            each.unit,
+            each.source,
+        )
         for name, each in sorted(metrics().items())
     )
     return _table(("metric", "label", "meaning", "better", "unit", "source"), rows)
@@ -218,7 +225,7 @@ def _rankers() -> str:
         each = RANKERS[name]
         outputs = "letters, likelihood" if each.needs == (PROBABILITIES,) else "text" if each.needs else "any"
         outputs = "any" if len(each.needs) > 1 else outputs
-        return f"{outputs}; a proxy" if each.per_proxy else outputs
+        return f"{outputs}; a proxy" if each.by_proxy else outputs
 
     rows = ((name, each.label, each.note, needs(name)) for name, each in RANKERS.items())
     return _table(("ranker", "label", "what it is", "needs"), rows)

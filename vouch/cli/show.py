@@ -23,6 +23,7 @@ from vouch.cli.leaderboard import (
 from vouch.cli.printing import as_json, interval, number, plain, plain_lines, table
 from vouch.pipeline.records import intact
 from vouch.report.gates import headline_columns
+from vouch.tables import HEADLINE
 from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 
@@ -114,7 +115,7 @@ def named(now: Cells) -> list[dict[str, Any]]:
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
         | {"too_small": few.get(key[0], "")}
         | {
-            metric if score not in ("lac", "aps") else f"{metric}_{score}": {
+            metric if score not in HEADLINE else f"{metric}_{score}": {
                 name: row.get(name) for name in ("value", "low", "high", "items")
             }
             for (metric, score), row in now[key].items()

@@ -12,7 +12,7 @@ from vouch.library import check
 from vouch.library.check import MOST_DRAWS
 from vouch.library.estimates import Estimate, Result, over_splits
 from vouch.library.sets import graded, responses
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Bins,
     equal_slots,
     fit,
@@ -25,20 +25,20 @@ from vouch.metrics.calibration.calibration import (
     sureness,
     tally,
 )
-from vouch.metrics.calibration.figures import ece, mce
-from vouch.metrics.calibration.uncertainty import (
+from vouch.metrics.confidence import ece, mce
+from vouch.metrics.intervals import centred, signed_interval
+from vouch.metrics.responses import Array, rank
+from vouch.metrics.text.reader.options import NONE, OPTION, Choices
+from vouch.metrics.text.reader.reader import read
+from vouch.metrics.text.wording import plain as normalised
+from vouch.metrics.uncertainty import (
     ALPHA,
     CONFIDENCE,
     clustered_entropy,
     uncertainty_figures,
     vision_amplified_entropy,
 )
-from vouch.metrics.calibration.uncertainty import image_information as of_logs
-from vouch.metrics.intervals import centred, signed_interval
-from vouch.metrics.responses import Array, rank
-from vouch.metrics.text.reader.options import NONE, OPTION, Choices
-from vouch.metrics.text.reader.reader import read
-from vouch.metrics.text.wording import plain as normalised
+from vouch.metrics.uncertainty import image_information as of_logs
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ from vouch.metrics.comparison.statistics import (
     sign_flip_p,
 )
 from vouch.metrics.intervals import mean_interval, some
-from vouch.metrics.robustness.metrics import calibrated, reliability
+from vouch.metrics.robustness import calibrated, reliability
 
 LEAST_SHARE, MOST = 1e-6, 1e9
 """Bounds of what `power` is asked, so that no number overflows."""

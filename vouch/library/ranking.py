@@ -12,8 +12,7 @@ from vouch.library import check
 from vouch.library.check import Ints
 from vouch.library.estimates import needs
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Task
-from vouch.metrics.comparison.statistics import bootstrap
-from vouch.metrics.intervals import percentiles
+from vouch.metrics.intervals import bootstrap, percentiles
 from vouch.metrics.responses import Array
 
 if TYPE_CHECKING:
@@ -111,9 +110,9 @@ def _drawn_ranks(values: Array, groups: Ints, seed: int) -> Array:
 def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Array | None:
     if ranker.needs and PROBABILITIES not in ranker.needs:
         return None
-    if ranker.per_item:
-        return ranker.per_item(task)
-    return ranker.per_proxy(task, proxy, alpha) if ranker.per_proxy and proxy else None
+    if not ranker.by_proxy:
+        return ranker.values(task)
+    return ranker.values(task, proxy, alpha) if proxy else None
 
 
 def _task(probabilities: Any, name: str, answers: Any) -> Task:

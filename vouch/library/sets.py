@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vouch.library import check
 from vouch.library.estimates import Estimate, Result, mean_of, over_splits
-from vouch.metrics.calibration.calibration import log_softmax
+from vouch.metrics.calibration import log_softmax
 from vouch.metrics.conformal import selective
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, rows_of
 from vouch.metrics.conformal.scores import SCORES, Settings, order_of, score_values

@@ -17,10 +17,11 @@ from pydantic import (
 
 from vouch.metrics.conformal.scores import SCORES, Settings
 from vouch.metrics.conformal.sets import STRATA
-from vouch.metrics.metric import HEADLINE, MARGINAL
+from vouch.metrics.metric import MARGINAL
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
+from vouch.tables import HEADLINE
 from vouch.tables.answered import Device
 
 Share = Annotated[float, Field(gt=0, lt=1)]

@@ -5,7 +5,7 @@ rest.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -93,16 +93,33 @@ def resampled(sums: Array | sparse.csr_array, seed: int) -> Array:
 
     Sparse arithmetic without BLAS: one order of summation, whatever the number of threads.
     """
-    columns = sparse.csr_array(sums).T.tocsr()
+    sums = sparse.csr_array(sums)
     total, source = sums.shape[0], np.random.SFC64(seed)
-    totals = []
-    for _ in range(RESAMPLES // AT_ONCE):
-        raw = source.random_raw(AT_ONCE * total).reshape(AT_ONCE, total) >> np.uint64(32)
-        draws = (raw * np.uint64(total) >> np.uint64(32)).astype(np.int64)
-        draws += np.arange(AT_ONCE)[:, None] * total
-        weights = np.bincount(draws.ravel(), minlength=AT_ONCE * total).reshape(AT_ONCE, total)
-        totals.append((columns @ np.ascontiguousarray(weights.T, dtype=np.float64)).T)
-    return np.concatenate(totals)
+
+    def draw(resamples: int) -> Ints:
+        raw = source.random_raw(resamples * total).reshape(resamples, total) >> np.uint64(32)
+        return np.asarray((raw * np.uint64(total) >> np.uint64(32)).astype(np.int64))
+
+    return np.concatenate([times @ sums for times in _times_drawn(draw, RESAMPLES, total)])
+
+
+def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
+    """[resamples, columns] mean gaps of group sums and numbers of gaps [G, columns] when G groups are drawn.
+
+    sums: whole numbers, which BLAS adds up exactly in any order. Its stream of random numbers is numpy's
+    legacy generator, on which stored comparisons rest.
+    """
+    generator, total = np.random.RandomState(seed), len(sums)
+    drawn = _times_drawn(lambda size: generator.randint(0, total, (size, total)), resamples, total)
+    return np.concatenate([(times @ sums) / np.maximum(times @ counts, 1) for times in drawn])
+
+
+def _times_drawn(draw: Callable[[int], Ints], resamples: int, total: int) -> Iterator[Array]:
+    """How often each of `total` groups is drawn, some resamples at a time; draw(r): [r, total] groups."""
+    for start in range(0, resamples, AT_ONCE):
+        size = min(AT_ONCE, resamples - start)
+        cells = draw(size) + np.arange(size)[:, None] * total
+        yield np.bincount(cells.ravel(), minlength=size * total).reshape(size, total).astype(float)
 
 
 def group_sums(groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int]]) -> sparse.csr_array:

@@ -2,16 +2,9 @@
 
 `join` aligns letters, `likelihood_blocks` likelihoods of option texts: the summed log-likelihood takes the
 place of the logit, as in ReForm-Eval (Li et al. 2023). It prefers short options, so accuracy by mean per
-token and per byte stands beside it. `YesNo` gives precision, recall and F1 where a question's own options are
-yes and no, with yes as the positive class (POPE, Li et al. 2023); a text that is neither counts as not yes,
-whereas POPE's reader takes everything without `no` or `not` for yes.
-
-`letter_mass` says how much of the first token's probability lies on the option letters. Where a model would
-begin otherwise ("So", "The"), its letter logits say which letter it would name if it had to, not what it
-answers (Wang et al. 2024). A model *answers a dataset in another form* if more than half of the original
-prompts have a letter mass below one half (LOW_MASS). Both bounds are majorities; neither is tuned. Its sets
-keep their coverage but are about another answer, so claims and comparisons leave the model out on this
-dataset.
+token and per byte stands beside it. `YesNo` gives precision, recall and F1 of the answer yes (POPE, Li et al.
+2023). `letter_mass` says how much of the first token's probability lies on the option letters: where a
+model would begin otherwise, its letter logits are not what it answers (Wang et al. 2024).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.calibration import authors_probabilities, clean_probabilities
+from vouch.metrics.calibration import authors_probabilities, clean_probabilities
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.metrics.text.wording import plain
+from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
@@ -37,6 +31,7 @@ declare(
     unit=SHARE,
     ranked=True,
     source="Li et al. 2023, POPE",
+    detail="a text that is neither answer does not count as yes",
 )
 declare(
     "precision",
@@ -313,24 +308,12 @@ def refuse(
         raise UserError(f"{where}: prompt {names[int(rows[0])].as_py()}{more} {problem(int(rows[0]))}")
 
 
-declare(
-    "accuracy_per_token",
-    "per token",
-    "accuracy by mean log-likelihood per token of an option",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-)
-declare(
-    "accuracy_per_byte",
-    "per byte",
-    "accuracy by mean log-likelihood per byte of an option",
-    better="higher",
-    unit=SHARE,
-    ranked=True,
-)
 REDUCTIONS = {"accuracy_per_token": "tokens", "accuracy_per_byte": "bytes"}
 """Metric -> column of LIKELIHOOD that divides the sum."""
+for name, divisor in REDUCTIONS.items():
+    per = f"per {divisor.removesuffix('s')}"
+    meaning = f"accuracy by mean log-likelihood {per} of an option"
+    declare(name, per, meaning, better="higher", unit=SHARE, ranked=True)
 
 
 def likelihood_blocks(
@@ -411,6 +394,7 @@ declare(
     better="higher",
     unit=SHARE,
     source="Wiegreffe et al. 2023, probability mass on answer choices",
+    detail="in both spellings (`A`, ` A`; digits often follow a space, which counts as answered)",
 )
 declare(
     "low_mass_rate",
@@ -419,10 +403,8 @@ declare(
     better="lower",
     unit=SHARE,
     source="after Wang et al. 2024, first tokens that are no letter",
+    detail="of the prompts where it is known, unanswered ones included; released logits have neither",
 )
-LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
-MOSTLY = 0.5
-"""Share of the prompts with low letter mass above which a model answers in another form."""
 
 
 def letter_mass(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:

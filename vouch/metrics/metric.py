@@ -34,6 +34,9 @@ class Metric:
     ranked: whether the leaderboard ranks models by it.
     authors: the rows over which Kostumov et al. (2024) average it, `test` or `all`; empty where they have
     none.
+    of_sets: whether it rests on prediction sets, which say nothing where a threshold is infinite.
+    over_splits: whether its interval is over splits of the same items, which tells nothing of its rank.
+    detail: what the documentation says beyond `help`.
     """
 
     label: str
@@ -43,6 +46,9 @@ class Metric:
     ranked: bool = False
     authors: str = ""
     source: str = ""
+    of_sets: bool = False
+    over_splits: bool = False
+    detail: str = ""
 
 
 _METRICS: dict[str, Metric] = {}
@@ -62,14 +68,16 @@ class Formulas(Mapping[str, Formula]):
     def ece(bins: Bins) -> Array: ...
     """
 
-    def __init__(self) -> None:
+    def __init__(self, **common: Any) -> None:
+        """common: fields of Metric that all of them share."""
         self._formulas: dict[str, Formula] = {}
+        self._common = common
 
     def __call__(self, name: str, label: str, help: str, **further: Any) -> Callable[[Given], Given]:
         """Declares the metric of the decorated formula; further: fields of Metric."""
 
         def declared(formula: Given) -> Given:
-            declare(name, label, help, **further)
+            declare(name, label, help, **self._common | further)
             self._formulas[name] = cast(Formula, formula)
             return formula
 
@@ -87,7 +95,7 @@ class Formulas(Mapping[str, Formula]):
 
 def metrics() -> Mapping[str, Metric]:
     """All metrics by name. Loads the modules that declare them."""
-    for module in ("vouch.metrics.text.scoring", "vouch.metrics.robustness.compared"):
+    for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared"):
         import_module(module)  # every other one is loaded by these
     return _METRICS
 
@@ -108,6 +116,12 @@ def is_share(name: str) -> bool:
     return known is not None and known.unit == SHARE
 
 
+def is_of_sets(name: str) -> bool:
+    """Whether a metric rests on prediction sets."""
+    known = find(name)
+    return known is not None and known.of_sets
+
+
 def named(metric: str, values: Any) -> Mapping[str, Any]:
     """A formula's number under the metric's name, or each of its numbers under the name and its key."""
     if isinstance(values, dict):
@@ -116,8 +130,6 @@ def named(metric: str, values: Any) -> Mapping[str, Any]:
 
 
 FAITHFUL, CLEAN = "faithful", "clean"
-HEADLINE = ("lac", "aps")
-"""The scores whose mean is the benchmark's headline."""
 MARGINAL = "marginal"
 """How thresholds are calibrated: one for all rows."""
 

@@ -6,12 +6,8 @@ apart, every released letter counts, the stored dtype is kept, ties fall as in n
 MCE rest on all rows, calibration half included. The authors give no intervals.
 
 clean leaves out defective rows, counts only the options that the prompt shows, computes in float64 and draws
-many splits of whole groups. No number depends on the order of options or on how ties are broken. Intervals:
-
-- metrics of prediction sets or of temperature scaling: the mean over the splits with the 2.5 and 97.5
-  percentiles, which say how much the split alone moves the number
-- means over rows (accuracy, brier, entropy, ...): the sandwich formula over groups
-- calibration errors, selective prediction and letter bias: a bootstrap over groups, about its median
+many splits of whole groups. No number depends on the order of options or on how ties are broken. Intervals
+are over the splits for sets and temperature scaling, over groups for all else.
 """
 
 import math
@@ -22,21 +18,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Probabilities,
     authors_probabilities,
     clean_probabilities,
     tally,
     torchmetrics_slots,
 )
-from vouch.metrics.calibration.figures import OF_BINS, PER_ROW, confidence_figures
+from vouch.metrics.confidence import OF_BINS, PER_ROW, confidence_figures
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts, rows_of, set_figures
 from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
 from vouch.metrics.metric import (
     CLEAN,
-    HEADLINE,
     MARGINAL,
     SHARE,
     Column,
@@ -47,7 +42,7 @@ from vouch.metrics.metric import (
     metrics,
 )
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, count
-from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables import DONT_KNOW, HEADLINE, NONE_OF_ABOVE
 
 
 @lru_cache(maxsize=8)
@@ -62,11 +57,6 @@ def authors_split(rows: int, calibration: float, seed: int) -> tuple[Ints, Ints]
     order.setflags(write=False)
     tests = rows - math.floor(calibration * rows)
     return order[:tests], order[tests:]
-
-
-def sibling_share(groups: Ints, test: Ints, calibration: Ints) -> float:
-    """Share of the test rows that have another row of their group in the calibration half."""
-    return float(np.isin(groups[test], groups[calibration]).mean())
 
 
 def authors_threshold(scores: Floats, alpha: float) -> np.floating:
@@ -162,9 +152,7 @@ Formula = Callable[[Any], Any]
 def faithful(responses: Responses, config: Config, every_row: bool = False) -> Protocol:
     """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
 
-    Rates like accuracy are means over the test half, or over every row. `infinite_threshold_rate` is 1
-    where too few rows calibrate: sets then hold every letter.
-    `sibling_share` is the leak: the share of test rows that have a row of their group in calibration.
+    Rates like accuracy are means over the test half, or over every row.
     """
     if not len(responses):
         return Protocol([])
@@ -174,7 +162,8 @@ def faithful(responses: Responses, config: Config, every_row: bool = False) -> P
     figures = [*_row_figures(probabilities, counted), *_bin_figures(probabilities, config.bins)]
     groups = responses.groups
     figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
-    figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
+    leaked = float(np.isin(groups[test], groups[calibration]).mean())
+    figures.append(Figure("", "sibling_share", leaked, len(test)))
     sets: dict[str, Sets] = {}
     for name in HEADLINE:
         threshold = authors_threshold(AUTHORS[name].answers(probabilities)[calibration], config.main_alpha)
@@ -235,8 +224,7 @@ def _set_figures(
     probabilities: Probabilities, sets: Mapping[str, Sets], test: Ints, alpha: float
 ) -> list[Figure]:
     correct, options = (
-        np.array(_mean(probabilities.correct[test])),
-        np.array(_mean(probabilities.options[test])),
+        np.array(_mean(each[test])) for each in (probabilities.correct, probabilities.options)
     )
     counted = {
         score: SetCounts(np.bincount(of_score.size[test] * 4 + of_score.covered[test] * 2), correct, options)
@@ -270,11 +258,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def clean(responses: Responses, config: Config) -> Protocol:
-    """Metrics of the clean rows among n responses and, a row, its mean coverage and set size.
-
-    `rows_dropped` counts the defective rows. `infinite_threshold_rate` is the share of splits, and of strata
-    in them, in which too few rows calibrate: their sets hold every option.
-    """
+    """Metrics of the clean rows among n responses and, a row, its mean coverage and set size."""
     rows = responses.take(~responses.defective)
     figures = [Figure("", "rows_dropped", float(len(responses) - len(rows)), len(responses))]
     if not len(rows):

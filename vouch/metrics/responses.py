@@ -35,6 +35,12 @@ def uniform(items: Sequence[str]) -> Array:
     return np.asarray((np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
 
 
+def entropy(p: Floats) -> Floats:
+    """[...] -sum p log p over the last axis, nats; what is NaN or not above 0 adds nothing."""
+    known = np.where(p > 0, p, 1)
+    return np.asarray((known * -np.log(known)).sum(axis=-1))
+
+
 @dataclass(frozen=True)
 class Responses:
     """n prompts with at most k letters, in the order of the items.

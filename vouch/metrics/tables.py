@@ -8,13 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, entropy
+from vouch.metrics.calibration import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
+from vouch.metrics.conformal.scores import order_of
+from vouch.metrics.conformal.sets import NotANumber
 from vouch.metrics.join import Asked, Block, letter_mass, reduced
 from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Column, Figure, declare, mean_figure
 from vouch.metrics.protocols import clean, faithful
-from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.responses import Bools, Ints, entropy, rank
 from vouch.metrics.text.texts import TextBlock
+from vouch.pipeline.errors import UserError
 from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import OUTCOMES
 
@@ -22,7 +25,14 @@ PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: their split is only there for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 ALL = "all"
-declare("unanswered", "Unanswered", "share of the prompts without an answer", better="lower", unit=SHARE)
+declare(
+    "unanswered",
+    "Unanswered",
+    "share of the prompts without an answer",
+    better="lower",
+    unit=SHARE,
+    detail="only the letter mass, where known, counts them",
+)
 UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
@@ -45,7 +55,16 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
             columns.update(part.columns)
         return [*part.figures, *reduced(protocol, block, kept)]
 
-    rows = metric_rows(model, dataset, block, choices.get("predicted", ()), figures)
+    try:
+        rows = metric_rows(model, dataset, block, choices.get("predicted", ()), figures)
+    except NotANumber as error:
+        ranked = rank(block.responses)
+        unknown = np.isnan(order_of(error.score, config.parameters)(ranked)) & ranked.present
+        row = int(unknown.any(axis=1).argmax())
+        raise UserError(
+            f"data/responses/{dataset}/{model}.{block.output}.parquet: prompt {block.prompts[row]}: the "
+            f"nonconformity score {error.score} is NaN; correct its function, or leave it out of score.scores"
+        ) from error
     if not len(block.responses):
         return rows, OUTCOMES.schema.empty_table()
     return rows, outcome_table(model, dataset, block, choices | columns)

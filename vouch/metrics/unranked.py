@@ -1,6 +1,7 @@
 """Which models have no rank on a dataset, because what was scored is not what they answer.
 
-letters   most prompts have low letter mass: the model answers in another form (vouch/metrics/join.py)
+letters   most prompts have a letter mass below one half (LOW_MASS): the model answers in another form. Both
+          bounds are majorities; neither is tuned
 text      more than a tenth of the texts are undecided: no parser reads them, or they name several options. Of
           the texts that a judge decided, the share counts as undecided that it may have misread by people's
           decisions: 1 minus the lower end of its sensitivity or specificity, all of them without decisions
@@ -16,11 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.join import LOW_MASS_RATE, MOSTLY
 from vouch.metrics.metric import CLEAN
 from vouch.metrics.responses import Bools
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 
+LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
+MOSTLY = 0.5
+"""Share of the prompts with low letter mass above which a model answers in another form."""
 UNDECIDED_RATE = "undecided_rate"
 JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
 """Of a model as judge: the share of the texts that it decided, and the accuracy without it."""

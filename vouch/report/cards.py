@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vouch.metrics.conformal.selective import SURE
-from vouch.metrics.join import LOW_MASS_RATE
+from vouch.metrics.conformal.selective import SURE, TOLERATED
+from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import (
     NEGLIGIBLE,
-    TOLERATED,
     Guarantee,
     added_options,
     added_shares,

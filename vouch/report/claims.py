@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.statistics import questions_for
-from vouch.metrics.conformal.selective import SURE, AnswerThreshold, answer_threshold
+from vouch.metrics.conformal.selective import SURE, TOLERATED, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
-from vouch.metrics.join import LOW_MASS_RATE
+from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
 from vouch.report.evidence import Evidence, Number
@@ -36,8 +36,6 @@ from vouch.tables.asked import TEXT
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
-TOLERATED = 0.05
-"""Share of the answers that may be wrong when a model answers alone."""
 Guarantee = Literal["kept", "broken", "unclear"]
 TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "correct_share_"

@@ -17,6 +17,7 @@ from scipy.special import betainc, stdtr, stdtrit
 
 from vouch.metrics.comparison import statistics
 from vouch.metrics.comparison.statistics import INTERVAL, detectable, holm
+from vouch.metrics.metric import is_of_sets
 from vouch.report import formatting
 
 MINIMUM = 30
@@ -26,8 +27,6 @@ SIGNIFICANCE = 0.05 / 5
 than a guess, model against model, variation, coverage, confidence, the image); 94 of 100 reports are to be
 free of false ones."""
 Key = TypeVar("Key", bound=Hashable)
-OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
-"""How the names of metrics of prediction sets begin."""
 INFINITE = "infinite_threshold_rate"
 HEADLINE_COLUMNS = {
     ("accuracy", ""): 1,
@@ -58,7 +57,7 @@ def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, st
     of: rows of one dataset, variation, output, model and protocol, by metric and score.
     """
     infinite = (of.get((INFINITE, "")) or {}).get("value") or 0.0
-    kept = {key: row for key, row in of.items() if not (infinite and key[0].startswith(OF_SETS))}
+    kept = {key: row for key, row in of.items() if not (infinite and is_of_sets(key[0]))}
     return {
         key: {**row, **dict(zip(("low", "high"), ends(row["low"], row["high"]), strict=True))}
         for key, row in kept.items()

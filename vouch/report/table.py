@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from vouch.metrics.metric import OPTIONS, SHARE, Metric, find
+from vouch.metrics.metric import OPTIONS, SHARE, Metric, find, metrics
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, Number
-from vouch.report.gates import OF_SETS, ends
+from vouch.report.gates import ends
+from vouch.tables import HEADLINE
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
 
@@ -104,7 +106,6 @@ def cells(*values: Cell | str | int) -> list[Cell]:
     return [v if isinstance(v, Cell) else Cell(v) if isinstance(v, str) else whole(v) for v in values]
 
 
-SETS = ("lac", "aps")
 POINTS = (1, 100.0)
 """How shares are written: digits after the point, and the factor they are multiplied by."""
 UNITS = {SHARE: POINTS, OPTIONS: (2, 1.0), "": (2, 1.0)}
@@ -131,8 +132,12 @@ class Measured:
 
     @property
     def declared(self) -> Metric:
-        """What the registry says of the metric; its bare name where it knows none."""
-        return find(self.metric) or Metric(self.metric, "", unit="")
+        """What the registry says of the metric. Raises UserError where it knows none."""
+        declared = find(self.metric)
+        if declared is None:
+            hint = did_you_mean(self.metric, list(metrics()))
+            raise UserError(f"a column of the report: unknown metric {self.metric}; {hint}; correct its name")
+        return declared
 
     @property
     def unit(self) -> tuple[int, float]:
@@ -143,7 +148,7 @@ class Measured:
     def column(self) -> Column:
         """Its heading, with the score of prediction sets."""
         metric = self.declared
-        score = f" {self.score.upper()}" if self.score in SETS else ""
+        score = f" {self.score.upper()}" if self.score in HEADLINE else ""
         label = f"{metric.label}{score}{' %' if metric.unit == SHARE else ''}"
         return Column(self.label or label, self.help or metric.help, True)
 
@@ -153,7 +158,7 @@ class Measured:
         fixed = {"variation": self.variation} if self.variation else {}
         keys = {"score": self.score, "protocol": self.protocol} | where | fixed
         of_rate = {name: value for name, value in keys.items() if name != "score"}
-        if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **of_rate):
+        if self.declared.of_sets and not evidence.calibrated(dataset, model, **of_rate):
             return None
         return evidence.number(dataset, model, self.metric, **keys)
 

@@ -15,19 +15,21 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.intervals import wilson
-from vouch.metrics.join import LOW_MASS_RATE, YES_NO
-from vouch.metrics.unranked import READING
+from vouch.metrics.join import YES_NO
+from vouch.metrics.unranked import LOW_MASS_RATE, READING
 from vouch.report import formatting
 from vouch.report.claims import chosen
 from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.gates import ends, headline_columns
-from vouch.report.table import MISSING, SETS, Cell, Grid, Measured
+from vouch.report.table import MISSING, Cell, Grid, Measured
+from vouch.tables import HEADLINE
 from vouch.tables.asked import REJECTED
 from vouch.tables.decisions import guarded
 
 _ACCURACY, *_OTHERS = headline_columns(5)
 _HELP = {
-    ("coverage", score): f"share of {score.upper()} sets that contain the correct answer" for score in SETS
+    ("coverage", score): f"share of {score.upper()} sets that contain the correct answer"
+    for score in HEADLINE
 }
 HEADLINES = (
     Measured(*_ACCURACY),
@@ -38,7 +40,9 @@ HEADLINES = (
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
 """Those whose columns are in a table only if some model has them."""
-METRICS = {f"{each.metric}_{each.score}" if each.score in SETS else each.metric: each for each in HEADLINES}
+METRICS = {
+    f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
+}
 """By their name in files."""
 PROTOCOLS = ("clean", "faithful")
 

@@ -3,6 +3,8 @@
 Here are names and codes that several tables and the statistics share; they need nothing but Python.
 """
 
+HEADLINE = ("lac", "aps")
+"""The nonconformity scores whose mean is the benchmark's headline."""
 DONT_KNOW, NONE_OF_ABOVE = -1, -2
 """Roles of the options that a prompt template adds."""
 WITHOUT_IMAGE = ("blank", "text_only")

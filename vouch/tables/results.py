@@ -150,7 +150,7 @@ performance             float64    how correct the answer is, 0 ... 1, a tie at 
 answers                 int32[]    places of the correct options; null for a generated text
 probabilities           float64[]  softmax over the options as shown; null for a generated text
 nll_first, nll_last, nll_min, nll_avg  float64
-                                   of the tokens of the greedy text (vouch/metrics/comparison/label_free.py),
+                                   of the tokens of the greedy text (vouch/metrics/label_free.py),
                                    nats; null where unknown
 ent_first, ent_last, ent_max, ent_avg  float64
                                    the same, shares of the largest possible entropy

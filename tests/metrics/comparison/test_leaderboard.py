@@ -1,70 +1,51 @@
-"""Ranks and what intervals leave of them, dimensions, and published numbers beside ours."""
+"""Ranks and what intervals leave of them, dimensions, and published numbers beside ours.
+
+Who has no rank: by letters that nobody said, by texts that nobody can read.
+"""
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.comparison.leaderboard import NAMES, dimensions, leaderboard, reproduced
+from vouch.metrics.comparison.leaderboard import dimensions, leaderboard, reproduced
+from vouch.metrics.unranked import comparable, unranked, unranked_in
 from vouch.pipeline.errors import UserError
 from vouch.tables.results import DIMENSIONS, METRICS, PUBLISHED
 
 
 def metric(model: str, value: float, reach: float | None = None, **changes: Any) -> dict[str, Any]:
-    row = {
-        "model": model,
-        "dataset": "d",
-        "variation": "original",
-        "output": "letters",
-        "protocol": "clean",
-        "category": "all",
-        "calibration": "",
-        "score": "",
-        "metric": "accuracy",
-        "value": value,
-        "low": None if reach is None else value - reach,
-        "high": None if reach is None else value + reach,
-        "items": 10,
-    }
-    return row | changes
+    row = {"model": model, "dataset": "d", "variation": "original", "output": "letters", "protocol": "clean"}
+    row |= {"category": "all", "calibration": "", "score": "", "metric": "accuracy", "items": 10}
+    ends = {} if reach is None else {"low": value - reach, "high": value + reach}
+    return row | {"value": value} | ends | changes
 
 
-def ranks(*rows: dict[str, Any]) -> dict[str, tuple[int | None, ...]]:
-    table = leaderboard(pa.Table.from_pylist(list(rows), schema=METRICS.schema)).to_pylist()
-    return {row["model"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in table}
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("accuracy", {"a": (0.5, 0.02), "b": (0.7, 0.05), "c": (0.62, 0.05)}, {"b": (1, 1, 2), "c": (2, 1, 2), "a": (3, 3, 3)}),
+        ("ece", {"a": (0.5, 0.1), "b": (2.0, 0.1), "c": (1.95, 0.1)}, {"a": (1, 1, 1), "c": (2, 2, 3), "b": (3, 2, 3)}),
+        # intervals over splits say nothing of ranks
+        ("set_size", {"a": (1.5, 0.1), "b": (3.0, 0.1), "c": (2.95, 0.1)}, {"a": (1, None, None), "c": (2, None, None), "b": (3, None, None)}),
+        ("accuracy", {"a": (0.5,), "b": (0.5,), "c": (0.4,)}, {"a": (1, None, None), "b": (1, None, None), "c": (3, None, None)}),
+        ("accuracy", {"a": (0.9,), "b": (0.5, 0.1), "c": (0.2, 0.1)}, {"a": (1, None, None), "b": (2, 1, 2), "c": (3, 2, 3)}),
+        ("none_rate", {"a": (0.1,)}, {"a": (None, None, None)}),
+        ("accuracy", {"a": (0.5, 0.1)}, {"a": (1, 1, 1)}),
+    ],
+    ids=["higher is better", "lower is better", "of sets", "equals share a rank", "no interval", "neither better", "alone"],
+)  # fmt: skip
+def test_ranks_and_what_intervals_leave_of_them(
+    name: str, values: dict[str, tuple[float, ...]], expected: dict[str, tuple[int | None, ...]]
+) -> None:
+    rows = [metric(model, *numbers, metric=name) for model, numbers in values.items()]
+    table = leaderboard(pa.Table.from_pylist(rows, schema=METRICS.schema)).to_pylist()
+    found = {row["model"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in table}
+    assert found == expected
 
 
-def test_more_accuracy_ranks_first_and_intervals_blur_it() -> None:
-    found = ranks(metric("a", 0.5, 0.02), metric("b", 0.7, 0.05), metric("c", 0.62, 0.05))
-    assert found == {"b": (1, 1, 2), "c": (2, 1, 2), "a": (3, 3, 3)}
-
-
-def test_less_set_size_ranks_first_and_intervals_over_splits_say_nothing_of_ranks() -> None:
-    rows = [metric(m, v, 0.1, metric="set_size") for m, v in (("a", 1.5), ("b", 3.0), ("c", 2.95))]
-    assert ranks(*rows) == {"a": (1, None, None), "c": (2, None, None), "b": (3, None, None)}
-    rows = [metric(m, v, 0.1, metric="ece") for m, v in (("a", 0.5), ("b", 2.0), ("c", 1.95))]
-    assert ranks(*rows) == {"a": (1, 1, 1), "c": (2, 2, 3), "b": (3, 2, 3)}
-
-
-def test_equal_values_share_the_better_rank() -> None:
-    assert {m: r[0] for m, r in ranks(metric("a", 0.5), metric("b", 0.5), metric("c", 0.4)).items()} == {
-        "a": 1,
-        "b": 1,
-        "c": 3,
-    }
-
-
-def test_without_interval_there_is_no_span_of_ranks() -> None:
-    found = ranks(metric("a", 0.9), metric("b", 0.5, 0.1), metric("c", 0.2, 0.1))
-    assert found == {"a": (1, None, None), "b": (2, 1, 2), "c": (3, 2, 3)}
-
-
-def test_what_is_neither_good_nor_bad_has_no_rank() -> None:
-    assert ranks(metric("a", 0.1, metric="none_rate")) == {"a": (None, None, None)}
-
-
-def test_one_model_and_none() -> None:
-    assert ranks(metric("a", 0.5, 0.1)) == {"a": (1, 1, 1)}
+def test_nothing_has_no_rank() -> None:
     assert leaderboard(METRICS.schema.empty_table()).num_rows == 0
 
 
@@ -81,11 +62,8 @@ def test_places_are_ranked_apart() -> None:
     ]
     table = leaderboard(pa.Table.from_pylist(rows, schema=METRICS.schema)).to_pylist()
     assert [(row["dataset"], row["protocol"], row["model"], row["rank"]) for row in table] == [
-        ("d", "clean", "b", 1),
-        ("d", "clean", "a", 2),
-        ("d", "faithful", "a", 1),
-        ("d", "faithful", "b", 2),
-        ("e", "clean", "a", 1),
+        *(("d", "clean", "b", 1), ("d", "clean", "a", 2), ("d", "faithful", "a", 1)),
+        *(("d", "faithful", "b", 2), ("e", "clean", "a", 1)),
     ]
 
 
@@ -183,17 +161,8 @@ def test_both_readings_stand_beside_the_published_number() -> None:
     )
     (row,) = reproduced(published(("a", "acc", 0.75)), metrics)
     assert row.pop("difference") == pytest.approx(-0.05)
-    assert row == {
-        "dataset": "d",
-        "model": "a",
-        "name": "A",
-        "metric": "acc",
-        "published": 0.75,
-        "ours": 0.7,
-        "clean": 0.6,
-        "clean_low": 0.5,
-        "clean_high": 0.65,
-    }
+    expected = {"dataset": "d", "model": "a", "name": "A", "metric": "acc", "published": 0.75, "ours": 0.7}
+    assert row == expected | {"clean": 0.6, "clean_low": 0.5, "clean_high": 0.65}
 
 
 def test_scores_are_significant() -> None:
@@ -207,14 +176,6 @@ def test_scores_are_significant() -> None:
     rows = reproduced(published(*names), metrics)
     assert [row["metric"] for row in rows] == ["coverage", "coverage_all_LAC", "coverage_all_APS"]
     assert all(row["difference"] == 0 and row["clean"] is None for row in rows)
-
-
-def test_every_published_name_means_one_score_and_metric() -> None:
-    assert len(set(NAMES.values())) == len(NAMES) == 14
-    for name, (score, metric) in NAMES.items():
-        assert name.endswith(f"_{score.upper()}") == (score in ("lac", "aps"))
-        of_sets = next((m for m in ("coverage", "set_size", "uacc") if name.startswith(m)), None)
-        assert metric == of_sets if of_sets else score == ""
 
 
 def test_models_without_scores_are_left_out_and_missing_numbers_are_null() -> None:
@@ -231,3 +192,61 @@ def test_an_unknown_metric_lists_the_known_ones() -> None:
 def test_nothing_published() -> None:
     assert reproduced({}, ours()) == []
     assert reproduced({"d": PUBLISHED.schema.empty_table()}, ours()) == []
+
+
+def row(value: float, **changes: Any) -> dict[str, Any]:
+    found = {"model": "m", "dataset": "d", "variation": "original", "output": "letters", "protocol": "clean"}
+    return (
+        found
+        | {"category": "all", "metric": "low_mass_rate", "score": "", "value": value, "low": None}
+        | changes
+    )
+
+
+def text(value: float, **changes: Any) -> dict[str, Any]:
+    return row(value, output="text", metric="undecided_rate") | changes
+
+
+def test_a_majority_of_the_original_prompts_without_a_letter() -> None:
+    assert unranked([row(0.51)]) == {("m", "d", "letters")}
+    assert not unranked([row(0.5)])
+    for changes in (
+        {"category": "big"},
+        {"protocol": "faithful"},
+        {"metric": "letter_mass"},
+        {"output": "text"},
+    ):
+        assert not unranked([row(0.9, **changes)])
+    assert not unranked([row(0.9, variation="blank"), row(0.1)])
+    assert unranked([row(0.9), row(0.1, variation="blank"), row(0.0, model="n")]) == {("m", "d", "letters")}
+    # Without original prompts the first variation stands for them, as in the report's headlines.
+    assert unranked([row(0.1, variation="tests"), row(0.9, variation="labels")]) == {("m", "d", "letters")}
+
+
+def test_more_than_a_tenth_of_undecided_texts() -> None:
+    assert unranked([text(0.11)]) == {("m", "d", "text")}
+    assert not unranked([text(0.1)])
+    assert not unranked([text(0.9, metric="refusal_rate")])
+    assert unranked([text(0.2), row(0.1)]) == {("m", "d", "text")}
+
+
+def test_what_a_judge_may_have_read_wrongly_counts_as_undecided() -> None:
+    judged = [text(0.06), text(0.2, metric="judged_rate")]
+    assert unranked(judged) == {("m", "d", "text")}, "six and twenty of a hundred"
+    proof = [
+        text(0.95, metric=f"judge_{name}", score="options", low=0.81)  # six and a fifth of twenty
+        for name in ("sensitivity", "specificity")
+    ]
+    assert not unranked([*judged, *proof])
+    assert unranked([*judged, proof[0]]) and unranked([*judged, proof[0], proof[1] | {"low": 0.79}])
+    assert unranked([*judged, *(one | {"score": ""} for one in proof)]), "that is of open questions"
+    assert unranked([text(0.11), *judged[1:], *proof]), "what nobody decided stays"
+
+
+def test_only_the_rows_of_that_output_are_not_compared() -> None:
+    rows = [row(0.9), text(0.05), row(0.9, model="n", dataset="e"), text(0.2, model="n")]
+    table = pa.Table.from_pylist(rows, METRICS.schema)
+    away = unranked_in(table)
+    assert away == {("m", "d", "letters"), ("n", "e", "letters"), ("n", "d", "text")}
+    assert comparable(table, away).tolist() == [False, True, False, False]
+    assert comparable(table, ()).all() and comparable(table.slice(0, 0), away).dtype == np.bool_

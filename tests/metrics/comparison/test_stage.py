@@ -9,65 +9,27 @@ import pytest
 
 from stages.compare import main
 from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
-from vouch.metrics.comparison.label_free import option_scores
 from vouch.metrics.join import join
+from vouch.metrics.label_free import option_scores
 from vouch.metrics.tables import score_block
 from vouch.pipeline.run import Run
+from vouch.tables import results as r
 from vouch.tables.asked import ITEMS, items_path
-from vouch.tables.results import (
-    DIFFERENCES,
-    DIFFERENCES_PATH,
-    DIMENSIONS,
-    DIMENSIONS_PATH,
-    DISTANCES,
-    DISTANCES_PATH,
-    EMBEDDED,
-    EMBEDDINGS,
-    IMAGES,
-    LABEL_FREE,
-    LEADERBOARD,
-    LEADERBOARD_PATH,
-    METRICS,
-    OUTCOMES,
-    PUBLISHED,
-    RANKED,
-    RANKED_PATH,
-    RANKINGS,
-    RANKINGS_PATH,
-    REPRODUCED,
-    REPRODUCED_PATH,
-    TEXT_SIMILARITY,
-    TEXT_SIMILARITY_PATH,
-    TRANSFER,
-    TRANSFER_PATH,
-    TRENDS,
-    TRENDS_PATH,
-    VARIATIONS,
-    VARIATIONS_PATH,
-    embeddings_path,
-    label_free_path,
-    metrics_path,
-    outcomes_path,
-    published_path,
-)
+from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES
 
-PATHS = (
-    *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
-    *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH, TRANSFER_PATH),
+TABLES = (
+    *((r.LEADERBOARD, r.LEADERBOARD_PATH), (r.DIFFERENCES, r.DIFFERENCES_PATH)),
+    *((r.REPRODUCED, r.REPRODUCED_PATH), (r.VARIATIONS, r.VARIATIONS_PATH)),
+    *((r.DIMENSIONS, r.DIMENSIONS_PATH), (r.RANKINGS, r.RANKINGS_PATH), (r.RANKED, r.RANKED_PATH)),
+    *((r.DISTANCES, r.DISTANCES_PATH), (r.TRENDS, r.TRENDS_PATH), (r.TRANSFER, r.TRANSFER_PATH)),
 )
 NO_OUTCOMES, NO_SCORES = OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table()
-TABLES = (
-    LEADERBOARD,
-    DIFFERENCES,
-    REPRODUCED,
-    VARIATIONS,
-    DIMENSIONS,
-    RANKINGS,
-    RANKED,
-    DISTANCES,
-    TRENDS,
-    TRANSFER,
-)
+
+
+def written(name: str) -> list[dict[str, Any]]:
+    """A written table, by its name in vouch/tables/results.py."""
+    made: list[dict[str, Any]] = getattr(r, name).read(getattr(r, f"{name}_PATH")).to_pylist()
+    return made
 
 
 @pytest.fixture
@@ -75,9 +37,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     found = project_run(tmp_path, monkeypatch, "compare")
     for dataset in ("left", "right"):
         ITEMS.write(items_path(dataset), [{"id": "a", "category": "sight"}])
-        for kind in EMBEDDED:
-            EMBEDDINGS.write(embeddings_path(dataset, kind), [])
-    TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
+        for kind in r.EMBEDDED:
+            r.EMBEDDINGS.write(r.embeddings_path(dataset, kind), [])
+    r.TEXT_SIMILARITY.write(r.TEXT_SIMILARITY_PATH, [])
     publish()
     for dataset in ("left", "right"):
         write(dataset)
@@ -86,9 +48,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def write(dataset: str, *scores: tuple[list[dict[str, Any]], pa.Table, pa.Table]) -> None:
     """The scores of models on a dataset: rows of METRICS, OUTCOMES and LABEL_FREE of each."""
-    METRICS.write(metrics_path(dataset), [row for rows, *_ in scores for row in rows])
-    OUTCOMES.write(outcomes_path(dataset), pa.concat_tables([NO_OUTCOMES, *(each[1] for each in scores)]))
-    LABEL_FREE.write(label_free_path(dataset), pa.concat_tables([NO_SCORES, *(each[2] for each in scores)]))
+    METRICS.write(r.metrics_path(dataset), [row for rows, *_ in scores for row in rows])
+    OUTCOMES.write(r.outcomes_path(dataset), pa.concat_tables([NO_OUTCOMES, *(each[1] for each in scores)]))
+    LABEL_FREE.write(r.label_free_path(dataset), pa.concat_tables([NO_SCORES, *(each[2] for each in scores)]))
 
 
 def score(*seeds: int, silent: Sequence[int] = ()) -> None:
@@ -105,8 +67,8 @@ def score(*seeds: int, silent: Sequence[int] = ()) -> None:
 
 
 def publish(*rows: dict[str, object]) -> None:
-    PUBLISHED.write(published_path("left"), rows)
-    PUBLISHED.write(published_path("right"), [])
+    r.PUBLISHED.write(r.published_path("left"), rows)
+    r.PUBLISHED.write(r.published_path("right"), [])
 
 
 def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
@@ -114,33 +76,33 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
     main(run)
     accuracy = [
-        row
-        for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
-        if row["metric"] == "accuracy" and row["protocol"] == "clean"
+        row for row in written("LEADERBOARD") if row["metric"] == "accuracy" and row["protocol"] == "clean"
     ]
     assert [row["rank"] for row in accuracy] == [1, 2]
-    (pair,) = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    (pair,) = written("DIFFERENCES")
     by_model = {row["model"]: row["value"] for row in accuracy}
     assert pair["difference"] == pytest.approx(by_model[pair["first"]] - by_model[pair["second"]])
-    (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
+    (cell,) = written("REPRODUCED")
     assert (cell["name"], cell["clean"]) == ("Tiny-B", by_model["tiny_b"])
-    sight = [row for row in DIMENSIONS.read(DIMENSIONS_PATH).to_pylist() if row["protocol"] == "clean"]
+    sight = [row for row in written("DIMENSIONS") if row["protocol"] == "clean"]
     assert {row["model"]: row["value"] for row in sight} == by_model
     assert {row["dimension"] for row in sight} == {"sight"}
-    ranked = [row for row in RANKED.read(RANKED_PATH).to_pylist() if row["ranker"] == "confidence"]
+    ranked = [row for row in written("RANKED") if row["ranker"] == "confidence"]
     assert {row["model"]: row["performance"] for row in ranked} == pytest.approx(by_model)
-    assert {row["ranker"] for row in RANKINGS.read(RANKINGS_PATH).to_pylist()} == {
+    assert {row["ranker"] for row in written("RANKINGS")} == {
         *("confidence", "entropy", "gap", "combined", "few_labels")
     }
     for dataset, count in (("left", 3), ("right", 4)):
         row = {"items": 1, "encoder": "one", "embedding": [1.0, 2.0]}
-        EMBEDDINGS.write(embeddings_path(dataset, IMAGES), [row | {"digest": str(n)} for n in range(count)])
+        r.EMBEDDINGS.write(
+            r.embeddings_path(dataset, r.IMAGES), [row | {"digest": str(n)} for n in range(count)]
+        )
     main(run)
-    (apart,) = DISTANCES.read(DISTANCES_PATH).to_pylist()
-    assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (IMAGES, 3, 4, 0)
-    before = [path.read_bytes() for path in PATHS]
+    (apart,) = written("DISTANCES")
+    assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (r.IMAGES, 3, 4, 0)
+    before = [path.read_bytes() for _, path in TABLES]
     main(run)
-    assert [path.read_bytes() for path in PATHS] == before
+    assert [path.read_bytes() for _, path in TABLES] == before
 
 
 def test_a_variation_is_held_against_the_original(run: Run) -> None:
@@ -152,7 +114,7 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
         outcomes.append(found[1])
     write("left", (rows, pa.concat_tables(outcomes), NO_SCORES))
     main(run)
-    accuracy, *rest = VARIATIONS.read(VARIATIONS_PATH).to_pylist()
+    accuracy, *rest = written("VARIATIONS")
     clean = {
         row["variation"]: row["value"]
         for row in rows
@@ -167,17 +129,17 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
 def test_one_model_and_no_scores_at_all(run: Run) -> None:
     score(0)
     main(run)
-    assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
-    assert set(LEADERBOARD.read(LEADERBOARD_PATH)["rank"].to_pylist()) == {1, None}
+    assert written("DIFFERENCES") == []
+    assert {row["rank"] for row in written("LEADERBOARD")} == {1, None}
     score()
     main(run)
-    assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * len(TABLES)
+    assert not any(table.read(path).num_rows for table, path in TABLES)
 
 
 def test_a_model_that_never_answered_stands_alone(run: Run) -> None:
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
     score(0, 1, silent=range(80))
     main(run)
-    assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
-    (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
+    assert written("DIFFERENCES") == []
+    (cell,) = written("REPRODUCED")
     assert (cell["ours"], cell["clean"]) == (None, None)

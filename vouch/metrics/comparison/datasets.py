@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.comparison.ranking import CLOSE, EXACT, spearman
-from vouch.metrics.conformal.selective import answer_threshold
+from vouch.metrics.conformal.selective import TOLERATED, answer_threshold
 from vouch.metrics.conformal.sets import density_ratio, group_splits, weighted_thresholds
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.responses import Array
@@ -26,7 +26,6 @@ from vouch.tables.results import NONE
 
 SPLITS = 100
 CALIBRATION = 0.5
-WRONG = 0.05
 Vectors = Mapping[str, Mapping[str, Array]]
 """By dataset and item, an embedding."""
 
@@ -122,7 +121,7 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
 def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
     """Sets and single answers by thresholds as they are; of its own the share that was shown."""
     groups = np.unique(first.groups, return_inverse=True)[1]
-    limit = answer_threshold(first.confidence, first.right, groups, WRONG, seed=seed)
+    limit = answer_threshold(first.confidence, first.right, groups, TOLERATED, seed=seed)
     row: dict[str, Any] = {}
     if limit.answered:
         given = second.confidence >= limit.threshold

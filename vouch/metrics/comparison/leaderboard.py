@@ -22,10 +22,10 @@ from vouch.metrics.metric import metrics as declared
 from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables import HEADLINE
 from vouch.tables.asked import KEPT, LETTERS, ORIGINAL, OUTPUTS
 from vouch.tables.results import DIMENSIONS, LEADERBOARD, OVERALL, PUBLISHED, REPRODUCED, contents, flips
 
-SPLIT_ONLY = ("coverage", "set_size", "uacc")
 LEADERBOARD_KEYS = [
     *("dataset", "variation", "output", "protocol", "category"),
     *("calibration", "alpha", "score", "metric"),
@@ -37,19 +37,18 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
 
     Only metrics that are declared `ranked` have ranks; equal values share the better one. rank_low is 1 + the
     number of models that are significantly better, rank_high the last rank less those significantly worse;
-    intervals that do not touch count as significant. Both need an interval over other items. Those of set
-    metrics are over other splits, so set metrics have neither. A model that is `away` has no rank there
+    intervals that do not touch count as significant. Both need an interval over other items, which metrics
+    declared `over_splits` lack. A model that is `away` has no rank there
     (vouch/metrics/unranked.py).
     """
     frame = metrics.to_pandas()
     frame["alpha"] = frame["alpha"].fillna(-1.0)
-    signs = {
-        name: 1.0 if each.better == "higher" else -1.0 for name, each in declared().items() if each.ranked
-    }
+    ranked_by = {name: each for name, each in declared().items() if each.ranked}
+    signs = {name: 1.0 if each.better == "higher" else -1.0 for name, each in ranked_by.items()}
     sign = frame["metric"].map(signs).where(comparable(metrics, away)).to_numpy(float)
     merit = sign * frame["value"].to_numpy()
     bounds = sign[:, None] * frame[["low", "high"]].to_numpy(float)
-    bounds[frame["metric"].isin(SPLIT_ONLY)] = np.nan
+    bounds[frame["metric"].isin([name for name, each in ranked_by.items() if each.over_splits])] = np.nan
     low, high = bounds.min(axis=1), bounds.max(axis=1)
     ranks, ranked = np.full((len(frame), 3), np.nan), np.flatnonzero(~np.isnan(sign))
     for members in frame.iloc[ranked].groupby(LEADERBOARD_KEYS, sort=False).indices.values():
@@ -69,17 +68,18 @@ Rows = list[dict[str, Any]]
 PUBLISHED_KEYS = ["dataset", "model"]
 ALPHA = 0.1
 """Target miscoverage of the published sets."""
+
+
+def _of_sets(mean: str, of_score: str, metric: str) -> dict[str, tuple[str, str]]:
+    """The published names of a metric of sets: of the mean of both scores, and of each."""
+    return {mean: ("mean", metric)} | {f"{of_score}_{s.upper()}": (s, metric) for s in HEADLINE}
+
+
 NAMES = {
     "acc": ("", "accuracy"),
-    "coverage": ("mean", "coverage"),
-    "coverage_all_LAC": ("lac", "coverage"),
-    "coverage_all_APS": ("aps", "coverage"),
-    "set_sizes": ("mean", "set_size"),
-    "set_sizes_LAC": ("lac", "set_size"),
-    "set_sizes_APS": ("aps", "set_size"),
-    "uacc": ("mean", "uacc"),
-    "uacc_LAC": ("lac", "uacc"),
-    "uacc_APS": ("aps", "uacc"),
+    **_of_sets("coverage", "coverage_all", "coverage"),
+    **_of_sets("set_sizes", "set_sizes", "set_size"),
+    **_of_sets("uacc", "uacc", "uacc"),
     "ece": ("", "ece"),
     "mce": ("", "mce"),
     "E_ratio": ("", "dont_know_rate"),
@@ -250,8 +250,7 @@ CONTENT = "content"
 MEASURES = (
     ("accuracy", "", "clean_correct"),
     ("confidence", "", "confidence"),
-    ("set_size", "lac", "clean_size_lac"),
-    ("set_size", "aps", "clean_size_aps"),
+    *(("set_size", score, f"clean_size_{score}") for score in HEADLINE),
     (FLIPPED, "", CONTENT),
     (NOT_FLIPPED, "", CONTENT),
 )

@@ -1,6 +1,6 @@
 """Rankers: scores that say without labels which model is better (Tu et al. 2024).
 
-To add one, write its function under `@ranker` or, if it needs another labelled dataset, `@proxy_ranker`.
+To add one, write its function under `@ranker`, or under `@proxy_ranker` if it needs another labelled dataset.
 Nothing else lists the rankers.
 
 A ranker gives every model and item a number, [models, items]; a model's value is the mean over its items.
@@ -9,14 +9,14 @@ Higher is always better, and NaN is unknown.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.calibration import entropy
 from vouch.metrics.conformal.sets import quantile
-from vouch.metrics.responses import Array
+from vouch.metrics.responses import Array, entropy
 
 PROBABILITIES = "probabilities"
 NLL = "nll_min"
@@ -71,66 +71,60 @@ class Ranker(NamedTuple):
     """label, note: head a row of the report, and say what the number is.
 
     needs: label-free scores of which a task must have one; none: any task without samples will do.
-    per_item(task) or per_proxy(task, proxy, alpha): from the task alone, or with a labelled dataset that has
-    the same output; both tasks have the same models. uncertainty: the authors' own score is the negative.
+    values(task), or with by_proxy values(task, proxy, alpha): from the task alone, or with a labelled dataset
+    that has the same output and models. uncertainty: the authors' own score is the negative.
     """
 
     label: str
     note: str
     needs: tuple[str, ...]
-    per_item: Callable[[Task], Array] | None = None
-    per_proxy: Callable[[Task, Task, float], Array] | None = None
+    values: Callable[..., Array]
+    by_proxy: bool = False
     uncertainty: bool = False
+
+    def applies(self, task: Task) -> bool:
+        """Whether the task has what is needed."""
+        return any(name in task.label_free for name in self.needs) if self.needs else not task.score
 
 
 RANKERS: dict[str, Ranker] = {}
 """By name, in the order in which tables show them."""
-PerItem = Callable[[Task], Array]
-PerProxy = Callable[[Task, Task, float], Array]
+Values = TypeVar("Values", bound=Callable[..., Array])
 
 
 def ranker(
-    name: str, label: str, note: str, *needs: str, uncertainty: bool = False
-) -> Callable[[PerItem], PerItem]:
-    """Declares the ranker whose numbers the decorated function gives, from a task alone."""
+    name: str, label: str, note: str, *needs: str, by_proxy: bool = False, uncertainty: bool = False
+) -> Callable[[Values], Values]:
+    """Declares the ranker whose numbers the decorated function gives; the arguments are fields of Ranker."""
 
-    def declared(formula: PerItem) -> PerItem:
-        RANKERS[name] = Ranker(label, note, needs, per_item=formula, uncertainty=uncertainty)
-        return formula
-
-    return declared
-
-
-def proxy_ranker(
-    name: str, label: str, note: str, *needs: str, uncertainty: bool = False
-) -> Callable[[PerProxy], PerProxy]:
-    """The same from a task and a labelled dataset."""
-
-    def declared(formula: PerProxy) -> PerProxy:
-        RANKERS[name] = Ranker(label, note, needs, per_proxy=formula, uncertainty=uncertainty)
-        return formula
+    def declared(values: Values) -> Values:
+        RANKERS[name] = Ranker(label, note, needs, values, by_proxy, uncertainty)
+        return values
 
     return declared
 
 
-def _score(name: str, label: str, note: str = "", sign: int = 1) -> None:
+proxy_ranker = partial(ranker, by_proxy=True)
+
+
+def _text_score(name: str, label: str, note: str = "", sign: int = 1) -> None:
     """Declares a label-free score of generated texts as a ranker."""
     ranker(name, label, note, name, uncertainty=sign < 0)(lambda task: sign * task.label_free[name])
 
 
-_score("nll_first", "NLL, first token", sign=-1)
-_score("nll_last", "NLL, last token", sign=-1)
-_score("nll_min", "NLL, worst token", "of the least probable token", sign=-1)
-_score("nll_avg", "NLL, mean", sign=-1)
-_score("ent_first", "Entropy, first token", sign=-1)
-_score("ent_last", "Entropy, last token", sign=-1)
-_score("ent_max", "Entropy, largest", sign=-1)
-_score("ent_avg", "Entropy, mean", sign=-1)
-_score("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text")
-_score("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder")
-_score("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text")
-_score("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text")
-_score("agreement", "Samples, agreement", "share that are the greedy text")
+_text_score("nll_first", "NLL, first token", sign=-1)
+_text_score("nll_last", "NLL, last token", sign=-1)
+_text_score("nll_min", "NLL, worst token", "of the least probable token", sign=-1)
+_text_score("nll_avg", "NLL, mean", sign=-1)
+_text_score("ent_first", "Entropy, first token", sign=-1)
+_text_score("ent_last", "Entropy, last token", sign=-1)
+_text_score("ent_max", "Entropy, largest", sign=-1)
+_text_score("ent_avg", "Entropy, mean", sign=-1)
+_text_score("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text")
+_text_score("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder")
+_text_score("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text")
+_text_score("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text")
+_text_score("agreement", "Samples, agreement", "share that are the greedy text")
 
 
 @ranker("confidence", "Confidence", "probability of the chosen option", PROBABILITIES)
@@ -196,18 +190,17 @@ def certainty(task: Task, proxy: Task, alpha: float) -> Array:
 def atc(task: Task, proxy: Task, alpha: float) -> Array:
     """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
 
-    The threshold makes this share, on the labelled proxy, the model's performance there. How sure:
-    Task.certainty. The mean estimates the performance.
+    The threshold makes this share, on the labelled proxy, the model's performance there. The mean estimates
+    the performance.
     """
     return above(task.certainty, proxy.certainty, proxy.performance)
 
 
 @proxy_ranker("atc_literal", "The same, as printed", "counts the uncertain items", NLL, PROBABILITIES)
 def atc_literal(task: Task, proxy: Task, alpha: float) -> Array:
-    """Equation 4 of Tu et al. 2024 to the letter: it counts the items on which the model is unsure.
+    """Equation 4 of Tu et al. 2024 to the letter: items whose uncertainty is above the threshold are correct.
 
-    There u is an uncertainty, and the items with u above the threshold count as right: a model that is less
-    sure of the task than of the proxy ranks above its place there. `atc` has the direction that is meant.
+    A model that is less sure of the task than of the proxy ranks above its position there.
     """
     return above(-task.certainty, -proxy.certainty, proxy.performance)
 

@@ -22,9 +22,8 @@ from scipy.stats import rankdata
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.leaderboard import GRAIN
-from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Task
-from vouch.metrics.comparison.statistics import bootstrap
-from vouch.metrics.intervals import SHARES, some
+from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Task
+from vouch.metrics.intervals import SHARES, bootstrap, some
 from vouch.metrics.responses import Array
 from vouch.tables import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.asked import OUTPUTS, TEXT
@@ -141,41 +140,29 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
     for number, (keys, uncertainty, _) in enumerate(every, start=1):
         known = np.flatnonzero(~np.isnan(means[number]) & ~np.isnan(means[0]))
         if len(known) > 1:
-            rankings.append(
-                Ranking(
-                    keys,
-                    uncertainty,
-                    tuple(known.tolist()),
-                    means[number, known],
-                    means[0, known],
-                    (draws[number][:, known], draws[0][:, known]),
-                )
-            )
+            values, truth = means[[number, 0]][:, known]
+            drawn = draws[number][:, known], draws[0][:, known]
+            rankings.append(Ranking(keys, uncertainty, tuple(known.tolist()), values, truth, drawn))
     return [*rankings, *_combined([ranking for ranking in rankings if not ranking.keys["proxy"]])]
 
 
 def _values(
     here: Sequence[Task], proxies: Sequence[Task], alpha: float
 ) -> Iterator[tuple[dict[str, str], bool, Array]]:
-    """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""
+    """Keys, whether the authors' score is an uncertainty, and values [models, items] of the task."""
     for name, ranker in sorted(RANKERS.items()):
-        for task in here:
+        for task in filter(ranker.applies, here):
             keys = {"ranker": name, "score": task.score, "proxy": ""}
-            if not _applies(ranker, task):
+            if not ranker.by_proxy:
+                yield keys, ranker.uncertainty, ranker.values(task)
                 continue
-            if ranker.per_item:
-                yield keys, ranker.uncertainty, ranker.per_item(task)
-            for proxy in proxies if ranker.per_proxy else ():
+            for proxy in filter(ranker.applies, proxies):
                 common = tuple(model for model in task.models if model in proxy.models)
-                if ranker.per_proxy and common and _applies(ranker, proxy):
+                if common:
                     values = np.full(task.performance.shape, np.nan)
                     rows = [task.models.index(model) for model in common]
-                    values[rows] = ranker.per_proxy(task.only(common), proxy.only(common), alpha)
+                    values[rows] = ranker.values(task.only(common), proxy.only(common), alpha)
                     yield keys | {"proxy": proxy.dataset}, ranker.uncertainty, values
-
-
-def _applies(ranker: Ranker, task: Task) -> bool:
-    return any(name in task.label_free for name in ranker.needs) if ranker.needs else not task.score
 
 
 def _resampled(matrices: Sequence[Array], groups: np.ndarray, config: Config) -> tuple[Array, list[Array]]:
@@ -208,15 +195,10 @@ def _combined(found: Sequence[Ranking]) -> Iterator[Ranking]:
         ranks = [2 * rankdata(v[..., own], axis=-1) for v, own in zip(values, places, strict=True)]
         return np.asarray(np.sum(ranks, axis=0) / (2 * len(found) * len(models)))
 
-    first = found[0]
-    yield Ranking(
-        {"ranker": COMBINED, "score": "", "proxy": ""},
-        False,
-        models,
-        mean([ranking.values for ranking in found]),
-        first.performance[places[0]],
-        (mean([ranking.drawn[0] for ranking in found]), first.drawn[1][:, places[0]]),
-    )
+    keys, first = {"ranker": COMBINED, "score": "", "proxy": ""}, found[0]
+    values, drawn = (mean([r.values for r in found]), mean([r.drawn[0] for r in found]))
+    truth = first.performance[places[0]]
+    yield Ranking(keys, False, models, values, truth, (drawn, first.drawn[1][:, places[0]]))
 
 
 KEYS = ["model", "dataset", "prompt", "temperature"]
@@ -231,45 +213,41 @@ def tasks(label_free: pa.Table) -> Iterator[list[Task]]:
     indices = frame.groupby(["dataset", "output"]).indices
     for dataset, output in sorted(indices, key=lambda pair: (pair[0], OUTPUTS.index(pair[1]))):
         rows = frame.iloc[indices[dataset, output]]
-        index = _Index(rows)
         plain = rows["temperature"].isna()
-        of_output = [index.task(dataset, output, "", rows[plain])]
-        for temperature, sampled in rows[~plain].groupby("temperature"):
-            of_output.append(index.task(dataset, output, f"t{temperature:g}", sampled))
-        yield of_output
+        sampled = rows[~plain].groupby("temperature")
+        yield [_task(rows, rows[plain], ""), *(_task(rows, each, f"t{t:g}") for t, each in sampled)]
 
 
-class _Index:
-    """Row and column of each model and prompt of some rows."""
+def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> Task:
+    """The task that these rows are. frame: all rows of its dataset and output."""
+    models = sorted(set(frame["model"]))
+    of_prompts = frame.drop_duplicates("prompt").sort_values("prompt")
+    groups = np.unique(of_prompts["group"].to_numpy(str), return_inverse=True)[1]
+    cells = (
+        pd.Index(models).get_indexer(rows["model"]),
+        pd.Index(of_prompts["prompt"]).get_indexer(rows["prompt"]),
+    )
+    shape = len(models), len(of_prompts)
 
-    def __init__(self, rows: pd.DataFrame) -> None:
-        self.models = pd.Index(sorted(set(rows["model"])))
-        of_prompts = rows.drop_duplicates("prompt").sort_values("prompt")
-        self.prompts = pd.Index(of_prompts["prompt"])
-        self.groups = np.unique(of_prompts["group"].to_numpy(str), return_inverse=True)[1]
+    def matrix(name: str) -> Array:
+        values = np.full(shape, np.nan)
+        values[cells] = rows[name].to_numpy(float)
+        return values
 
-    def task(self, dataset: str, output: str, score: str, rows: pd.DataFrame) -> Task:
-        """The task that these rows are."""
-        cells = (self.models.get_indexer(rows["model"]), self.prompts.get_indexer(rows["prompt"]))
-        shape = (len(self.models), len(self.prompts))
-
-        def matrix(name: str) -> Array:
-            values = np.full(shape, np.nan)
-            values[cells] = rows[name].to_numpy(float)
-            return values
-
-        names = [*TOKENS, *SAMPLES, *(name for name in SIMILARITIES if name in rows)]
-        label_free = {name: matrix(name) for name in names if rows[name].notna().any()}
-        most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if output != TEXT else 0
-        answers = np.zeros((shape[1], most), dtype=bool)
-        if most:
-            label_free[PROBABILITIES] = np.full((*shape, most), np.nan)
-            columns = (rows[PROBABILITIES], rows["answers"])
-            for model, prompt, options, right in zip(*cells, *columns, strict=True):
-                label_free[PROBABILITIES][model, prompt, : len(options)] = options
-                answers[prompt, right] = True
-        models = tuple(str(model) for model in self.models)
-        return Task(dataset, output, score, models, self.groups, matrix("performance"), label_free, answers)
+    names = [*TOKENS, *SAMPLES, *(name for name in SIMILARITIES if name in rows)]
+    label_free = {name: matrix(name) for name in names if rows[name].notna().any()}
+    dataset, output = frame[["dataset", "output"]].iloc[0]
+    most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if output != TEXT else 0
+    answers = np.zeros((shape[1], most), dtype=bool)
+    if most:
+        label_free[PROBABILITIES] = np.full((*shape, most), np.nan)
+        columns = (rows[PROBABILITIES], rows["answers"])
+        for model, prompt, options, correct in zip(*cells, *columns, strict=True):
+            label_free[PROBABILITIES][model, prompt, : len(options)] = options
+            answers[prompt, correct] = True
+    return Task(
+        dataset, output, score, tuple(map(str, models)), groups, matrix("performance"), label_free, answers
+    )
 
 
 def with_similarity(label_free: pa.Table, similarity: pa.Table) -> pa.Table:
@@ -348,23 +326,17 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
-    ranks = rankdata(-ranking.values, method="min")
+    ranks = rankdata(-ranking.values, method="min").astype(int).tolist()
+    columns = ranking.values.tolist(), ranks, ranking.performance.tolist()
     return [
-        ranking.keys
-        | {
-            "model": models[model],
-            "value": float(ranking.values[index]),
-            "rank": int(ranks[index]),
-            "performance": float(ranking.performance[index]),
-        }
-        for index, model in enumerate(ranking.models)
+        ranking.keys | {"model": models[model], "value": value, "rank": rank, "performance": performance}
+        for model, value, rank, performance in zip(ranking.models, *columns, strict=True)
     ]
 
 
 def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
-    """Models' order on so many items against that on all: means over draws, and rho's standard deviation.
-
-    Array of RANKINGS (Tu et al. 2024, table 3).
+    """Models' order on so many items against that on all: means over draws, and rho's standard deviation
+    (Tu et al. 2024, table 3).
 
     performance: [models, items] whole numbers, NaN where a model gave no answer. All models are judged on the
     same items, which are drawn without replacement and stay among the whole. A draw on which all models are

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
-from vouch.metrics.intervals import AT_ONCE, LEVEL, SHARES, Interval, mean_interval, share_interval
+from vouch.metrics.intervals import LEVEL, SHARES, Interval, bootstrap, mean_interval, share_interval
 from vouch.metrics.metric import SHARE, declare
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
@@ -64,18 +64,6 @@ def intervals(
     low = np.where(few, np.minimum(low, np.where(chance, np.minimum(exact[0], 0), exact[0])), low)
     high = np.where(few, np.maximum(high, np.where(chance, np.maximum(exact[1], 0), exact[1])), high)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
-
-
-def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
-    """[resamples, columns] mean gaps when whole groups are drawn with replacement."""
-    generator, total = np.random.RandomState(seed), len(sums)
-    drawn = []
-    for start in range(0, resamples, AT_ONCE):
-        size = min(AT_ONCE, resamples - start)
-        draws = generator.randint(0, total, (size, total)) + np.arange(size)[:, None] * total
-        weights = np.bincount(draws.ravel(), minlength=size * total).reshape(size, total).astype(float)
-        drawn.append((weights @ sums) / np.maximum(weights @ counts, 1))
-    return np.concatenate(drawn)
 
 
 def p_values(mean: Array, sums: Array, counts: Array) -> Array:

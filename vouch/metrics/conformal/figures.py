@@ -8,7 +8,7 @@ far coverage can fall).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ from vouch.metrics.conformal.sets import (
 )
 from vouch.metrics.intervals import SHARES, percentiles
 from vouch.metrics.metric import (
-    HEADLINE,
     MARGINAL,
     OPTIONS,
     SHARE,
@@ -41,6 +40,7 @@ from vouch.metrics.metric import (
     split_figure,
 )
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Responses, rank
+from vouch.tables import HEADLINE
 
 if TYPE_CHECKING:
     from vouch.metrics.config import Config
@@ -89,7 +89,7 @@ class SetCounts:
         return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
 
 
-OF_SETS = Formulas[Callable[[SetCounts], Any]]()
+OF_SETS = Formulas[Callable[[SetCounts], Any]](of_sets=True, over_splits=True)
 # Coverage above its target is no merit, but the benchmark's tables rank it so.
 OF_SETS(
     "coverage",
@@ -125,6 +125,7 @@ OF_SETS("singleton_rate", "One option", "share of sets with a single option", be
     ranked=True,
     authors="test",
     source="Kostumov et al. 2024, equation 7",
+    detail="its `mean` is that of the two scores' values",
 )
 def uacc(sets: SetCounts) -> Array:
     """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
@@ -154,7 +155,7 @@ def set_size_share(sets: SetCounts) -> dict[str, Array]:
 @OF_SETS(
     "worst_size_coverage",
     "Worst size, coverage",
-    "lowest coverage among sets of one size that at least 5 % of the questions have",
+    f"lowest coverage among sets of one size that at least {100 * SHARE_OF_SIZE:g} % of the questions have",
     better="higher",
     unit=SHARE,
     source="Angelopoulos et al. 2021",
@@ -171,7 +172,11 @@ def worst_size_coverage(sets: SetCounts) -> Array:
 
 
 declare(
-    "coverage_calibrated_on", "Coverage", "by the share of the items that calibrates, in percent", unit=SHARE
+    "coverage_calibrated_on",
+    "Coverage",
+    "by the share of the items that calibrates, in percent",
+    unit=SHARE,
+    of_sets=True,
 )
 declare(
     "set_size_calibrated_on",
@@ -179,6 +184,7 @@ declare(
     "by the share of the items that calibrates, in percent",
     better="lower",
     unit=OPTIONS,
+    of_sets=True,
 )
 declare("threshold", "Threshold", "nonconformity score up to which an option is in the set")
 declare(
@@ -186,6 +192,7 @@ declare(
     "Negative thresholds",
     "share of the splits in which the margin's threshold is below 0",
     unit=SHARE,
+    detail="where accuracy is near 1 - alpha or above",
 )
 declare(
     "infinite_threshold_rate",
@@ -312,10 +319,9 @@ def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
         return []
     lows, highs = np.percentile(np.stack([values for *_, values in finite]), SHARES, axis=1)
     figures = []
-    for (score, metric, kind, alpha, values), low, high in zip(finite, lows, highs, strict=True):
-        figure = Figure(score, metric, float(values.mean()), items, float(low), float(high), kind, alpha)
-        spread = metric != "infinite_threshold_rate"
-        figures.append(figure if spread else replace(figure, low=None, high=None))
+    for (score, metric, kind, alpha, values), *ends in zip(finite, lows, highs, strict=True):
+        low, high = (None, None) if metric == "infinite_threshold_rate" else map(float, ends)
+        figures.append(Figure(score, metric, float(values.mean()), items, low, high, kind, alpha))
     return figures
 
 
@@ -342,10 +348,6 @@ SLACK = 1e-9
 def shift_figures(plain: "Block", other: "Block", config: "Config") -> list[Figure]:
     """For every score, at the main alpha: figures of the variation `other`, with percentiles over the splits.
 
-    shift_coverage    before empty sets are filled, which is what the guarantee speaks about
-    shift_set_size    of filled sets
-    threshold_drift   the variation's own minus the plain one
-    shift_broken      1 where the interval of shift_coverage leaves out 1 - alpha, else 0
     Nothing where a half is empty or a threshold infinite.
     """
     sides = [_without_defects(block) for block in (plain, other)]
@@ -377,10 +379,8 @@ def _of_score(
     if not np.isfinite(limits).all():
         return []
     rows, one = testing.rows, np.ones(len(limits))
-    alike = np.zeros(rows, dtype=np.int64)
-    membership = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[
-        score
-    ]
+    formula, alike = {score: second.scores[score]}, np.zeros(rows, dtype=np.int64)
+    membership = set_membership(second.ranked, formula, {score: limits[:, :1]}, alike)[score]
     counts = SetCounts(membership.counts(testing), one, one)
     drawn = score_values(score, limits, first.settings)
     values = {

@@ -46,6 +46,8 @@ declare(
     source="Angelopoulos et al. 2024; Abbasi Yadkori et al. 2024",
 )
 SURE = 0.9
+TOLERATED = 0.05
+"""Share of the answers that may be wrong when a model answers alone."""
 WRONG = (1, 5, 10, 20)
 """Per cent of the answers that may be wrong, of the metrics."""
 PLANNED = 0.25
@@ -186,11 +188,7 @@ def abstention(
 def selective_figures(
     confidence: Floats, right: Floats | Bools, groups: Ints, seed: int, score: str = ""
 ) -> list[Figure]:
-    """answered_alone_W and answered_conformal_W for each per cent W of WRONG.
-
-    Arguments as of `answer_threshold`. The first
-    rests on the questions that prove, with the interval of a share at the threshold found.
-    """
+    """answered_alone_W and answered_conformal_W for each per cent W of WRONG; see `answer_threshold`."""
     figures, right = [], right.astype(np.float64)
     for percent in WRONG:
         limit = answer_threshold(confidence, right, groups, percent / 100, seed=seed)

@@ -242,14 +242,28 @@ LIVE = 1 << 10
 Scores = Callable[[Ranked], Floats]
 
 
+class NotANumber(ValueError):
+    """A nonconformity score is NaN. score: its name."""
+
+    def __init__(self, score: str, row: int) -> None:
+        super().__init__(f"the nonconformity score {score} of row {row} is NaN; correct its function")
+        self.score = score
+
+
 def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, Array]:
-    """[n] score of each row's answer, the smallest of several, by the names of the scores."""
+    """[n] score of each row's answer, the smallest of several, by the names of the scores.
+
+    Raises NotANumber where the score of an option is NaN.
+    """
     smallest_of = {name: np.full(len(ranked), np.inf) for name in scores}
     for piece in pieces(len(ranked)):
         part = ranked.part(piece)  # what scores share is worked out once
         answers = part.answers
         for name, score in scores.items():
             values, smallest = score(part), smallest_of[name][piece]
+            unknown = (np.isnan(values) & part.present).any(axis=1)
+            if unknown.any():
+                raise NotANumber(name, piece.start + int(unknown.argmax()))
             for letter in range(values.shape[1]):
                 of_answers = np.where(answers[:, letter], values[:, letter], np.inf)
                 np.minimum(smallest, of_answers, out=smallest)

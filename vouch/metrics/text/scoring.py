@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.calibration import equal_slots, resampled_bins, softmax, tally
-from vouch.metrics.calibration.figures import OF_BINS, Order, auroc
-from vouch.metrics.calibration.uncertainty import clustered_entropy
-from vouch.metrics.comparison.label_free import PER_SAMPLE, PER_TEXT
+from vouch.metrics.calibration import equal_slots, resampled_bins, softmax, tally
+from vouch.metrics.confidence import OF_BINS, Order, auroc
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
+from vouch.metrics.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.metric import CLEAN, SHARE, Column, Figure, declare, is_share, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
@@ -34,6 +33,7 @@ from vouch.metrics.text.reader.options import DECLINED, NONE, Reading
 from vouch.metrics.text.reader.options import SEVERAL as CONTRADICTORY
 from vouch.metrics.text.texts import VERBALISED, Numbers, Question, TextBlock
 from vouch.metrics.text.wording import LONGEST, plain, short
+from vouch.metrics.uncertainty import clustered_entropy
 from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
 from vouch.tables.asked import OWN
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED, UNREAD

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.calibration.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.metrics.conformal.selective import SURE, WRONG, curve
+from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import MOST_CHOSEN, answers_alone, chosen, miscalibrated

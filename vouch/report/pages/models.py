@@ -12,7 +12,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.scores import SCORES
-from vouch.metrics.metric import HEADLINE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.caveats import NOTE, left_out, undecided
@@ -47,6 +46,7 @@ from vouch.report.table import (
     rounded,
 )
 from vouch.report.table_files import HEADLINES, OPTIONAL
+from vouch.tables import HEADLINE
 from vouch.tables.asked import TEXT as OUTPUT
 
 CHART_SIZE = (520.0, 430.0)

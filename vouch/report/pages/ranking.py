@@ -209,7 +209,7 @@ with the models fixed.""")
 FEWEST = 3
 """Fewest models for a correlation: two are simply in the correct order or not."""
 # ranker, label, what it is; in the order of the table
-_SHOWN = [(name, each.label, each.note, each.per_proxy is None) for name, each in RANKERS.items()]
+_SHOWN = [(name, each.label, each.note, not each.by_proxy) for name, each in RANKERS.items()]
 SHOWN = (
     *((name, label, note) for name, label, note, alone in _SHOWN if alone),
     (COMBINED, "All of these", "mean of their ranks"),

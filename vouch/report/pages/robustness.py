@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.join import LETTER_MASS, LOW_MASS_RATE
+from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.conformal.selective import TOLERATED
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
@@ -158,7 +159,7 @@ def _transfer_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
         Column("Set size", "mean number of options in a set", True),
         Column("Every option %", "sets with too little calibration weight", True),
         Column("Effective", "effective number of calibration questions, (sum w)² / sum w²", True),
-        Column("Alone %", "answered alone with the threshold for 5 % wrong", True),
+        Column("Alone %", f"answered alone with the threshold for {100 * TOLERATED:g} % wrong", True),
         Column("Wrong %", "of these answers", True),
     )
     rows = []

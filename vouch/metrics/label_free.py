@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.calibration.calibration import clean_probabilities
+from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
 from vouch.metrics.metric import SHARE, Column, Formulas, is_share
@@ -29,78 +29,44 @@ from vouch.tables.results import LABEL_FREE
 
 PER_TEXT = Formulas[Callable[[Tokens], Numbers]]()
 PER_SAMPLE = Formulas[Callable[[str, Sequence[str]], float]]()
-PER_TEXT(
-    "ent_avg",
-    "Entropy",
-    "mean entropy before a token, of the largest possible: less is surer",
-    unit=SHARE,
-    source="Tu et al. 2024, Ent_avg",
-)(lambda tokens: tokens.mean(tokens.entropy))
-PER_TEXT(
-    "ent_avg_eos",
-    "Entropy",
-    "ent_avg with the token that ends the sequence",
-    unit=SHARE,
-    source="Tu et al. 2024",
-)(lambda tokens: tokens.with_end().mean(tokens.entropy))
-PER_TEXT(
-    "ent_first", "Entropy", "entropy before the first token", unit=SHARE, source="Tu et al. 2024, Ent_F"
-)(lambda tokens: tokens.first(tokens.entropy))
-PER_TEXT("ent_last", "Entropy", "entropy before the last token", unit=SHARE, source="Tu et al. 2024, Ent_P")(
-    lambda tokens: tokens.last(tokens.entropy)
-)
-PER_TEXT(
-    "ent_max", "Entropy", "the largest entropy before a token", unit=SHARE, source="Tu et al. 2024, Ent_max"
-)(lambda tokens: tokens.largest(tokens.entropy))
-PER_TEXT(
-    "ent_max_eos",
-    "Entropy",
-    "ent_max with the token that ends the sequence",
-    unit=SHARE,
-    source="Tu et al. 2024",
-)(lambda tokens: tokens.with_end().largest(tokens.entropy))
-PER_TEXT(
-    "nll_avg",
-    "NLL",
-    "mean negative log-likelihood of a text's tokens, nats: less is surer",
-    unit="nats",
-    source="Tu et al. 2024, equation 2",
-)(lambda tokens: tokens.mean(tokens.nll))
-PER_TEXT(
-    "nll_avg_eos",
-    "NLL",
-    "nll_avg with the token that ends the sequence",
-    unit="nats",
-    source="Tu et al. 2024",
-)(lambda tokens: tokens.with_end().mean(tokens.nll))
-PER_TEXT(
-    "nll_first",
-    "NLL",
-    "negative log-likelihood of the first token",
-    unit="nats",
-    source="Tu et al. 2024, NLL_F",
-)(lambda tokens: tokens.first(tokens.nll))
-PER_TEXT(
-    "nll_last",
-    "NLL",
-    "that of the token before the sequence ends",
-    unit="nats",
-    source="Tu et al. 2024, NLL_P",
-)(lambda tokens: tokens.last(tokens.nll))
-PER_TEXT(
-    "nll_min",
-    "NLL",
-    "that of the least probable token, the largest of all",
-    unit="nats",
-    source="Tu et al. 2024, equation 1",
-)(lambda tokens: tokens.largest(tokens.nll))
-PER_TEXT(
-    "nll_min_eos",
-    "NLL",
-    "nll_min with the token that ends the sequence",
-    unit="nats",
-    source="Tu et al. 2024",
-)(lambda tokens: tokens.with_end().largest(tokens.nll))
+# formula, meaning, where Tu et al. (2024) have it, whether `_eos` counts the token that ends the sequence too
+OF_TOKENS = {
+    "ent_avg": (
+        Tokens.mean,
+        "mean entropy before a token, of the largest possible: less is surer",
+        "Ent_avg",
+        True,
+    ),
+    "ent_first": (Tokens.first, "entropy before the first token", "Ent_F", False),
+    "ent_last": (Tokens.last, "entropy before the last token", "Ent_P", False),
+    "ent_max": (Tokens.largest, "the largest entropy before a token", "Ent_max", True),
+    "nll_avg": (
+        Tokens.mean,
+        "mean negative log-likelihood of a text's tokens, nats: less is surer",
+        "equation 2",
+        True,
+    ),
+    "nll_first": (Tokens.first, "negative log-likelihood of the first token", "NLL_F", False),
+    "nll_last": (Tokens.last, "that of the token before the sequence ends", "NLL_P", False),
+    "nll_min": (Tokens.largest, "that of the least probable token, the largest of all", "equation 1", True),
+}
+
+
+def _of_tokens(name: str, with_end: bool) -> Callable[[Tokens], Numbers]:
+    def formula(tokens: Tokens) -> Numbers:
+        counted = tokens.with_end() if with_end else tokens
+        return OF_TOKENS[name][0](counted, counted.entropy if name.startswith("ent") else counted.nll)
+
+    return formula
+
+
+for name, (_, meaning, source, has_eos) in OF_TOKENS.items():
+    label, unit = ("Entropy", SHARE) if name.startswith("ent") else ("NLL", "nats")
+    declared = PER_TEXT(name, label, meaning, unit=unit, source=f"Tu et al. 2024, {source}")
+    declared(_of_tokens(name, False))
+    if has_eos:
+        meaning = f"{name} with the token that ends the sequence"
+        PER_TEXT(f"{name}_eos", label, meaning, unit=unit, source="Tu et al. 2024")(_of_tokens(name, True))
 
 
 @PER_SAMPLE("agreement", "Agreement", "share of the samples that are the greedy text", unit=SHARE)

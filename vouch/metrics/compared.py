@@ -21,39 +21,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Bins,
     clean_probabilities,
-    entropy,
     equal_slots,
     log_softmax,
     resampled_bins,
     tally,
 )
-from vouch.metrics.calibration.figures import ece
-from vouch.metrics.calibration.uncertainty import (
-    CONFIDENCE,
-    ImageInformation,
-    clustered_entropy,
-    image_information,
-    uncertainty_figures,
-    vision_amplified_entropy,
-)
-from vouch.metrics.comparison.label_free import PER_TEXT
+from vouch.metrics.confidence import ece
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
+from vouch.metrics.label_free import PER_TEXT
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
-from vouch.metrics.responses import Array, Floats, Ints
-from vouch.metrics.robustness.perturbation import (
-    AVERAGED,
-    Predictions,
-    PromptIndex,
-    certainty,
-    original_figures,
-)
-from vouch.metrics.robustness.repeated_prompts import (
+from vouch.metrics.perturbation import AVERAGED, Predictions, PromptIndex, certainty, original_figures
+from vouch.metrics.repeated_prompts import (
     FirstSamples,
     debiased,
     first_figures,
@@ -63,9 +47,18 @@ from vouch.metrics.robustness.repeated_prompts import (
     preference_figures,
     without_prior,
 )
+from vouch.metrics.responses import Array, Floats, Ints, entropy
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.metrics.uncertainty import (
+    CONFIDENCE,
+    ImageInformation,
+    clustered_entropy,
+    image_information,
+    uncertainty_figures,
+    vision_amplified_entropy,
+)
 from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import (
     KEPT,
@@ -99,8 +92,6 @@ SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
 def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) -> Iterator[tuple[str, Figure]]:
     """(variation, figure) of the clean protocol, on the items that were asked in all of SHOWN that there are.
 
-    painted_chosen  share of the answers that are the option which the attack paints
-    painted_gain    that share under attack minus that with a harmless word painted in its place
     parts: by variation, of one output.
     """
     if TYPOGRAPHIC not in parts:
@@ -118,8 +109,7 @@ def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) ->
         yield name, mean_figure("painted_chosen", chose[name], part.groups, CLEAN)
     if TYPOGRAPHIC_CONTROL in chose:
         gaps = chose[TYPOGRAPHIC] - chose[TYPOGRAPHIC_CONTROL]
-        ends = signed_interval(gaps, part.groups)
-        yield TYPOGRAPHIC, Figure("", "painted_gain", float(gaps.mean()), len(gaps), *ends)
+        yield TYPOGRAPHIC, _signed("painted_gain", gaps, part.groups)
 
 
 declare(
@@ -200,10 +190,7 @@ def paired(plain: Block, other: Block) -> Paired | None:
 def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     """Figures of a variation that takes the image away or shows another one; nothing of all others.
 
-    image_gain, image_information  mean of each
-    correct_without_image          of what is correct with the image, the share that stays correct
-    ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
-    The last three only where the correct answer stays.
+    Those of correctness only where the correct answer stays the same.
     """
     if not other.variation.startswith((*WITHOUT_IMAGE, *OTHER_PICTURE)) or "+" in other.variation:
         return []
@@ -218,17 +205,13 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
         return figures
     right = pairs.right == 1
     if right.any():
-        figures.append(
-            mean_figure("correct_without_image", pairs.right_without[right], pairs.groups[right], CLEAN)
-        )
+        stays = pairs.right_without[right]
+        figures.append(mean_figure("correct_without_image", stays, pairs.groups[right], CLEAN))
     value, draws = _bins(pairs.image.corrected, pairs, config)
     unchanged, of_plain = _bins(pairs.confidence, pairs, config)
-    count = len(pairs.rows)
+    gain, count = value - unchanged, len(pairs.rows)
     figures.append(Figure("", "ece_corrected", value, count, *centred(value, draws)))
-    return [
-        *figures,
-        Figure("", "ece_gain", value - unchanged, count, *about(value - unchanged, draws - of_plain)),
-    ]
+    return [*figures, Figure("", "ece_gain", gain, count, *about(gain, draws - of_plain))]
 
 
 def _signed(metric: str, values: Floats, groups: Ints) -> Figure:
@@ -240,11 +223,6 @@ def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Flo
     slots = equal_slots(confidence, config.bins)
     draws: Bins = resampled_bins(slots, config.bins, confidence, found.right, found.groups, config.seed)
     return float(ece(tally(slots, config.bins, confidence, found.right))), ece(draws)
-
-
-def without_image(blocks: Mapping[str, Block]) -> Block | None:
-    """The answers without an image, where they were asked."""
-    return next((blocks[name] for name in WITHOUT_IMAGE if name in blocks), None)
 
 
 BLURRED = "vr_b"
@@ -260,8 +238,8 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
         "entropy": -np.asarray(entropy(probabilities.ranked), dtype=np.float64),
         "variations": -variation_entropy(parts, part),
     }
-    blind = without_image(blocks)
-    pairs = None if blind is None else paired(plain, blind)
+    without_image = next((blocks[name] for name in WITHOUT_IMAGE if name in blocks), None)
+    pairs = None if without_image is None else paired(plain, without_image)
     if pairs is not None:
         for name, values in (("vauq", -pairs.image.uncertainty), ("corrected", pairs.image.corrected)):
             estimates[name] = np.full(len(part), np.nan)
@@ -269,71 +247,56 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
     return _known(estimates)
 
 
-class Texts:
-    """Texts to the original prompts and to blurred ones, whose samples are compared."""
+def text_estimates(
+    parts: Mapping[str, Predictions],
+    plain: TextBlock,
+    blurred: TextBlock | None,
+    p_true: Mapping[str, float],
+    config: Config,
+    metrics: Sequence[str],
+) -> Estimates:
+    """The same of the texts to the original prompts; blurred: those to blurred images, if there are some.
 
-    def __init__(self, config: Config, p_true: Mapping[str, float]) -> None:
-        self._config, self._p_true = config, p_true
-        self._names: Sequence[str] = ()
-        self._blocks: dict[str, TextBlock] = {}
-
-    def add(self, block: TextBlock, dataset: str) -> None:
-        """Keeps those of one variation that is used."""
-        self._names = self._config.answers.get(dataset, [DEFAULT_ANSWER])
-        if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):
-            self._blocks.setdefault(ORIGINAL if block.variation == ORIGINAL else BLURRED, block)
-
-    @property
-    def known(self) -> bool:
-        """Whether there are texts to the original prompts."""
-        return ORIGINAL in self._blocks
-
-    def estimates(self) -> Estimates:
-        """[n] of the texts to the original prompts, by name."""
-        plain = self._blocks[ORIGINAL]
-        estimates: Estimates = {
-            CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
-            "entropy": -PER_TEXT["ent_avg"](plain.tokens),
-        }
-        if plain.stated is not None:
-            estimates[VERBALISED] = plain.stated
-        if self._p_true:
-            estimates[P_TRUE] = np.array([self._p_true.get(item, np.nan) for item in plain.items])
-        for temperature, samples in sorted(plain.samples.items()):
-            rows, answers, _ = read_samples(plain.questions, samples, self._config, self._names)
-            named = f"t{temperature:g}"
-            estimates[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
-            estimates[f"agreement_{named}"] = sampled_agreement(
-                plain.questions, plain.texts, samples, self._config, self._names
-            )
-            noisy = self._blocks.get(BLURRED)
-            if noisy is not None and temperature in noisy.samples:
-                drawn = noisy.samples[temperature]
-                others, noisy_answers, _ = read_samples(noisy.questions, drawn, self._config, self._names)
-                row_of = {item: row for row, item in enumerate(plain.items)}
-                where = np.array([row_of.get(noisy.items[row], -1) for row in others], dtype=np.int64)
-                estimates[f"vase_{named}"] = -vision_amplified_entropy(
-                    (rows, answers), (where[where >= 0], noisy_answers[where >= 0]), len(plain.texts)
-                )
-        return estimates
-
-
-def text_estimates(parts: Mapping[str, Predictions], texts: Texts) -> Estimates:
-    """The same of generated texts."""
-    return _known(texts.estimates() | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
+    p_true: by item. metrics: of the open questions.
+    """
+    estimates: Estimates = {
+        CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
+        "entropy": -PER_TEXT["ent_avg"](plain.tokens),
+    }
+    if plain.stated is not None:
+        estimates[VERBALISED] = plain.stated
+    if p_true:
+        estimates[P_TRUE] = np.array([p_true.get(item, np.nan) for item in plain.items])
+    row_of = {item: row for row, item in enumerate(plain.items)}
+    for temperature, samples in sorted(plain.samples.items()):
+        rows, answers, _ = read_samples(plain.questions, samples, config, metrics)
+        named, count = f"t{temperature:g}", len(plain.texts)
+        estimates[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, count)
+        agreed = sampled_agreement(plain.questions, plain.texts, samples, config, metrics)
+        estimates[f"agreement_{named}"] = agreed
+        if blurred is not None and temperature in blurred.samples:
+            drawn = blurred.samples[temperature]
+            others, noisy_answers, _ = read_samples(blurred.questions, drawn, config, metrics)
+            where = np.array([row_of.get(blurred.items[row], -1) for row in others], dtype=np.int64)
+            noisy = where[where >= 0], noisy_answers[where >= 0]
+            estimates[f"vase_{named}"] = -vision_amplified_entropy((rows, answers), noisy, count)
+    return _known(estimates | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
 
 
 def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> Floats:
     """[n] of the answers to the prompts of an item that ask the same, nats; NaN with fewer than two."""
-    asked = [part for name, part in parts.items() if _asks_the_same(name, part)]
+    asked = [
+        part
+        for name, part in parts.items()
+        if part.effect == KEPT
+        and (
+            name in (ORIGINAL, "option_order")
+            or set(part.family.split("+")) <= set(AVERAGED["reformulation"])
+        )
+    ]
     items = np.concatenate([part.items for part in asked])
     answers = np.concatenate([part.answers for part in asked])
     return clustered_entropy(items, answers, int(items.max(initial=0)) + 1)[plain.items]
-
-
-def _asks_the_same(name: str, part: Predictions) -> bool:
-    reworded = set(part.family.split("+")) <= set(AVERAGED["reformulation"])
-    return part.effect == KEPT and (reworded or name in (ORIGINAL, "option_order"))
 
 
 def _known(estimates: Estimates) -> Estimates:
@@ -348,48 +311,53 @@ class Compared:
         self, prompts: pa.Table, items: pa.Table, config: Config, p_true: Mapping[str, float] | None = None
     ) -> None:
         """prompts, items: tables of the dataset with the columns that the stage reads. p_true: by item."""
-        self._index, self._config = PromptIndex(prompts, items), config
-        self._predictions: list[Predictions] = []
-        self._firsts: list[FirstSamples] = []
+        self._index, self._config, self._p_true = PromptIndex(prompts, items), config, p_true or {}
+        self._predictions: dict[str, dict[str, Predictions]] = {output: {} for output in OUTPUTS}
+        self._blocks: dict[str, dict[str, Block]] = {}
         self._certainty: dict[tuple[str, str], Array] = {}
-        self._blocks: dict[str, list[Block]] = {}
-        self._texts = Texts(config, p_true or {})
+        self._firsts: list[FirstSamples] = []
+        self._texts: dict[str, TextBlock] = {}
+        self._metrics: Sequence[str] = ()
 
-    def add(self, outcomes: pa.Table, said: Block | Sequence[str]) -> None:
+    def add(self, outcomes: pa.Table, answers: Block | Sequence[str]) -> None:
         """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
-        if isinstance(said, Block):
-            self._blocks.setdefault(said.output, []).append(said)
+        if isinstance(answers, Block):
+            self._blocks.setdefault(answers.output, {})[answers.variation] = answers
             predictions = self._index.predictions(outcomes)
             if predictions is not None:
-                self._add_certainty(predictions, said)
+                self._add_certainty(predictions, answers)
         else:
-            predictions = self._index.predictions(outcomes, said)
+            predictions = self._index.predictions(outcomes, answers)
         if predictions is not None:
-            self._predictions.append(predictions)
+            self._predictions[predictions.output][predictions.variation] = predictions
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
         """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
         self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
-        self._texts.add(block, dataset)
+        self._metrics = self._config.answers.get(dataset, [DEFAULT_ANSWER])
+        if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):
+            self._texts.setdefault(ORIGINAL if block.variation == ORIGINAL else BLURRED, block)
 
     def _add_certainty(self, predictions: Predictions, block: Block) -> None:
         for protocol in PROTOCOLS:
-            key = (predictions.output, protocol)
-            if key not in self._certainty:
-                self._certainty[key] = np.full(len(self._index), np.nan)
+            unknown = np.full(len(self._index), np.nan)
             certain = certainty(block.responses, predictions.effect, protocol, self._config)
-            self._certainty[key][predictions.prompts] = certain
+            self._certainty.setdefault((predictions.output, protocol), unknown)[predictions.prompts] = certain
 
     def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
         """Rows of METRICS in both protocols."""
         keys = {"model": model, "dataset": dataset, "category": ALL}
         figures = [
-            (CLEAN, variation, blocks[0].output, figure)
-            for blocks in self._blocks.values()
+            (CLEAN, variation, output, figure)
+            for output, blocks in self._blocks.items()
             for variation, figure in across_variations(blocks, self._config)
         ]
         figures += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._estimates()]
-        figures += [(CLEAN, *figure) for figure in self._attacked()]
+        figures += [
+            (CLEAN, variation, output, figure)
+            for output, parts in self._predictions.items()
+            for variation, figure in typographic_figures(parts, self._index)
+        ]
         figures += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
         return [
             keys | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
@@ -398,53 +366,43 @@ class Compared:
 
     def _estimates(self) -> Iterator[tuple[str, Figure]]:
         """(output, figure) of what tells correct answers to the original prompts from wrong ones."""
-        for output in OUTPUTS:
-            parts = {each.variation: each for each in self._predictions if each.output == output}
-            plain = parts.get(ORIGINAL)
-            blocks = {each.variation: each for each in self._blocks.get(output, ())}
-            if plain is None or not (self._texts.known if output == TEXT else ORIGINAL in blocks):
+        for output, parts in self._predictions.items():
+            blocks, texts = self._blocks.get(output, {}), self._texts
+            if ORIGINAL not in parts or ORIGINAL not in (texts if output == TEXT else blocks):
                 continue
-            estimates = (
-                text_estimates(parts, self._texts) if output == TEXT else option_estimates(parts, blocks)
-            )
-            right = np.where(plain.defective, np.nan, plain.clean_correct)
-            for figure in uncertainty_figures(estimates, right, plain.groups, self._config.seed):
+            if output == TEXT:
+                sides = texts[ORIGINAL], texts.get(BLURRED)
+                estimates = text_estimates(parts, *sides, self._p_true, self._config, self._metrics)
+            else:
+                estimates = option_estimates(parts, blocks)
+            plain = parts[ORIGINAL]
+            correct = np.where(plain.defective, np.nan, plain.clean_correct)
+            for figure in uncertainty_figures(estimates, correct, plain.groups, self._config.seed):
                 yield output, figure
 
-    def _attacked(self) -> Iterator[tuple[str, str, Figure]]:
-        """(variation, output, figure) of typographic attacks."""
-        for output in OUTPUTS:
-            parts = {each.variation: each for each in self._predictions if each.output == output}
-            for variation, figure in typographic_figures(parts, self._index):
-                yield variation, output, figure
-
     def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
-        by_output: Mapping[str, list[Predictions]] = {
-            output: [each for each in self._predictions if each.output == output] for output in OUTPUTS
-        }
-        unknown = np.full(len(self._index), np.nan)
-        for output, predictions in by_output.items():
+        unknown, seed = np.full(len(self._index), np.nan), self._config.seed
+        for output, parts in self._predictions.items():
             # How sure a model is of a text is read from the letters of the same prompt, as in PARC.
             sure = self._certainty.get((LETTERS if output == TEXT else output, protocol), unknown)
-            for variation, figure in original_figures(predictions, sure, protocol, self._config.seed):
+            for variation, figure in original_figures([*parts.values()], sure, protocol, seed):
                 yield variation, output, figure
-            for each in predictions:
-                figures = list(number_figures(each, protocol, self._config.seed))
+            for variation, part in parts.items():
+                yield from ((variation, output, figure) for figure in number_figures(part, protocol, seed))
                 if output == TEXT:
-                    figures += preference_figures(each, self._index, protocol, self._config.seed)
-                yield from ((each.variation, output, figure) for figure in figures)
+                    preferred = preference_figures(part, self._index, protocol, seed)
+                    yield from ((variation, output, figure) for figure in preferred)
         yield from gap_figures(self._predictions, protocol)
         for firsts in self._firsts:
-            for figure in first_figures(firsts, protocol, self._config.seed):
+            for figure in first_figures(firsts, protocol, seed):
                 yield firsts.predictions.variation, TEXT, figure
 
 
-def across_variations(blocks: Sequence[Block], config: Config) -> Iterator[tuple[str, Figure]]:
-    """(variation, figure) of the clean protocol from all blocks of one output."""
-    named = {block.variation: block for block in blocks if len(block.responses)}
-    if ORIGINAL in named:
-        for variation, block in named.items():
-            if variation != ORIGINAL:
-                yield from ((variation, figure) for figure in shift_figures(named[ORIGINAL], block, config))
-                yield from ((variation, figure) for figure in picture_figures(named[ORIGINAL], block, config))
-    yield from (figure_of for figure_of in (debiased(named), without_prior(named, config)) if figure_of)
+def across_variations(blocks: Mapping[str, Block], config: Config) -> Iterator[tuple[str, Figure]]:
+    """(variation, figure) of the clean protocol; blocks: by variation, of one output."""
+    blocks = {variation: block for variation, block in blocks.items() if len(block.responses)}
+    for variation, block in blocks.items():
+        if ORIGINAL in blocks and variation != ORIGINAL:
+            for figures in (shift_figures, picture_figures):
+                yield from ((variation, figure) for figure in figures(blocks[ORIGINAL], block, config))
+    yield from (figure_of for figure_of in (debiased(blocks), without_prior(blocks, config)) if figure_of)

@@ -188,12 +188,6 @@ def _sums(columns: Floats) -> Floats:
     return total
 
 
-def entropy(p: Floats) -> Floats:
-    """[...] -sum p log p over the last axis, nats; what is NaN or not above 0 adds nothing."""
-    known = np.where(p > 0, p, 1)
-    return np.asarray((known * -np.log(known)).sum(axis=-1))
-
-
 def _first(letters: Ints, like: np.ndarray) -> Bools:
     return np.asarray((np.arange(like.shape[1])[:, None] < letters).T)
 

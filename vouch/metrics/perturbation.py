@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.calibration import authors_probabilities
+from vouch.metrics.calibration import authors_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
@@ -27,7 +27,7 @@ from vouch.metrics.join import cells, has_any, lengths
 from vouch.metrics.metric import CLEAN, Figure, declare
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
-from vouch.metrics.robustness.metrics import OF_MEANS, Means
+from vouch.metrics.robustness import OF_MEANS, Means
 from vouch.tables.asked import DROPPED, FAMILIES, KEPT, ORIGINAL, TEXT, painted_option
 from vouch.tables.results import UNREAD, floats
 
@@ -173,7 +173,7 @@ class PromptIndex:
     def __len__(self) -> int:
         return int(self._prompts.num_rows)
 
-    def right_shares(self, prompts: Ints) -> Array:
+    def correct_shares(self, prompts: Ints) -> Array:
         """[n, k] share of the correct options at each position of some prompts; rows sum to 1."""
         rows, _, index = cells(self._prompts["answers"].take(pa.array(prompts)))
         shares = np.zeros((len(prompts), int(index.max(initial=0)) + 1))

@@ -16,15 +16,15 @@ from scipy.stats import entropy as shannon
 
 import vouch
 from tests.metrics.simulated import by_name, config, simulate, tables
-from vouch.metrics.calibration.calibration import equal_slots
-from vouch.metrics.calibration.uncertainty import image_information, uncertainty_figures
+from vouch.metrics.calibration import equal_slots
+from vouch.metrics.compared import Compared, picture_figures, typographic_figures
 from vouch.metrics.intervals import about
 from vouch.metrics.join import Block, join
-from vouch.metrics.robustness.compared import Compared, picture_figures, typographic_figures
-from vouch.metrics.robustness.perturbation import PromptIndex
+from vouch.metrics.perturbation import PromptIndex
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
+from vouch.metrics.uncertainty import image_information, uncertainty_figures
 from vouch.tables.answered import TEXT
 from vouch.tables.asked import ITEMS, PROMPTS, painted_option
 

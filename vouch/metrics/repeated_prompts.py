@@ -15,11 +15,9 @@ added by a template keep their probability. In `circular`, or where a group hold
 question, the inner mean cancels what the options say. Elsewhere the estimate assumes that correct answers and
 options are spread evenly over the letters. Each number of options has a prior of its own.
 
-`gap_figures` compares outputs. `number_figures` covers the tests of a question and the turns of a
-conversation, `first_figures` the first text sampled for each test (temperature 0.2 in ReForm-Eval),
-`preference_figures` the positions that generated answers prefer (all: Li et al. 2023). The faithful protocol
-takes all rows and gives no intervals; the clean one drops defective rows and gives 95 % intervals over
-groups.
+`number_figures` covers the tests of a question and the turns of a conversation, `first_figures` the first
+text sampled for each test (temperature 0.2 in ReForm-Eval), `preference_figures` the positions that generated
+answers prefer (all: Li et al. 2023).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,17 +25,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import softmax
 
-from vouch.metrics.calibration.calibration import Probabilities, clean_probabilities, log_softmax
-from vouch.metrics.calibration.figures import OF_LETTERS, Letters
+from vouch.metrics.calibration import Probabilities, clean_probabilities, log_softmax
+from vouch.metrics.confidence import OF_LETTERS, Letters
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.conformal.sets import Splits, group_splits
 from vouch.metrics.intervals import centred, group_sums, mean_interval, percentiles, resampled
 from vouch.metrics.join import Block
 from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, named, split_figure
+from vouch.metrics.perturbation import Predictions, PromptIndex
 from vouch.metrics.responses import Array, Bools, Floats, Ints
-from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, instability
-from vouch.metrics.robustness.perturbation import Predictions, PromptIndex
+from vouch.metrics.robustness import OF_TESTS, OF_TURNS, instability
 from vouch.metrics.text.scoring import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables import NONE_OF_ABOVE
@@ -51,6 +50,7 @@ declare(
     better="higher",
     unit=SHARE,
     source="Zheng et al. 2024",
+    detail="those of `circular`, else of `original` and `option_order`",
 )
 declare(
     "accuracy_debiased_prior",
@@ -59,6 +59,8 @@ declare(
     better="higher",
     unit=SHARE,
     source="Zheng et al. 2024 (PriDe)",
+    detail="the prior of the calibration half, accuracy on the test half; exact if a group has an option at "
+    "every letter (`circular`, circular copies), else it assumes that answers are spread evenly",
 )
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12
@@ -171,8 +173,7 @@ def _priors(logs: Floats, group: Ints) -> Floats:
     sums = np.zeros((int(group.max()) + 1, logs.shape[1]))
     np.add.at(sums, group, logs)
     sums /= np.bincount(group)[:, None]
-    weights = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(sums, axis=1) if sums.shape[1] else sums)
 
 
 declare("gap_to_likelihood", "Gap to likelihood", "accuracy minus that of likelihood")
@@ -180,18 +181,18 @@ declare("gap_to_text", "Gap to text", "accuracy minus that of text")
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 
-def gap_figures(predictions: Sequence[Predictions], protocol: str) -> Iterator[tuple[str, str, Figure]]:
+def gap_figures(
+    predictions: Mapping[str, Mapping[str, Predictions]], protocol: str
+) -> Iterator[tuple[str, str, Figure]]:
     """(variation, output, figure): accuracy of `output` minus that of the output in the metric's name.
 
-    On the prompts that both answered.
+    On the prompts that both answered. predictions: by output and variation.
     """
-    by_place = {(each.variation, each.output): each for each in predictions}
-    for variation in dict.fromkeys(each.variation for each in predictions):
+    for variation in dict.fromkeys(name for parts in predictions.values() for name in parts):
         for first, second in PAIRS:
-            sides = [by_place.get((variation, output)) for output in (first, second)]
-            if sides[0] is None or sides[1] is None:
+            if variation not in predictions[first] or variation not in predictions[second]:
                 continue
-            one, other = (side.counted(protocol) for side in sides if side is not None)
+            one, other = (predictions[output][variation].counted(protocol) for output in (first, second))
             _, here, there = np.intersect1d(one.prompts, other.prompts, return_indices=True)
             gaps = one.correct[here] - other.correct[there]
             known = ~np.isnan(gaps)
@@ -216,7 +217,7 @@ def preference_figures(
     """
     rows = predictions.counted(protocol)
     rows = rows.take(rows.option >= 0)
-    right = index.right_shares(rows.prompts)
+    right = index.correct_shares(rows.prompts)
     width = max(right.shape[1], int(rows.option.max(initial=0)) + 1)
     if width < 2 or not len(rows):
         return
@@ -236,7 +237,12 @@ def preference_figures(
 
 
 declare(
-    "accuracy_test", "Accuracy of a test", "by number of the test of a question", better="higher", unit=SHARE
+    "accuracy_test",
+    "Accuracy of a test",
+    "by number of the test of a question",
+    better="higher",
+    unit=SHARE,
+    detail="for `instruction` the K-th instruction; of the questions that have all of them",
 )
 declare("accuracy_turn", "Accuracy of a turn", "by turn of the conversation", better="higher", unit=SHARE)
 TEST, TURN = "test", "turn"

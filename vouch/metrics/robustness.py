@@ -100,6 +100,9 @@ declare(
     unit="nats",
     ranked=True,
     source="Li et al. 2023",
+    detail="an option is the same wherever it stands, an unparsed text an answer of its own, word by word; "
+    "score `first_t0.2`: over the first sample at that temperature of each prompt, score `t0.2`: over "
+    "the samples of one prompt",
 )
 
 
@@ -146,12 +149,16 @@ OF_MEANS(
     better="higher",
     ranked=True,
     source="Schmalfuss et al. 2025, equation 5",
+    detail="(s - r) / (1 - r) for an accuracy s of at least a guess r, else (s - r) / r",
 )(OfMeans(lambda means: calibrated(means.accuracy, means.random_accuracy), "accuracy", "prompts"))
 OF_MEANS(
     "certainty",
     "Certainty",
     "1 where every prediction set holds one class, 0 where all",
     source="Schmalfuss et al. 2025",
+    of_sets=True,
+    detail="mean of 1 - (size of the LAC set - 1) / (classes - 1); native options only, and those that a "
+    "changed prompt makes correct are one class; for text that of the letters of the same prompt",
 )(OfMeans(lambda means: means.certainty, "certainty", "prompts"))
 # The same answer where the variation keeps what is correct, another one where it flips it, be they correct or
 # not. What could not be read is never consistent.
@@ -163,6 +170,7 @@ OF_MEANS(
     unit=SHARE,
     ranked=True,
     source="Schmalfuss et al. 2025",
+    detail="refusals and unparsed texts never are; several letters are one answer, the set of them",
 )(OfMeans(lambda means: means.consistency, "consistency", ""))
 OF_MEANS(
     "consistency_calibrated",
@@ -191,7 +199,10 @@ OF_MEANS(
     "certainty with the sign of being correct more often than a guess",
     better="higher",
     ranked=True,
+    of_sets=True,
     source="Schmalfuss et al. 2025",
+    detail="(2 a^m - 1) x certainty with accuracy a and m = log 2 / log(1 / random_accuracy), of means over "
+    "a dataset",
 )(
     OfMeans(
         lambda means: reliability(means.accuracy, means.random_accuracy, means.certainty),

@@ -11,8 +11,8 @@ from sacrebleu.metrics import BLEU
 
 from tests.metrics.simulated import CONFIG, config, simulate, tables
 from tests.metrics.text.test_texts import blocks, question
-from vouch.metrics.comparison.label_free import PER_TEXT, agreement, option_scores, sample_bleu, text_scores
 from vouch.metrics.join import join
+from vouch.metrics.label_free import PER_TEXT, option_scores, sample_bleu, text_scores
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import Tokens
@@ -155,7 +155,3 @@ def test_sample_bleu_is_sacrebleus(original: str, sample: str) -> None:
     peer = BLEU(lowercase=True, tokenize="none", smooth_method="none", max_ngram_order=1)
     found = sample_bleu(original, [sample])
     assert found == pytest.approx(peer.sentence_score(sample, [original]).score / 100)
-
-
-def test_agreement() -> None:
-    assert agreement("Two.", ["two", " TWO", "2", "three"]) == 0.5

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vouch.metrics.calibration.calibration import (
+from vouch.metrics.calibration import (
     Bins,
     Probabilities,
     Scaled,
-    entropy,
     equal_slots,
     log_softmax,
     mass_slots,
@@ -32,7 +31,7 @@ from vouch.metrics.conformal.figures import Rows
 from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
-from vouch.metrics.responses import Array, Bools, Floats, Ints, count
+from vouch.metrics.responses import Array, Bools, Floats, Ints, count, entropy
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Letters:
     """Per letter, [..., k]: the share of the predictions on it, and of the correct answers; both sum to 1."""
 
     chosen: Array
-    right: Array
+    correct: Array
 
 
 PER_ROW = Formulas[Callable[[Probabilities], Any]]()
@@ -94,6 +93,7 @@ PER_ROW(
     unit=SHARE,
     ranked=True,
     authors="test",
+    detail="the most probable option is the answer",
 )(lambda probabilities: probabilities.correct)
 PER_ROW(
     "dont_know_rate",
@@ -101,6 +101,7 @@ PER_ROW(
     'share of the answers on the option "I don\'t know" of the template',
     unit=SHARE,
     authors="test",
+    detail="[added options](cleaning.md#what-a-prompt-can-show) says when it is correct",
 )(lambda probabilities: on_role(probabilities, DONT_KNOW))
 PER_ROW(
     "none_rate",
@@ -119,6 +120,7 @@ PER_ROW(
     better="lower",
     unit=SHARE,
     authors="all",
+    detail="half precision makes them common",
 )(lambda probabilities: count(probabilities.tops) > 1)
 
 
@@ -129,6 +131,7 @@ PER_ROW(
     better="lower",
     unit="squared distance",
     source="Brier 1950",
+    detail="sum over the options of (p - y)^2",
 )
 def brier(probabilities: Probabilities) -> Floats:
     """[n] sum over the options of (p - y)^2, in 0 ... 2; several answers share y = 1 equally."""
@@ -155,6 +158,7 @@ def entropy_normalised(probabilities: Probabilities) -> Floats:
     better="lower",
     unit="nats",
     source="Good 1952",
+    detail="at most 708, of the least float64",
 )
 def nll(probabilities: Probabilities) -> Floats:
     """[n] -log of the probability on the answers; 708 nats, of the least float64, where none is possible."""
@@ -169,6 +173,7 @@ def nll(probabilities: Probabilities) -> Floats:
     "the largest probability minus the second largest",
     unit=SHARE,
     source="Azad et al. 2025, equation 6",
+    detail="names no option, so it is no score of sets",
 )
 def top2_gap(probabilities: Probabilities) -> Floats:
     """[n] the largest probability minus the second largest, in 0 ... 1.
@@ -195,6 +200,7 @@ def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
     ranked=True,
     authors="all",
     source="Naeini et al. 2015",
+    detail="mean gap to accuracy over bins of equal width",
 )
 @OF_MASS(
     "ece_mass",
@@ -203,6 +209,7 @@ def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
     better="lower",
     unit=SHARE,
     source="Nguyen and O'Connor 2015",
+    detail="equal confidences share one",
 )
 def ece(bins: Bins) -> Array:
     """[...] gaps weighted by the rows of their bin."""
@@ -294,12 +301,20 @@ def by_letter(shares: Array) -> dict[str, Array]:
     return {ascii_uppercase[k]: shares[..., k] for k in range(shares.shape[-1])}
 
 
-OF_LETTERS("chosen_share", "Chosen", "share of the answers that fall on the letter", unit=SHARE)(
-    lambda letters: by_letter(letters.chosen)
-)
-OF_LETTERS("correct_share", "Correct", "share of the correct answers that stand at the letter", unit=SHARE)(
-    lambda letters: by_letter(letters.right)
-)
+OF_LETTERS(
+    "chosen_share",
+    "Chosen",
+    "share of the answers that fall on the letter",
+    unit=SHARE,
+    detail="for texts, by the position of the option that they name, whatever its label",
+)(lambda letters: by_letter(letters.chosen))
+OF_LETTERS(
+    "correct_share",
+    "Correct",
+    "share of the correct answers that stand at the letter",
+    unit=SHARE,
+    detail="for texts, by the position of the option",
+)(lambda letters: by_letter(letters.correct))
 OF_LETTERS(
     "letter_bias",
     "Letter bias",
@@ -307,9 +322,14 @@ OF_LETTERS(
     better="lower",
     unit=SHARE,
     source="Zheng et al. 2024",
-)(lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2)
+)(lambda letters: np.abs(letters.chosen - letters.correct).sum(axis=-1) / 2)
 OF_SCALED(
-    "temperature", "T", "temperature that fits best; above 1 the model is too sure", source="Guo et al. 2017"
+    "temperature",
+    "T",
+    "temperature that fits best; above 1 the model is too sure",
+    source="Guo et al. 2017",
+    detail="fitted to the NLL of the calibration half, in 0.05 to 20; left out where a half has equal logits "
+    "or only one option, because every T then fits equally well",
 )(lambda scaled: scaled.temperature)
 OF_SCALED(
     "nll_scaled",
@@ -333,6 +353,7 @@ OF_SCALED(
     "of the test half alone; fewer questions make it larger",
     better="lower",
     unit=SHARE,
+    detail="so it is what `ece_scaled` compares with",
 )(lambda scaled: ece(scaled.before))
 BLOCKS = 200
 """Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""

@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
-from vouch.metrics.calibration.calibration import mass_slots
-from vouch.metrics.calibration.figures import BLOCKS, LEAST, Order, auroc
+from vouch.metrics.calibration import mass_slots
+from vouch.metrics.confidence import BLOCKS, LEAST, Order, auroc
 from vouch.metrics.intervals import about, centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, declare
 from vouch.metrics.responses import Floats, Ints
-from vouch.metrics.robustness.metrics import instability
+from vouch.metrics.robustness import instability
 
 ALPHA = 0.5
 DIGITS = 12
@@ -47,8 +48,7 @@ def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> Ima
     rows, chosen = np.arange(len(p)), log_p.argmax(axis=1)
     entropy, without = (-(each * of).sum(axis=1) for each, of in ((p, logs), (q, blind)))
     contrast = np.where(np.isfinite(log_p), (1 + alpha) * logs - alpha * blind, -np.inf)
-    weights = np.exp(contrast - contrast.max(axis=1, keepdims=True))
-    corrected = weights[rows, chosen] / weights.sum(axis=1)
+    corrected = softmax(contrast, axis=1)[rows, chosen]
     information = without - entropy
     gain = logs[rows, chosen] - blind[rows, chosen]
     return ImageInformation(gain, information, entropy - alpha * information, corrected)
@@ -132,7 +132,7 @@ ESTIMATES = {
     "verbalised": Estimate("Stated", "confidence that the text states"),
 }
 """Uncertainty estimates by name, in the order in which tables show them; estimates of samples end in
-`_tTEMPERATURE`. vouch/metrics/robustness/compared.py computes them."""
+`_tTEMPERATURE`. vouch/metrics/compared.py computes them."""
 
 
 def uncertainty_figures(

@@ -1,1 +1,0 @@
-"""Whether probabilities are calibrated: calibration errors, temperature, accuracy beside confidence."""

@@ -1,1 +1,0 @@
-"""What a change of the prompt does: consistency, perturbation, instability."""
