@@ -1,5 +1,6 @@
 """Results from a remote: all of them, those of one model, damaged ones; and records that were lost."""
 
+import re
 import shutil
 
 import pytest
@@ -78,6 +79,14 @@ def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(finished, tmp_path)
     said = copy.store("sync")
     assert said.stderr.startswith("dvc.lock: was cut short; ") and said.stderr.count("\n") == 1
     assert copy.repro() == set() and copy.dvc_status() == {}
+
+
+def test_receipts_alone_restore_a_lost_lock(finished, tmp_path):
+    copy = finished.copy(tmp_path / "copy")
+    (copy.path / "dvc.lock").unlink()
+    assert copy.dvc_status() != {}
+    assert re.search(r"[1-9]\d* newly recorded", copy.store("sync").stdout)
+    assert copy.dvc_status() == {} and copy.planned() == set()
 
 
 def test_a_damaged_object_in_the_remote_is_named(pushed, clone):

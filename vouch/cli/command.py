@@ -167,7 +167,7 @@ class Parser(argparse.ArgumentParser):
         """Parses as argparse does, and suggests a name for an unknown option."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            hint = meant(unknown[0], self._option_string_actions).rstrip()
+            hint = meant(unknown[0], self._option_string_actions).rstrip("; ")
             self.error(f"unknown {unknown[0][:80]}{hint and f', {hint}'}")
         return options
 
