@@ -119,8 +119,8 @@ def choose(original: Any) -> Any:
     return vouch.robustness(original, [0, 0], [0, 0], options=[4, 2])
 
 
-def penalised(*numbers: Any) -> Any:
-    return vouch.prediction_sets(LOGITS, ANSWERS, penalties=numbers)
+def raps(**settings: Any) -> Any:
+    return vouch.prediction_sets(LOGITS, ANSWERS, score="raps", settings=settings)
 
 
 def entropy(**more: Any) -> Any:
@@ -150,9 +150,11 @@ REFUSED_CALLS: list[tuple[Any, str]] = [
     (lambda: vouch.prediction_sets([[0, -(2**60)]] * 9, [0] * 9), "logits: row 0 has -1152921504606846976, .* rounded"),
     (lambda: vouch.prediction_sets([[1.0, np.ma.masked]] * 9, [0] * 9), "logits: row 0 is masked"),
     (lambda: vouch.prediction_sets(open(__file__), ANSWERS), "logits: .*; give a list or an array|logits: shape"),  # noqa: SIM115
-    (lambda: penalised(np.nan, 2, 0.2), "penalties: raps penalty is nan"),
-    (lambda: penalised(0.1, 1.5, 0.2), "k_reg is 1.5; give a whole"),
-    (lambda: penalised(-5, 2, 0.2), "raps penalty is -5; it must lie"),
+    (lambda: raps(penalty=np.nan), "settings: raps penalty is nan"),
+    (lambda: raps(k_reg=1.5), "k_reg is 1.5; give a whole"),
+    (lambda: raps(penalty=-5), "raps penalty is -5; it must lie"),
+    (lambda: raps(k=2), "settings: raps has no 'k'; its parameters: penalty, k_reg"),
+    (lambda: vouch.prediction_sets(LOGITS, ANSWERS, settings=(0.1, 2, 0.2)), "settings is .*; give parameters by name"),
     (lambda: vouch.coverage([[0.5, 1]], [0]), r"sets: row 0 is \[0.5, 1.0\]; give True or False"),
     (lambda: vouch.coverage([[0, 1]], [[0, 2]]), r"answers: row 0 is \[0, 2\]; give True or False"),
     (lambda: vouch.coverage([MASKED > 0, [1, 1]], [0, 0]), "sets: row 0 is masked"),
@@ -221,7 +223,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("prediction_powered", {"decided": CORRECT[FEW], "judged": P[FEW, 0], "groups": GROUPS[FEW]}),
     (
         "prediction_sets",
-        {"logits": LOGITS[FEW], "answers": ANSWERS[FEW], "alpha": 0.1, "score": "raps", "penalties": (0.1, 2, 0.2)}
+        {"logits": LOGITS[FEW], "answers": ANSWERS[FEW], "alpha": 0.1, "score": "raps", "settings": {"penalty": 0.1, "k_reg": 2}}
         | {"ids": list(range(24))}
         | HALVES,
     ),

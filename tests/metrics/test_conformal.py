@@ -25,7 +25,7 @@ from vouch.tables import HEADLINE
 
 SCORES = list(FORMULAS)
 STRATA = ["marginal", "class", "category", "options"]
-SETTINGS = {"raps": {"penalty": 0.1, "k_reg": 1}, "saps": {"penalty": 0.25}}
+SETTINGS: Settings = {"raps": {"penalty": 0.1, "k_reg": 1}, "saps": {"penalty": 0.25}}
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,18 @@ def exactly(name: str, p: list[Decimal], u: float, settings: Settings) -> list[D
         extra = Decimal(parameter("raps", "penalty", settings)) * max(
             place - parameter("raps", "k_reg", settings), 0
         )
-        found.append(
-            {
-                "lac": 1 - own,
-                "aps": 1 - sum((x for x in p if x < own), Decimal(0)),
-                "aps_crossing": before,
-                "aps_randomised": randomised,
-                "margin": max(others, default=Decimal(0)) - own,
-                "raps": randomised + extra,
-            }[name]
+        formulas = {
+            "lac": 1 - own,
+            "aps": 1 - sum((x for x in p if x < own), Decimal(0)),
+            "aps_crossing": before,
+            "aps_randomised": randomised,
+            "margin": max(others, default=Decimal(0)) - own,
+            "raps": randomised + extra,
+        }
+        assert name in formulas, (
+            f"write the formula of {name} here, in `exactly`, and a row of it by hand above"
         )
+        found.append(formulas[name])
     return found
 
 

@@ -16,7 +16,7 @@ from vouch.cli.main import main
 from vouch.cli.schema import VARIATIONS, schemas
 from vouch.datasets.config import DatasetEntry
 from vouch.images.operations import LEVELLED, PLAIN
-from vouch.metrics.robustness import compared
+from vouch.metrics import compared
 from vouch.models.config import Config
 from vouch.models.packs import Keys
 from vouch.papers.parc_tables import KINDS

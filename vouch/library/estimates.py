@@ -107,10 +107,10 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
 
 
 def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
-    """An image [h, w, 3] uint8 after a corruption of ImageNet-C, severity 1 to 5; the same bytes everywhere.
+    """An image [h, w, 3] uint8 after a corruption, severity 1 to 5; the same bytes everywhere.
 
-    kind: blur, brighten, contrast, fog, jpeg, motion, noise or pixelate. What is random follows from the
-    pixels.
+    kind: an operation with levels, such as blur or noise; docs/variations.md#strengths has all of them.
+    What is random follows from the pixels.
 
     >>> int(np.ptp(corrupt(np.full((8, 8, 3), 100, np.uint8), "contrast", 5)))
     0

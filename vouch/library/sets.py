@@ -220,7 +220,7 @@ class PredictionSets(Result):
     sets: NDArray[np.bool_] = field(compare=False)
     row_size: Array = field(compare=False)
     row_coverage: Array = field(compare=False)
-    penalties: Settings = field(default_factory=dict, compare=False)
+    settings: Settings = field(default_factory=dict, compare=False)
     _limit: float = field(default=np.inf, compare=False)
 
     def of(self, logits: Any, seed: int = 0, ids: ArrayLike | None = None) -> NDArray[np.bool_]:
@@ -232,7 +232,7 @@ class PredictionSets(Result):
         new = check.logits(logits)
         names = check.names(ids, "ids", len(new))
         ranked = rank(responses(new, np.isfinite(new), np.arange(len(new)), check.seed(seed), names))
-        return _sets(ranked, self.score, self.penalties, self._limit)
+        return _sets(ranked, self.score, self.settings, self._limit)
 
 
 def prediction_sets(
@@ -245,7 +245,7 @@ def prediction_sets(
     calibration: float = 0.5,
     splits: int = 100,
     seed: int = 0,
-    penalties: Mapping[str, float] | Sequence[float] | None = None,
+    settings: Mapping[str, float] | None = None,
     ids: ArrayLike | None = None,
 ) -> PredictionSets:
     """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
@@ -255,8 +255,8 @@ def prediction_sets(
     alpha: target share of sets without a correct option. score: of vouch.metrics.conformal.scores.SCORES
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
-    that calibrate. penalties: parameters of the score, as {"penalty": 0.1, "k_reg": 2}, or (raps, k_reg,
-    saps). Empty sets are filled with the most probable options.
+    that calibrate. settings: parameters of the score, as {"penalty": 0.1, "k_reg": 2}. Empty sets are
+    filled with the most probable options.
     ids: [n] names of the questions. The random term of aps_randomised, raps and saps follows from the name
     and the seed; without names from the row's logits, so that rows with equal logits share it.
 
@@ -274,11 +274,11 @@ def prediction_sets(
     right = check.answers(answers, values)
     if not isinstance(score, str) or score not in SCORES:
         raise ValueError(f"score {check.shown(score)} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target, start, settings = check.share(alpha, "alpha"), check.seed(seed), _settings(penalties, score)
+    target, start, parameters = check.share(alpha, "alpha"), check.seed(seed), _settings(settings, score)
     names = check.names(ids, "ids", len(values))
     numbers = check.groups(groups, len(values))
     correct = graded(values, right)
-    rows = rows_of(responses(values, right, numbers, start, names), correct, [score], settings)
+    rows = rows_of(responses(values, right, numbers, start, names), correct, [score], parameters)
     drawn = check.halves(numbers, calibration, splits, start)
     sets = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
     held, sizes, single, empty = (over_splits(OF_SETS[name](sets.counts)) for name in OVER_SPLITS)
@@ -288,11 +288,11 @@ def prediction_sets(
     return PredictionSets(
         *(score, target, len(values), held, sizes, single, empty),
         mean_of(correct, numbers),
-        float(score_values(score, np.array(limit), settings)),
-        _sets(rows.ranked, score, settings, limit),
+        float(score_values(score, np.array(limit), parameters)),
+        _sets(rows.ranked, score, parameters, limit),
         np.where(tested, size, np.nan),
         np.where(tested, covered, np.nan),
-        settings,
+        parameters,
         limit,
     )
 
@@ -313,27 +313,20 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
 
 
 def _settings(given: Any, score: str) -> Settings:
-    """The parameters of a score from its names and values, or from the three numbers of raps and saps."""
+    """The parameters of a score, by its name, from names and values."""
     if given is None:
         return {}
-    if isinstance(given, Mapping):
-        return {score: {name: _parameter(score, name, value) for name, value in given.items()}}
-    numbers = given.tolist() if isinstance(given, np.ndarray) else given
-    if not isinstance(numbers, list | tuple) or len(numbers) != 3:
-        raise ValueError(f"penalties is {check.shown(given)}; give them by name, or three: raps, k_reg, saps")
-    raps, k_reg, saps = numbers
-    return {
-        "raps": {"penalty": _parameter("raps", "penalty", raps), "k_reg": _parameter("raps", "k_reg", k_reg)},
-        "saps": {"penalty": _parameter("saps", "penalty", saps)},
-    }
+    if not isinstance(given, Mapping):
+        raise ValueError(f"settings is {check.shown(given)}; give parameters by name, as {{'penalty': 0.1}}")
+    return {score: {name: _parameter(score, name, value) for name, value in given.items()}}
 
 
 def _parameter(score: str, name: Any, value: Any) -> float:
     declared = SCORES[score].parameters
     if name not in declared:
         known = ", ".join(declared) or "none"
-        raise ValueError(f"penalties: {score} has no {check.shown(name)}; its parameters: {known}")
-    each, where = declared[name], f"penalties: {score} {name}"
+        raise ValueError(f"settings: {score} has no {check.shown(name)}; its parameters: {known}")
+    each, where = declared[name], f"settings: {score} {name}"
     if isinstance(each.default, int):
         return check.whole(value, where, each.most, low=int(each.least))
     return check.within(value, where, each.least, each.most)

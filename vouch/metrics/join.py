@@ -163,7 +163,7 @@ class Aligned:
 class Block:
     """The answered rows of one variation in the order of the items: arrays, and their names.
 
-    reduced: by the name of a metric, the same responses with other logits, whose accuracy it is.
+    reduced: metric -> the same responses with logits divided by length; the metric is their accuracy.
     """
 
     variation: str

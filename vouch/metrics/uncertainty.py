@@ -140,8 +140,8 @@ def uncertainty_figures(
 ) -> list[Figure]:
     """uncertainty_auroc of every estimate, and uncertainty_gain, minus that of CONFIDENCE; by score.
 
-    estimates: [n] larger is surer, NaN where unknown; only rows [n] on which all are known count, so that all
-    rest on the same. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are correct.
+    estimates: [n] larger is surer, NaN where unknown; only rows on which all are known count, so that all use
+    the same rows. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are correct.
     """
     known = ~np.isnan([correct, *estimates.values()]).any(axis=0)
     if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():

@@ -64,7 +64,7 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
 
 def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
-    """What an output's limit is for, with what a judge may have read wrongly. rows: of METRICS by metric."""
+    """The rate that an output's limit bounds, and what a judge may have misread. rows: METRICS by metric."""
     metric, _ = LIMITS[output]
     rate = float(rows[metric]["value"]) if metric in rows else 0.0
     if JUDGED_RATE in rows:

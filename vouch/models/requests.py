@@ -395,8 +395,8 @@ def _question(
 def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
-    One line on stderr counts the prompts without an answer. Raises UserError where all of them are
-    without in every table; then nothing is written.
+    One line on stderr counts the prompts without an answer. Raises UserError if no prompt has an
+    answer in any table; then nothing is written.
     """
     asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
     with ExitStack() as files:

@@ -151,7 +151,7 @@ def by_size(lookup: Lookup) -> Built:
 def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lookup) -> Built:
     """Figures 4 and 5: a row for each model, a point for each score.
 
-    coverage: by dataset, with a line where all should reach; else means over the datasets.
+    coverage: show coverage by dataset, with a line at the target; else set sizes, means over the datasets.
     """
     found = _scored(lookup, measures)
     wide = _together(lookup, list(found.values()), clean=True).rename(columns=dict(enumerate(found)))

@@ -355,7 +355,7 @@ def modules(lookup: Lookup) -> Built:
 
 
 def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:
-    """How many questions, pictures and options a dataset has; that of table 5 takes what is in neither."""
+    """Numbers of questions, images and options by dataset. others: with the datasets in neither table."""
     items = lookup.evidence.items
     body = []
     for dataset in lookup.evidence.datasets:

@@ -250,7 +250,7 @@ _DIGEST = hashlib.sha256().digest_size
 class ResultCache:
     """Bytes by a digest that names all they rest on: contents, code, parameters, versions.
 
-    A file that does not hold what it held when it was written counts as none.
+    A file whose contents changed after it was written counts as missing.
     """
 
     def __init__(self, root: Path) -> None:

@@ -13,8 +13,8 @@ already. It holds the parameters and digests of the inputs: where two branches r
 ones, its own digest in dvc.lock differs on both sides, and git reports a conflict in place of merging two
 runs into one that never was. Nothing depends on .vouch/runs/STAGE.json, which has the rest; git ignores it.
 
-DVC, Snakemake and `Digests` judge by sizes and times which files need to be read again. A byte that turns on
-the disk moves neither, and DVC does not look at what its cache holds. So a stage reads its inputs anew and
+DVC, Snakemake and `Digests` judge by sizes and times which files need to be read again. A bit that flips on
+the disk changes neither, and DVC does not look at what its cache holds. So a stage reads its inputs anew and
 compares them with these records before it makes anything of them, and so does a command that shows numbers.
 """
 

@@ -158,7 +158,7 @@ def leave() -> None:
 def none_at_work() -> Iterator[None]:
     """Raises UserError where a runner is at work; DVC begins no stage within the block.
 
-    For who removes outputs. DVC has its lock whenever it runs no stage, and stands in its book when it does.
+    For commands that remove outputs. DVC holds its lock except while it runs a stage, when its book lists it.
     """
     with _dvc_lock():
         writers = (_book() or {}).get("write")

@@ -124,8 +124,8 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
     that cannot be said.
 
     answer, original: contents, with the other and with the original prompt. grade: of the original. kept:
-    whether both prompts ask for the same answer; then another one is a flip, and what could not be read is
-    another than anything. Where they ask for opposite ones, a correct answer that stays is not flipped, and
+    whether both prompts ask for the same answer; then another one is a flip, and what could not be read
+    differs from everything. Where they ask for opposite ones, a correct answer that stays is not flipped, and
     a wrong one says nothing.
     """
     other = answer != original

@@ -82,8 +82,8 @@ class Parts(NamedTuple):
 def apart(text: str) -> Parts:
     """The thought and the answer of a text.
 
-    The answer is what follows the last thought; where nothing does, what stands before; of it what stands
-    between tags of an answer, if any do. Within a thought without an end, an answer counts between tags that
+    The answer is what follows the last thought, or precedes it if nothing follows; of that, only the part
+    between answer tags, if there are any. Within a thought without an end, an answer counts between tags that
     end the text.
     """
     worded = text[:1] in _BEGINNINGS and _WORDED.match(text) is not None

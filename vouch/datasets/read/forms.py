@@ -211,7 +211,7 @@ def _csv(file: File) -> Iterator["csv.DictReader[str]"]:
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A key that an object lacks is None, one that all lack a missing column. A list has keys 0, 1, ..."""
+    """None for a key that one object lacks; a missing column if all lack it. A list has keys 0, 1, ..."""
     path, there = file.checked(), dict[str, None]()
     rows = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
     for number, value in enumerate(rows, start=1):

@@ -119,7 +119,7 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
 
 
 def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
-    """Sets and single answers by thresholds as they are; of its own the share that was shown."""
+    """Sets and single answers by unweighted thresholds. same: the share answered is the one shown."""
     groups = np.unique(first.groups, return_inverse=True)[1]
     limit = answer_threshold(first.confidence, first.right, groups, TOLERATED, seed=seed)
     row: dict[str, Any] = {}

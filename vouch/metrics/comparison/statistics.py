@@ -120,7 +120,7 @@ def _fair_coins(count: int) -> Array:
 def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:
     """The smallest true difference that four of five studies find, by its standard error.
 
-    claims: corrected for together, of which Holm's correction may leave this one the smallest p (normal,
+    claims: how many are corrected for together; Holm's correction is that of the smallest p (normal,
     two-sided).
     """
     return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error

@@ -24,8 +24,8 @@ Named = tuple[int, ...] | None
 def first_mark(text: str, choices: Choices) -> Named:
     r"""The option of the first `\([1-9A-Za-z]\)` anywhere in the text (ReForm-Eval, Li et al. 2023).
 
-    A, a and 1 all stand for the first option, whatever marks were shown. A mark beyond the options is a wrong
-    answer, but an answer.
+    A, a and 1 all stand for the first option, whatever marks were shown. A mark beyond the options counts as
+    an answer, and a wrong one.
     """
     match = _MARK.search(text)
     if match is None:
@@ -91,7 +91,7 @@ def mmmu(text: str, choices: Choices) -> Named:
 def _last(
     text: str, names: tuple[str, ...], sought: Callable[[str], str], ranked: Callable[[str], str]
 ) -> int | None:
-    """Of the names that occur in one form, the one whose other form occurs last; the first of equals."""
+    """Of the names whose sought form occurs, the one whose ranked form occurs last; the first of equals."""
     there = [index for index, name in enumerate(names) if sought(name) in text]
     return max(there, key=lambda index: text.rfind(ranked(names[index])), default=None)
 

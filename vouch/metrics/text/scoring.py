@@ -117,8 +117,8 @@ def grade_texts(
 
 
 def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
-    """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
-    several of which it chooses none."""
+    """Right if the text names a correct option, unless it also names one that a variation made wrong, or
+    names several and chooses none."""
     assert question.choices is not None
     parser, reading = decided(text, question.choices, parsers, verdicts)
     reason, named = _reason(reading), reading.places

@@ -150,7 +150,7 @@ def _flat(text: str) -> str:
 
 
 def _whole(part: str) -> str:
-    """In brackets where what stands around it would take a part of it."""
+    """The part, in brackets if an operator beside it would bind to only some of it."""
     part = part.strip()
     return part if _SIMPLE.fullmatch(part) else f"({part})"
 
@@ -256,7 +256,7 @@ _RAISED_TO = re.compile(r"(?P<base>\d{1,6}(?:\.\d{1,6})?)\^(?P<power>-?\d{1,2})"
 
 
 def exact(text: str) -> str:
-    """The same of a fraction, a mixed number or a power as well: 0.5 for `1/2`, 25 for `5^2`."""
+    """Like `canonical`, also for a fraction, a mixed number or a power: 0.5 for `1/2`, 25 for `5^2`."""
     if (match := _RATIO.fullmatch(text)) and int(match["under"]):
         value = Fraction(int(match["over"]), int(match["under"])) + int(match["whole"] or 0)
     elif (match := _RAISED_TO.fullmatch(text)) and (Fraction(match["base"]) or int(match["power"]) > 0):

@@ -1,4 +1,4 @@
-"""A pinned model of transformers is opened, and becomes an engine.
+"""Opens a pinned transformers model as an engine.
 
 Nearly all models go on from their prompt (answering.py); those with a text encoder have an engine of their
 own (encoder_decoder.py). How a question passes through: vouch/models/decoder/__init__.py.

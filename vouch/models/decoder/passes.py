@@ -340,7 +340,7 @@ class Forward:
 def _attended(attends: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
     """[r, n, kept + n] whether nodes attend to what a layer kept of `past` tokens, and to nodes.
 
-    A sliding layer keeps less than its window of what came before.
+    A sliding-window layer keeps at most window - 1 of the earlier tokens.
     """
     kept = past if window is None else min(past, window - 1)
     before = torch.ones((*attends.shape[:2], kept), dtype=torch.bool)

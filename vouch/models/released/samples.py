@@ -3,7 +3,7 @@
 A log has one JSON object a line, or is gzip of that; early versions wrote a list of objects
 (lm-evaluation-harness to 0.4.2), or one object with that list under `logs` (lmms-eval 0.1). Each sample is
 read and checked by itself, and only its name and its answers are kept. The sizes of a sample, of the unpacked
-file and of the log are bounded, so a hostile file is refused at worst. HARNESSES says what the two do
+file and of the log are bounded, so at worst a hostile file is refused. HARNESSES says what the two do
 differently, in reading and in writing (`vouch publish export`).
 """
 

@@ -166,7 +166,7 @@ def check_no_subject(asked: str, rest: str) -> None:
 
 
 def check_active(verb: str, rest: str) -> None:
-    """Raises Cannot where the subject may stand behind a verb that helps another one."""
+    """Raises Cannot where the subject may follow an auxiliary verb."""
     if verb == "have" or re.fullmatch(MODAL, verb):
         if opens_subject(rest) or participle(rest.split(" ")[0]):
             raise Cannot("has a subject whose end is not plain")

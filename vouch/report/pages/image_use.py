@@ -212,8 +212,8 @@ SEVERITY_FIGURE = DatasetFigure("severity", "Accuracy by severity", severity_cha
 
 
 SEVERITY_TEXT = Markup("""\
-Accuracy by the five severity levels of ImageNet-C, whose corruptions blur, brighten, compress or otherwise
-degrade the image; level 0 is the original. The numbers are in the table of all variations.""")
+Accuracy by severity, 1 to 5 as in ImageNet-C: the image is blurred, brightened, compressed or otherwise
+degraded; level 0 is the original. The numbers are in the table of all variations.""")
 
 
 def _severity_blocks(evidence: Evidence, dataset: str) -> list[Block]:

@@ -224,7 +224,7 @@ class Context:
 
     @property
     def untrue(self) -> bool:
-        """Whether it is spoken against by what is said of it."""
+        """Whether what follows denies it."""
         return self.left != NOT and self._behind(cues.DENIED) is not None
 
     @property

@@ -128,7 +128,7 @@ TRUE = _rule(
 )
 """What makes it a true statement, which may be no answer."""
 ELLIPTIC = _rule(rf"\s{_VERB}\s?(?:[.!;\n]|$)")
-"""What stands after an option of which is said what was denied of another: `A is not right, B is.`"""
+"""What follows an option and affirms of it what was denied of another: `A is not right, B is.`"""
 DENIALS = frozenset(phrases("negation"))
 AFFIRMING = _rule(word("affirming"))
 """What holds a negation and denies nothing: `no doubt`."""

@@ -337,7 +337,7 @@ _NEITHER = re.compile(rf"{cues.word('neither')}[^.\n]{{1,60}}{cues.word('nor')}"
 
 
 def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
-    """What the text commits itself to; where it names no option, what its words come to."""
+    """The option that the text commits to; if it names none, the one that its words amount to."""
     text = Text(said, low, question)
     reading = _decided(Weighed(text, known, groups(said, low, known)))
     silent = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)

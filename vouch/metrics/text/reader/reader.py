@@ -25,14 +25,14 @@ from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000
 ANSWERED = 1_000
-"""A further question begins after an answer: what is longer and names none only in passing goes on."""
+"""Characters before a further question; a longer text that only mentions options in passing goes on."""
 _TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
 )
 
 
 def shortened(text: str) -> str:
-    """No thought, no tokens; of what is longer than FIRST + LAST characters its beginning and its end."""
+    """Without thoughts and special tokens; beyond FIRST + LAST characters, only the beginning and the end."""
     text = apart(text).answer
     if len(text) > FIRST + LAST:
         text = f"{text[:FIRST]}\n{text[-LAST:]}"
