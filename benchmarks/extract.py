@@ -26,7 +26,7 @@ from benchmarks._clock import seconds
 from benchmarks._figure import figure
 from benchmarks._limits import Rates, floor, limit, measured_rates
 from benchmarks._llava import DRY, SEVEN_B, SMALL, Shape, as_published, load
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.engine import shared_prefix
 from vouch.models.engine import Engine, Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD
@@ -149,7 +149,7 @@ def main() -> None:
     if given.dry:
         cases = [replace(case, pictures=1, rounds=1) for case in cases]
     wrong = []
-    config = Config(batch=1, bucket=8, threads=1, device=device, workers=8 if cuda else 1)
+    config = ExtractConfig(batch=1, bucket=8, threads=1, device=device, workers=8 if cuda else 1)
     loaded = load(shape, device)
     loop = Loop(as_published(loaded.model), loaded.processor)
     processor(loop, shape, device)

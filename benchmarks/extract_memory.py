@@ -18,7 +18,7 @@ from PIL import Image
 
 from benchmarks._figure import figure
 from tests.models.tiny import save_llava, sentence
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.engine import load_model, shared_prefix
 from vouch.models.engine import Pack, Question
@@ -33,7 +33,7 @@ NUMBER = 4  # bytes in float32
 
 def engine(folder: Path, batch: int) -> tuple[SharedPrefix, Any]:
     """The engine of the model in a folder, and the model."""
-    config = Config(batch=batch, bucket=32, threads=1, device="cpu")
+    config = ExtractConfig(batch=batch, bucket=32, threads=1, device="cpu")
     loaded = load_model(folder, "float32", None, config)
     return shared_prefix(loaded, None, config), loaded.model
 

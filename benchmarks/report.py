@@ -20,7 +20,7 @@ from typing import TypeVar
 from benchmarks._figure import figure
 from tests.report.project import REGISTRY, SCORING, Made, write_tables
 from vouch.papers.page import PAPERS_SECTION
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.loading import load
@@ -56,7 +56,7 @@ def build(evidence: Evidence, cache: RenderCache) -> None:
     """All that is written under reports/ but figures."""
     whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
     json.dumps(metrics_json(evidence))
-    write_site(site(Config(title="Vouch"), evidence, {}, registry=REGISTRY), whole, cache)
+    write_site(site(ReportConfig(title="Vouch"), evidence, {}, registry=REGISTRY), whole, cache)
 
 
 def dump(rows: dict[str, list[dict[str, object]]]) -> None:

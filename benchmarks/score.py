@@ -24,7 +24,7 @@ from tests.metrics.reference_loop import aps_sets, lac_sets, score_rows
 from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
 from vouch.metrics.calibration import authors_probabilities, softmax
 from vouch.metrics.comparison.leaderboard import differences
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.figures import Calibrations, rows_of
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.join import Block, join
@@ -32,7 +32,7 @@ from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold, c
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 
-CONFIG = Config(alpha=0.1, calibration=0.5, seed=42, splits=100, bins=15)
+CONFIG = ScoreConfig(alpha=0.1, calibration=0.5, seed=42, splits=100, bins=15)
 EVERYTHING = CONFIG.model_copy(
     update={
         "scores": ["lac", "aps", "margin", "raps", "saps"],

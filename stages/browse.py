@@ -17,10 +17,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from vouch.browse.answers import write_models
-from vouch.browse.config import Config, config_of
+from vouch.browse.config import BrowseConfig, config_of
 from vouch.browse.items import (
     ROWS,
-    Questions,
+    ItemTable,
     Sheets,
     briefs,
     item_pages,
@@ -46,7 +46,7 @@ def models_of(inputs: Sequence[Path], dataset: str) -> list[str]:
     return sorted(name for name in names if "." not in name)
 
 
-def write_images(folder: Path, dataset: str, config: Config) -> Sheets | None:
+def write_images(folder: Path, dataset: str, config: BrowseConfig) -> Sheets | None:
     """Thumbnails of the original images, then of those of variations; None if no image may be shown."""
     if not config.images:
         return None
@@ -58,7 +58,7 @@ def write_images(folder: Path, dataset: str, config: Config) -> Sheets | None:
 
 
 def write_pages(
-    folder: Path, dataset: str, questions: Questions, size: int, count: int, sheets: Sheets | None
+    folder: Path, dataset: str, questions: ItemTable, size: int, count: int, sheets: Sheets | None
 ) -> None:
     """Joins items, prompts and the parts of `count` models, page after page."""
     tiles = sheets.tiles if sheets else {}
@@ -75,7 +75,7 @@ def write_pages(
         path.unlink()
 
 
-def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None = None) -> None:
+def write(dataset: str, config: BrowseConfig, inputs: Sequence[Path], run: Run | None = None) -> None:
     """Writes reports/items/DATASET in the working directory."""
     questions = read_questions(items_path(dataset), prompts_path(dataset))
     models = models_of(inputs, dataset)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.datasets import Cloud, cloud, distances, item_vectors, transfers, trends
 from vouch.metrics.comparison.leaderboard import differences, dimensions, leaderboard, reproduced, variations
 from vouch.metrics.comparison.ranking import rankings, with_similarity
@@ -57,7 +57,7 @@ COMPARED = (
 
 def main(run: Run) -> None:
     """Compares whatever models and datasets the stage depends on."""
-    config = Config.model_validate(run.params["compare"])
+    config = CompareConfig.model_validate(run.params["compare"])
     scores = [path for path in run.inputs if path.parent == Path("data/scores")]
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
     outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], COMPARED)

@@ -13,7 +13,7 @@ Schema-only where the encoder has nothing to say. Two stages, so that a new mode
 
 from pathlib import Path
 
-from vouch.models.encoders.config import Images, Texts
+from vouch.models.encoders.config import ImageEncoderConfig, TextEncoderConfig
 from vouch.models.encoders.vectors import encoder_of, image_rows, question_rows, similarities
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
@@ -34,7 +34,7 @@ def main(run: Run) -> None:
         _texts(run)
         return
     (name,) = run.keys
-    config = Images.model_validate(run.params["embed"]["images"])
+    config = ImageEncoderConfig.model_validate(run.params["embed"]["images"])
     encoder = encoder_of(config)
     rows, count = image_rows(name, encoder, config.batch)
     EMBEDDINGS.write(embeddings_path(name, IMAGES), run.progress(rows, count, f"embed {name}"))
@@ -44,7 +44,7 @@ def main(run: Run) -> None:
 
 
 def _texts(run: Run) -> None:
-    config = Texts.model_validate(run.params["embed"]["texts"])
+    config = TextEncoderConfig.model_validate(run.params["embed"]["texts"])
     if config.model is None:
         TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
         return

@@ -5,7 +5,7 @@ Inputs   data/models/MODEL.json and the model that it pins (or the answers that 
 Outputs  data/responses/DATASET/MODEL.{letters,likelihood,text}.parquet, in the order of the prompts
 """
 
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.requests import DatasetRequests, Session, answer, write
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
@@ -21,7 +21,7 @@ def main(run: Run) -> None:
 
         run.note("rows", write_released(pin, name))
         return
-    config = Config.model_validate(run.params["extract"])
+    config = ExtractConfig.model_validate(run.params["extract"])
     dataset = DatasetRequests(Session(pin, config), name)
     for key, fact in answer(dataset, run.progress).items():
         run.measure(key, fact)

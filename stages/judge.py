@@ -29,17 +29,17 @@ def main(run: Run) -> None:
 def _judge(run: Run, dataset: str) -> None:
     from vouch.judge.answers import answers_to_judge, prompt_version
     from vouch.judge.prompts import CHOICE, OPEN_ANSWER
-    from vouch.metrics.config import Config
-    from vouch.prompts.asking import CachedModel, Reply, Text
+    from vouch.metrics.config import ScoreConfig
+    from vouch.prompts.asking import CachedModel, PlainText, Reply
 
-    config = Config.model_validate(run.params["score"])
+    config = ScoreConfig.model_validate(run.params["score"])
     assert config.judge.model is not None
     texts = [path for path in run.inputs if path.name.endswith(".text.parquet")]
     answers = answers_to_judge(dataset, texts, config)
-    asked = defaultdict[Text, list[str]](list)
+    asked = defaultdict[PlainText, list[str]](list)
     for key, answer in answers.items():
-        asked[Text(answer.prompt, start_is_enough=True)].append(key)
-    judge: CachedModel[Text] = CachedModel(read_pin(pin_path(config.judge.model)), config.judge, dataset)
+        asked[PlainText(answer.prompt, start_is_enough=True)].append(key)
+    judge: CachedModel[PlainText] = CachedModel(read_pin(pin_path(config.judge.model)), config.judge, dataset)
     replies: dict[str, Reply] = {}
     for prompt, reply in run.progress(judge.ask(list(asked)), len(asked), f"judge {dataset}"):
         replies |= dict.fromkeys(asked[prompt], reply)

@@ -3,14 +3,14 @@
 from functools import partial
 from pathlib import Path
 
-from vouch.metrics.config import Config as ScoreConfig
+from vouch.metrics.config import ScoreConfig
 from vouch.papers import page as papers
 from vouch.papers.entry import facts
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report import pages
-from vouch.report.config import Config, Scoring
+from vouch.report.config import ReportConfig, Scoring
 from vouch.report.loading import load
 from vouch.report.page import Registry
 from vouch.report.site import write
@@ -30,7 +30,7 @@ def main(run: Run) -> None:
     shown = score.model_dump(include={"calibration", "splits", "bins", "seed"})
     scoring = Scoring(alpha=score.main_alpha, **shown)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
-    config, watch = Config.model_validate(run.params["report"]), partial(run.progress, label="figures")
+    config, watch = ReportConfig.model_validate(run.params["report"]), partial(run.progress, label="figures")
     write(config, evidence, watch, Registry(pages, papers))
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
-from vouch.prompts.asking import CachedModel, Engine, Reply
-from vouch.prompts.rewrites.config import Config
+from vouch.prompts.asking import CachedModel, Reply, Writer
+from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import (
-    Task,
+    RewriteTask,
     check_known,
     clean_rows,
     cleaned,
@@ -38,18 +38,18 @@ def read_questions(path: Path) -> dict[str, bool]:
     return questions
 
 
-def rewriter_of(config: Config, dataset: str) -> tuple[Engine[Task], str]:
+def rewriter_of(config: RewriteConfig, dataset: str) -> tuple[Writer[RewriteTask], str]:
     """The rewriter, and its name in the table. Raises UserError."""
     if config.model is None:
         return rules.Rules(), f"rules/{rules.REVISION}"
-    model: CachedModel[Task] = CachedModel(read_pin(Path(config.rewriter)), config, dataset)
+    model: CachedModel[RewriteTask] = CachedModel(read_pin(Path(config.rewriter)), config, dataset)
     return model, model.name
 
 
 def main(run: Run) -> None:
     """Writes the table."""
     (name,) = run.keys
-    config = Config.model_validate(run.params["rewrite"])
+    config = RewriteConfig.model_validate(run.params["rewrite"])
     variations = run.params["datasets"][name].get("variations") or run.params["variations"]
     questions = read_questions(items_path(name))
     decisions = read_decisions(decisions_path(name))
@@ -57,7 +57,7 @@ def main(run: Run) -> None:
     decided = {one.task: one for one in decisions}
     engine, rewriter = rewriter_of(config, name)
 
-    def propose(tasks: Sequence[Task]) -> Mapping[Task, Reply]:
+    def propose(tasks: Sequence[RewriteTask]) -> Mapping[RewriteTask, Reply]:
         if not tasks:
             return {}
         return dict(run.progress(engine.ask(tasks), total=len(tasks), label=f"rewrite {name}"))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.compared import Compared
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.join import join, likelihood_blocks
 from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import FAITHFUL
@@ -29,7 +29,7 @@ from vouch.tables.answered import CORRECT, INCORRECT, JUDGED, RESPONSES, judged_
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
 from vouch.tables.decisions import judgements_path, read_judgements
 from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES, label_free_path, metrics_path, outcomes_path
-from vouch.tables.table import Writer, packed, unpacked
+from vouch.tables.table import TableWriter, packed, unpacked
 
 OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
@@ -45,7 +45,7 @@ def model_scores(
     prompts: pa.Table,
     items: pa.Table,
     released: bool,
-    config: Config,
+    config: ScoreConfig,
     verdicts: Verdicts | None = None,
 ) -> Iterator[Tables]:
     """Scores the stored answers, output by output and variation by variation; last comes what compares them.
@@ -109,7 +109,7 @@ TABLES = ((METRICS, metrics_path), (OUTCOMES, outcomes_path), (LABEL_FREE, label
 def main(run: Run) -> None:
     """Scores every model whose answers the stage depends on, in the order of their names."""
     models = sorted(path.name.removesuffix(SUFFIX) for path in run.inputs if path.name.endswith(SUFFIX))
-    scoring = Scoring(run)
+    scoring = DatasetScoring(run)
     with ExitStack() as files:
         writers = [files.enter_context(table.writer(path(scoring.dataset))) for table, path in TABLES]
         steps = scoring.write(models, writers)
@@ -120,7 +120,7 @@ def main(run: Run) -> None:
         run.note(UNANSWERED, scoring.silent)
 
 
-class Scoring:
+class DatasetScoring:
     """The scores of one dataset, model by model.
 
     parts: how many there are of a model: one for each output of a variation, one for what compares them.
@@ -129,7 +129,7 @@ class Scoring:
 
     def __init__(self, run: Run) -> None:
         (self.dataset,) = run.keys
-        self._run, self._config = run, Config.model_validate(run.params["score"])
+        self._run, self._config = run, ScoreConfig.model_validate(run.params["score"])
         self._prompts = PROMPTS.read(prompts_path(self.dataset), OF_PROMPTS)
         self._items = ITEMS.read(items_path(self.dataset), OF_ITEMS)
         self._verdicts = None
@@ -152,7 +152,7 @@ class Scoring:
         )
         self.cache, self.silent = ResultCache(SCORED / self.dataset), dict[str, int]()
 
-    def write(self, models: Sequence[str], writers: Sequence[Writer]) -> Iterator[None]:
+    def write(self, models: Sequence[str], writers: Sequence[TableWriter]) -> Iterator[None]:
         """Writes rows of TABLES, a step for each part of each model."""
         for model in models:
             tables = yield from self._of(model)

@@ -15,7 +15,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items, read_rows, text_cap
 from vouch.prompts.combination import load_variation
-from vouch.prompts.config import Config, config_of
+from vouch.prompts.config import DatasetPrompts, config_of
 from vouch.prompts.draft import Item
 from vouch.prompts.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
 from vouch.prompts.template import Template, read_template
@@ -30,7 +30,7 @@ def read_exchanges(name: str, source: Path) -> Exchanges:
     return Exchanges(decisions)
 
 
-def keeping(config: Config, template: Template) -> Callable[[Item], bool]:
+def keeping(config: DatasetPrompts, template: Template) -> Callable[[Item], bool]:
     """Which items are asked at all."""
     if config.rows == "all":
         return lambda _: True

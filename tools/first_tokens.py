@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from vouch.images import opening
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, Engine, LetterAnswer, Pack, Question, TextAnswer, engine_kind
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LOW_MASS, pin_path, read_pin
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--prefix", nargs="*", default=["(", "Answer:"])
     options = parser.parse_args()
     pin = read_pin(pin_path(options.model))
-    config = Config.model_validate(load(Path("params.yaml"))["extract"])
+    config = ExtractConfig.model_validate(load(Path("params.yaml"))["extract"])
     engine = engine_kind(pin.engine).load(pin, config)
     asked = list(questions(options.dataset, options.prompts))
     print(HEAD, end="")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.join import join
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
@@ -35,7 +35,7 @@ HARM = (
 )
 ODD = {50: "In which café is $\\frac{a^2}{\\sqrt{b}}$ more than \\$5?", 51: "Which of both?"}
 """Questions with an accent and a formula, and with two pictures."""
-CONFIG = Config(alpha=0.1, calibration=0.5, seed=42, splits=4, bins=15)
+CONFIG = ScoreConfig(alpha=0.1, calibration=0.5, seed=42, splits=4, bins=15)
 BLUR = [{"operation": "blur", "severity": 5, "revision": 1}]
 
 

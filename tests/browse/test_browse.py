@@ -17,8 +17,8 @@ from PIL import Image
 
 from stages.browse import REPORTS, write
 from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
-from vouch.browse.answers import Options
-from vouch.browse.config import Config, config_of
+from vouch.browse.answers import OptionColumns
+from vouch.browse.config import BrowseConfig, config_of
 from vouch.images.opening import render
 from vouch.metrics.comparison.leaderboard import variations
 from vouch.pipeline.errors import UserError
@@ -27,7 +27,7 @@ from vouch.tables.asked import IMAGES, ITEMS, PROMPTS, ImageStore, images_path, 
 from vouch.tables.results import OUTCOMES, outcomes_path
 
 ROOT = Path(__file__).parents[2]
-CONFIG = Config(images=True, thumbnail=64, budget=1_000_000)
+CONFIG = BrowseConfig(images=True, thumbnail=64, budget=1_000_000)
 
 
 def packed(dataset: str, name: str) -> Any:
@@ -265,7 +265,7 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
 
 def test_prompts_with_little_mass_on_letters_are_told_by_their_number_on_the_page():
     mass = np.array([0.9, 0.42, np.nan, 0.004])
-    options = Options(
+    options = OptionColumns(
         np.arange(10, 14), np.arange(0, 9, 2), np.full(8, 50), np.tile([0, 1], 4), mass
     )  # two options each
     assert options.page(10, 14)["low"] == [[1, 42], [3, 0]]

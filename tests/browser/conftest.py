@@ -12,8 +12,8 @@ import pytest
 from stages.browse import write as browse
 from tests.browse.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import REGISTRY, SCORING, Made, write_tables
-from vouch.browse.config import Config as Pictures
-from vouch.report.config import Config
+from vouch.browse.config import BrowseConfig as Pictures
+from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
 from vouch.report.loading import load
 from vouch.report.pages.calibration import RELIABILITY_FIGURE
@@ -93,7 +93,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         specs = [made for each in FIGURES for made in each.of(evidence, CHOICE)]
         pictures = draw(specs, figures, RenderCache())
         whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-        write_site(site(Config(title="Vouch"), evidence, pictures, registry=REGISTRY), whole, RenderCache())
+        write_site(
+            site(ReportConfig(title="Vouch"), evidence, pictures, registry=REGISTRY), whole, RenderCache()
+        )
         inputs = write_project()
         for dataset in (CHOICE, OPEN):
             browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)

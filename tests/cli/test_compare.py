@@ -18,7 +18,7 @@ from vouch.cli.compare import size_gap
 from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
 from vouch.cli.main import main
-from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.statistics import holm
 from vouch.report.gates import minimum_detectable_effect
 from vouch.tables.asked import ITEMS, items_path
@@ -253,7 +253,7 @@ def test_a_difference_of_set_sizes_where_hardly_a_set_differs_has_an_interval_wi
     rows = 20
     sizes = pd.DataFrame({"group": [f"{row:02}" for row in range(rows)], "size": 2.0, "size_b": 2.0})
     sizes.loc[: other - 1, "size"] = 3.0
-    found = size_gap(sizes, "size", Config(resamples=200, seed=0))
+    found = size_gap(sizes, "size", CompareConfig(resamples=200, seed=0))
     reach = 2 if other else 1  # the largest difference of such sets
     exact = reach * (1 - 0.025 ** (1 / rows))
     assert found["difference"] == pytest.approx(other / rows)

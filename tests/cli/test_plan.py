@@ -15,7 +15,7 @@ from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_ho
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
-from vouch.models.config import Config, Sampling
+from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
@@ -29,9 +29,9 @@ from vouch.tables.answered import Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
-GREEDY = Config(batch=4, bucket=8, threads=1)
+GREEDY = ExtractConfig(batch=4, bucket=8, threads=1)
 TEN = Items(10, here=True)
-SAMPLED = Config(
+SAMPLED = ExtractConfig(
     batch=4,
     bucket=8,
     threads=1,
@@ -62,7 +62,7 @@ def test_samples_are_counted_where_they_are_drawn(tmp_path: Path) -> None:
     ]
     count = counted(tmp_path, rows)
     of_cell = {"models": ["m"], "datasets": ["d"], "variations": ["blank"]}
-    config = Config(batch=4, sampling=(Sampling(temperature=1, samples=3, **of_cell),))
+    config = ExtractConfig(batch=4, sampling=(Sampling(temperature=1, samples=3, **of_cell),))
     cell = count.of(config, "m", "d")
     assert (cell.answers, cell.passes(4)) == (18 + 9 * 3, 5 + 3 * 3)
     assert count.of(config, "other", "d").answers == count.of(config, "m", "other").answers == 18

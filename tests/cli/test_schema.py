@@ -13,7 +13,7 @@ from vouch.cli import main
 from vouch.cli.schema import FOLDER, ChoiceLine, OpenLine, schemas
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]
@@ -117,10 +117,10 @@ def test_what_is_wrong_fails(name: str, path: list[str], value: Any) -> None:
 )
 def test_a_line_is_valid_where_the_reader_takes_it(line: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
-    (read,) = jsonl._entries(Source(tmp_path), "x", jsonl.Settings())
+    (read,) = jsonl._entries(SourceFiles(tmp_path), "x", jsonl.Settings())
     assert validator("items").is_valid(line) == isinstance(read, RawItem), read
 
 
 def test_lines_have_the_keys_of_the_reader() -> None:
-    known = {*jsonl.Keys.model_fields, jsonl.GROUP}
+    known = {*jsonl.FieldKeys.model_fields, jsonl.GROUP}
     assert {*ChoiceLine.model_fields} == {*OpenLine.model_fields} == known

@@ -15,8 +15,8 @@ from tests.models.loopback_server import NAME, Loopback, StandIn, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import image as png
 from vouch.cli.main import main
-from vouch.cli.server import Parts
-from vouch.models.server.batch import Batch, Reply
+from vouch.cli.server import RequestFiles
+from vouch.models.server.batch import BatchReply, RequestBatch
 from vouch.models.server.engine import Job
 
 TOO_LONG = "maximum context length is 8 tokens"
@@ -179,15 +179,15 @@ def test_an_export_that_fails_leaves_no_folder(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Half of the requests would look like all of them."""
-    write, written = Parts.write, list[str]()
+    write, written = RequestFiles.write, list[str]()
 
-    def full(parts: Parts, name: str, line: str) -> None:
+    def full(parts: RequestFiles, name: str, line: str) -> None:
         if written:
             raise OSError(28, "No space left on device")
         written.append(name)
         write(parts, name, line)
 
-    monkeypatch.setattr(Parts, "write", full)
+    monkeypatch.setattr(RequestFiles, "write", full)
     assert main(["server", "batch", "export", MODEL, "out"]) == 1
     assert "no space left on the disk" in capsys.readouterr().err
     assert written and not [path for path in Path().iterdir() if "out" in path.name]
@@ -198,16 +198,16 @@ def test_an_import_that_fails_keeps_what_it_took(
 ) -> None:
     assert main(["server", "batch", "export", MODEL, "out"]) == 0
     Path("answers.jsonl").write_text("\n".join(batch(server, [Path("out/1.jsonl")])), "utf-8")
-    given, taken = Batch._given, list[object]()
+    given, taken = RequestBatch._given, list[object]()
 
-    def broken(engine: Batch, job: Job, reply: Reply | None) -> tuple[Any, list[str]]:
+    def broken(engine: RequestBatch, job: Job, reply: BatchReply | None) -> tuple[Any, list[str]]:
         if len(taken) == 3:
             raise OSError(5, "Input/output error")
         taken.append(job)
         return given(engine, job, reply)
 
     with monkeypatch.context() as during:
-        during.setattr(Batch, "_given", broken)
+        during.setattr(RequestBatch, "_given", broken)
         assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 1
     capsys.readouterr()
     assert main(["server", "batch", "export", MODEL, "again"]) == 0

@@ -19,7 +19,7 @@ from tests.models.project import MODEL, Project, quiz
 from tests.models.requests.test_thinking import ending
 from tests.models.tiny import save_llava
 from vouch.cli.main import main
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder import engine
 from vouch.models.engine import ENGINES
 from vouch.models.requests import DatasetRequests, Session
@@ -274,7 +274,7 @@ def test_the_same_machine_gives_the_same_answers(
 
 
 def requests_of(project: Project) -> DatasetRequests:
-    session = Session(read_pin(pin_path(MODEL)), Config.model_validate(project.params["extract"]))
+    session = Session(read_pin(pin_path(MODEL)), ExtractConfig.model_validate(project.params["extract"]))
     return DatasetRequests(session, "quiz")
 
 

@@ -17,7 +17,7 @@ from tests.checkouts.checkout import Checkout
 from tests.cli.conftest import Vouch, enter
 from vouch.cli.command import Parser, commands, imported
 from vouch.cli.main import main
-from vouch.cli.watch import Record, Seen, Watch, duration, line, screen, speed
+from vouch.cli.watch import RunningStage, Seen, Watch, duration, line, screen, speed
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import RUNNING
 
@@ -106,7 +106,7 @@ def test_durations(seconds: float, said: str) -> None:
 
 
 def test_the_speed_of_a_stage() -> None:
-    record = Record(stage="a", pid=1, host="b", began=0.0)
+    record = RunningStage(stage="a", pid=1, host="b", began=0.0)
     assert speed(record) == ("", "", "")
     record = record.model_copy(update={"done": 30, "since": 100.0, "at": 110.0})
     assert speed(record) == ("30", "3.0/s", "")
@@ -125,7 +125,7 @@ def test_the_speed_of_a_stage() -> None:
 )  # fmt: skip
 def test_whatever_a_record_says_is_shown(facts: dict[str, float]) -> None:
     """Clocks are set back and forth, and a program counts more than it announced."""
-    record = Record(**{"stage": "train@a", "pid": 1, "host": "b", "began": 1e9, **facts})
+    record = RunningStage(**{"stage": "train@a", "pid": 1, "host": "b", "began": 1e9, **facts})
     seen = Seen(1, 0, running=[record], failed=[record])
     said = line(seen)
     assert "train@a for " in said and "-" not in said and len(said) < 200

@@ -13,7 +13,7 @@ from vouch.datasets.fetch.download import promised
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.datasets.first_pass import Tally, expectation
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import File, SourceFiles
 from vouch.pipeline.errors import UserError
 
 
@@ -70,12 +70,12 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
 def test_what_the_papers_sets_hold() -> None:
     for loader, origin, settings, counts in KNOWN:
         module = importlib.import_module(f"vouch.datasets.loaders.{loader}")
-        source = promised(origin) if origin else Source(Path("folder"), ())
+        source = promised(origin) if origin else SourceFiles(Path("folder"), ())
         found = expectation(module, source, "toy", module.Settings.model_validate(settings))
         wanted = {key: {value} if isinstance(value, int) else value for key, value in counts.items()}
         assert {key: set(found[key]) for key in wanted} == wanted, (loader, settings)
     module = importlib.import_module("vouch.datasets.loaders.worldmedqa_v")
-    parts = Source(Path("folder"), (File("japan_local_processed.tsv", Path("x")),))
+    parts = SourceFiles(Path("folder"), (File("japan_local_processed.tsv", Path("x")),))
     assert set(expectation(module, parts, "toy", module.Settings())["items"]) == {168}
 
 

@@ -10,12 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 from vouch.datasets import options
-from vouch.datasets.config import DatasetEntry, Options, Sample
+from vouch.datasets.config import DatasetEntry, OptionScheme, Subset
 from vouch.datasets.options import (
     BUILT_SCHEMES,
     SCHEMES,
-    Asked,
     Choice,
+    OpenQuestion,
     built_choices,
     key,
     noun_reader,
@@ -265,9 +265,9 @@ def test_oodcv_refuses_other_options():
 
 
 def test_settings_name_the_schemes():
-    assert len(SCHEMES) == 8 and Options(scheme="reform_pool").protocol == "clean"
+    assert len(SCHEMES) == 8 and OptionScheme(scheme="reform_pool").protocol == "clean"
     with pytest.raises(ValidationError, match="kostumov_mmbench"):
-        Options(scheme="kostumov_mmbnch")
+        OptionScheme(scheme="kostumov_mmbnch")
     assert DatasetEntry(loader="jsonl", source="x", template="plain").options is None
 
 
@@ -303,7 +303,7 @@ def test_a_faithful_draw_needs_every_entry(project, item):
 
 ANIMALS = ("cat", "dog", "wolf", "Cat", "trout", "salmon", "rose")
 KINDS = ("pet", "pet", "wild", "pet", "fish", "fish", "plant")
-OPEN_ROWS = [Asked(f"q{n}", f"g{n}", KINDS[n % 7], "What is it?", ANIMALS[n % 7]) for n in range(70)]
+OPEN_ROWS = [OpenQuestion(f"q{n}", f"g{n}", KINDS[n % 7], "What is it?", ANIMALS[n % 7]) for n in range(70)]
 
 # offsets, words and what each is a kind of, in the form of WordNet's own files
 TREE = {
@@ -355,7 +355,10 @@ def test_draws_are_by_lot_and_repeatable(scheme):
         options.index(asked.answer) for asked, options in zip(OPEN_ROWS, found.values(), strict=True)
     )
     assert len(found["q0"]) > 2 and min(places[n] for n in range(3)) >= 7
-    assert made(scheme, rows=[*OPEN_ROWS, Asked("y", "y", "pet", "Is it?", "Yes")])["y"] == ("yes", "no")
+    assert made(scheme, rows=[*OPEN_ROWS, OpenQuestion("y", "y", "pet", "Is it?", "Yes")])["y"] == (
+        "yes",
+        "no",
+    )
 
 
 def test_where_the_wrong_options_come_from():
@@ -371,19 +374,19 @@ def test_where_the_wrong_options_come_from():
 
 def test_a_set_with_one_answer_cannot_be_asked():
     with pytest.raises(UserError, match="item q: no other answer can be its wrong option"):
-        made("reform_classes", rows=[Asked("q", "g", "", "What?", "cat")])
+        made("reform_classes", rows=[OpenQuestion("q", "g", "", "What?", "cat")])
 
 
 def test_neighbours_in_wordnet(tmp_path):
     wordnet(tmp_path / "wordnet")
     names = ["dog", "wolf", "cat", "trout", "salmon", "rose", "domestic dog", "great dane"]
-    rows = [Asked(name, name, "", "What?", name) for name in names]
+    rows = [OpenQuestion(name, name, "", "What?", name) for name in names]
     found = made("reform_wordnet", rows=rows, folder=tmp_path)
     assert set(found["dog"]) == {"dog", "wolf", "cat", "salmon"}, "no synonym, no kind of it; then by name"
     assert set(found["great dane"]) == {"great dane", "wolf", "cat", "salmon"}
     assert set(found["trout"]) >= {"trout", "salmon"}
     with pytest.raises(UserError, match=r"1 answers are not nouns of WordNet \(blorb\); write them as"):
-        made("reform_wordnet", rows=[*rows, Asked("b", "b", "", "What?", "blorb")], folder=tmp_path)
+        made("reform_wordnet", rows=[*rows, OpenQuestion("b", "b", "", "What?", "blorb")], folder=tmp_path)
     with pytest.raises(UserError, match=r"index\.noun: cannot be read .*put WordNet's"):
         made("reform_wordnet", rows=rows, folder=tmp_path / "none")
     (tmp_path / "wordnet/data.noun").write_text("no such table\n")
@@ -402,7 +405,7 @@ def test_steps_in_wordnet(tmp_path):
 
 def test_written_ones(tmp_path):
     path = tmp_path / "wrong-options.csv"
-    rows = [Asked("a", "a", "", "What?", "cat"), Asked("b", "b", "", "Is it?", "no")]
+    rows = [OpenQuestion("a", "a", "", "What?", "cat"), OpenQuestion("b", "b", "", "Is it?", "no")]
     with pytest.raises(
         UserError, match="no such file; write it, or have it written by `vouch review distract`"
     ):
@@ -458,4 +461,4 @@ def test_a_sample_is_a_tenth_with_whole_groups(project, item):
     project.entry["options"] = {"scheme": "kostumov_mmbench", "protocol": "faithful"}
     with pytest.raises(ValueError, match="a faithful protocol draws over all items"):
         project.prepare()
-    assert not Sample(share=0.001).holds("x")
+    assert not Subset(share=0.001).holds("x")

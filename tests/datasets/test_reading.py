@@ -17,7 +17,7 @@ from tests.datasets.loaders.built import IMAGE
 from vouch.datasets.fetch.hub import choose, match
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read import json_rows
-from vouch.datasets.read.files import File, Row, Source, Tree
+from vouch.datasets.read.files import File, Row, SourceFiles, Tree
 from vouch.datasets.read.forms import count_rows, rows
 from vouch.pipeline.errors import UserError
 
@@ -38,7 +38,7 @@ def test_memory_stays_flat(tmp_path, group):
             cells = [{"bytes": bytes([n % 251]) * size, "path": None} for n in range(first, first + group)]
             columns = {"n": list(range(first, first + group)), "image": cells}
             writer.write_table(pa.Table.from_pydict(columns, schema), row_group_size=group)
-    source = Source(tmp_path)
+    source = SourceFiles(tmp_path)
     assert count_rows(source) == number
     tracemalloc.start()
     seen, most, before = 0, 0, pa.total_allocated_bytes()
@@ -53,14 +53,14 @@ def test_memory_stays_flat(tmp_path, group):
 def test_tsv_cells_larger_than_the_reader_allows_by_itself(tmp_path):
     text = "x" * 300_000
     (tmp_path / "a.tsv").write_text(f'n\ttext\n1\t"{text}\n""quoted"""\n', "utf-8")
-    (one,) = rows(Source(tmp_path), ["n", "text"])
+    (one,) = rows(SourceFiles(tmp_path), ["n", "text"])
     assert one.text("text") == f'{text}\n"quoted"' and one.integer("n") == 1
 
 
 def test_no_form_has_columns_that_were_not_asked_for(tmp_path):
     pq.write_table(pa.table({"n": ["1"], "more": ["x"], "other": ["y"]}), tmp_path / "a.parquet")
     (tmp_path / "b.tsv").write_text("n\tmore\tother\n1\tx\ty\n")
-    found = [one.values for one in rows(Source(tmp_path), ["n"], ["more", "absent"])]
+    found = [one.values for one in rows(SourceFiles(tmp_path), ["n"], ["more", "absent"])]
     assert found == [{"n": "1", "more": "x"}] * 2
 
 
@@ -68,9 +68,9 @@ def test_a_folder_without_tables(tmp_path):
     (tmp_path / ".hidden.tsv").write_text("n\n1\n")
     (tmp_path / "note.txt").write_text("x")
     with pytest.raises(UserError, match=r"no file \*\.parquet or \*\.tsv among its files \(note\.txt\)"):
-        list(rows(Source(tmp_path), ["n"]))
+        list(rows(SourceFiles(tmp_path), ["n"]))
     with pytest.raises(UserError, match="is a file; name its folder"):
-        list(rows(Source(tmp_path / "note.txt"), ["n"]))
+        list(rows(SourceFiles(tmp_path / "note.txt"), ["n"]))
 
 
 def test_cells():
@@ -98,7 +98,7 @@ def test_a_tree_finds_by_the_end_of_a_path(tmp_path):
     (tmp_path / "set/a").mkdir(parents=True)
     (tmp_path / "set/a/1.png").write_bytes(b"1")
     (tmp_path / "set/2.png").write_bytes(b"2")
-    with Tree(Source(tmp_path)) as tree:
+    with Tree(SourceFiles(tmp_path)) as tree:
         assert tree.names == ["set/2.png", "set/a/1.png"]
         assert tree.find("a/1.png") == "set/a/1.png" and tree.find("1.pn") is None
         assert tree.closest("C:\\data\\set\\a\\1.png") == "set/a/1.png"
@@ -107,7 +107,7 @@ def test_a_tree_finds_by_the_end_of_a_path(tmp_path):
             tree.closest("x/3.png")
     (tmp_path / "set/b").mkdir()
     (tmp_path / "set/b/1.png").write_bytes(b"3")
-    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"no file 'c/1\.png'"):
+    with Tree(SourceFiles(tmp_path)) as tree, pytest.raises(Unusable, match=r"no file 'c/1\.png'"):
         tree.closest("c/1.png")
 
 
@@ -115,7 +115,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     (tmp_path / "outside").write_bytes(b"secret")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/x.png").symlink_to(tmp_path / "outside")
-    with Tree(Source(tmp_path / "in")) as tree, pytest.raises(Unusable, match="a link that leads out"):
+    with Tree(SourceFiles(tmp_path / "in")) as tree, pytest.raises(Unusable, match="a link that leads out"):
         tree.read("x.png")
 
 
@@ -126,7 +126,10 @@ def test_a_damaged_member_of_an_archive(tmp_path, packed):
     data = bytearray((tmp_path / "a.zip").read_bytes())
     data[50:58] = b"\xff" * 8
     (tmp_path / "a.zip").write_bytes(data)
-    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"'x\.png' cannot be read \(.+\)"):
+    with (
+        Tree(SourceFiles(tmp_path)) as tree,
+        pytest.raises(Unusable, match=r"'x\.png' cannot be read \(.+\)"),
+    ):
         tree.read("x.png")
 
 
@@ -166,27 +169,27 @@ def test_a_column_that_stands_twice_is_refused_where_it_is_read(tmp_path):
     """Else the last one counts, and an answer is silently another one."""
     (tmp_path / "a.tsv").write_text("q\ta\ta\tz\tz\n1\tA\tB\t\t\n", "utf-8")
     with pytest.raises(UserError, match=r"a\.tsv: two columns 'a'; keep one of them"):
-        list(rows(Source(tmp_path), ["q"], ["a"]))
-    assert [one.text("q") for one in rows(Source(tmp_path), ["q"])] == ["1"]
+        list(rows(SourceFiles(tmp_path), ["q"], ["a"]))
+    assert [one.text("q") for one in rows(SourceFiles(tmp_path), ["q"])] == ["1"]
     (tmp_path / "a.tsv").unlink()
     pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["q", "q"]), tmp_path / "a.parquet")
     with pytest.raises(UserError, match="two columns 'q'"):
-        list(rows(Source(tmp_path), ["q"]))
+        list(rows(SourceFiles(tmp_path), ["q"]))
 
 
 def test_a_time_beyond_the_calendar_is_damage(tmp_path):
     pq.write_table(pa.table({"q": pa.array([2**62], pa.timestamp("us"))}), tmp_path / "a.parquet")
     with pytest.raises(UserError, match="damaged after row 0"):
-        list(rows(Source(tmp_path), ["q"]))
+        list(rows(SourceFiles(tmp_path), ["q"]))
 
 
 def test_pipes_and_links_to_themselves_are_not_read(tmp_path):
     os.mkfifo(tmp_path / "a.parquet")
     with pytest.raises(UserError, match=r"a\.parquet: a named pipe, not a plain file"):
-        count_rows(Source(tmp_path))
+        count_rows(SourceFiles(tmp_path))
     (tmp_path / "a.parquet").unlink()
     (tmp_path / "b").symlink_to("b")
-    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match="a link to itself"):
+    with Tree(SourceFiles(tmp_path)) as tree, pytest.raises(Unusable, match="a link to itself"):
         tree.read("b")
 
 

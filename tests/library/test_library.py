@@ -17,7 +17,7 @@ from scipy import stats
 
 import vouch
 from vouch.library import calibration, check, comparison, estimates, ranking, sets
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.protocols import clean
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ print(vouch.prediction_sets({LOGITS[:90].tolist()}, {ANSWERS[:90].tolist()}), *m
 
 
 def test_sets_and_calibration_are_those_of_the_clean_protocol() -> None:
-    config = Config(alpha=0.1, calibration=0.5, seed=0, splits=100, bins=15)
+    config = ScoreConfig(alpha=0.1, calibration=0.5, seed=0, splits=100, bins=15)
     rows = sets.responses(LOGITS, ANSWERS[:, None] == np.arange(4), GROUPS, 0)
     figures = {(f.score, f.metric): (f.value, f.low, f.high) for f in clean(rows, config).figures}
     for score in ("lac", "aps"):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.metric import Figure
 from vouch.metrics.responses import Responses
 from vouch.pipeline.dag import read_dag
@@ -19,12 +19,12 @@ from vouch.tables.asked import ITEMS, PROMPTS
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared/reference/vlm-uncertainty-bench"
-CONFIG = Config(alpha=0.1, calibration=0.5, seed=42, splits=20, bins=15)
+CONFIG = ScoreConfig(alpha=0.1, calibration=0.5, seed=42, splits=20, bins=15)
 
 
-def config(**changes: Any) -> Config:
+def config(**changes: Any) -> ScoreConfig:
     """CONFIG with other values."""
-    return Config(**(CONFIG.model_dump() | changes))
+    return ScoreConfig(**(CONFIG.model_dump() | changes))
 
 
 def simulate(

@@ -23,7 +23,7 @@ from vouch.metrics.confidence import (
     auroc,
     selective_accuracy,
 )
-from vouch.metrics.conformal.figures import OF_SETS, Calibrations, Rows, SetCounts, rows_of
+from vouch.metrics.conformal.figures import OF_SETS, Calibrations, ScoredRows, SetCounts, rows_of
 from vouch.metrics.conformal.scores import Settings, score_values
 from vouch.metrics.conformal.sets import SetMembership, Splits, exact_rank, group_splits, set_membership
 from vouch.metrics.intervals import RESAMPLES, centred, group_sums, mean_interval, resampled
@@ -246,7 +246,7 @@ def test_randomised_aps_has_mapies_threshold(alpha: float) -> None:
     assert score_values("aps", found.limits, {}) == pytest.approx(threshold, abs=1e-12)
 
 
-def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
+def sets_of(rows: ScoredRows, score: str, threshold: float) -> SetMembership:
     """Sets of all rows with a given threshold of the scores themselves."""
     limits, alike = {score: np.array([[threshold]])}, np.zeros(2 * HALF, dtype=int)
 

@@ -17,10 +17,10 @@ import pytest
 
 from tests.metrics.simulated import by_name, config, simulate
 from vouch.metrics.compared import Compared, across_variations
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.join import Asked, Block
+from vouch.metrics.join import Block, VariationPrompts
 from vouch.metrics.repeated_prompts import without_prior
 from vouch.metrics.responses import Responses
 from vouch.metrics.text.scoring import score_texts
@@ -43,7 +43,9 @@ def block(responses: Responses, variation: str = "original", names: list[str] | 
     """Responses as a block; items are numbered unless named."""
     count = len(responses)
     items = names or [f"{row:05d}" for row in range(count)]
-    asked = Asked(np.ones(count, dtype=bool), responses.groups, responses.defective, np.full(count, ""))
+    asked = VariationPrompts(
+        np.ones(count, dtype=bool), responses.groups, responses.defective, np.full(count, "")
+    )
     groups = [f"g{number:05d}" for number in responses.groups]
     prompts = [f"{name}/{variation}" for name in items]
     return Block(variation, asked, responses, prompts, items, groups, ["kept"] * count)
@@ -210,7 +212,7 @@ def rows_of(
     references: Sequence[str] = (),
     temperatures: Sequence[float] = (0.2,),
     broken: Sequence[int] = (),
-    settings: Config | None = None,
+    settings: ScoreConfig | None = None,
 ) -> Rows:
     """Rows of METRICS of what compares prompts, by protocol, variation, score and metric.
 

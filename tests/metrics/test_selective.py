@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from vouch.metrics.conformal.selective import (
     PLANNED,
-    SampledSets,
+    SampledSetSizes,
     abstention,
     answer_threshold,
     curve,
@@ -133,7 +133,7 @@ def test_abstention_equals_the_formula_step_by_step() -> None:
 
 def sampled(
     seed: int, questions: int, chances: Callable[[np.random.Generator], np.ndarray]
-) -> SampledSets | None:
+) -> SampledSetSizes | None:
     """Sets of 12 samples: a question's right answer has its own chance, the others share the rest."""
     random = np.random.default_rng(seed)
     chance = chances(random)

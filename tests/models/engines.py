@@ -14,10 +14,10 @@ from PIL import Image
 from pytest import approx
 
 from tests.models.tiny import sentence
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Decoding, Engine, LetterAnswer, Pack, Question, Refusal, TextAnswer
 
-CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
+CONFIG = ExtractConfig(batch=4, bucket=8, threads=1, device="cpu")
 
 
 @cache

@@ -17,7 +17,7 @@ import yaml
 from PIL import Image
 
 from tests.models.tiny import sentence
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import (
     ENGINES,
     Answered,
@@ -236,7 +236,7 @@ class Quick:
         return TextAnswer(said.hex()[: question.max_tokens], [-1.0] * question.max_tokens, [0.5], None)
 
 
-def load(pin: Pin, config: Config) -> Quick:
+def load(pin: Pin, config: ExtractConfig) -> Quick:
     return Quick()
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from tests.models.project import DATASET, MODEL, Project, image, letters_table, prompt, quiz
 from tests.refusals import refused
 from vouch.images import opening
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import ENGINES
 from vouch.models.requests import Session
 from vouch.pipeline.processor import TORCH, computed_on, fixed
@@ -87,7 +87,7 @@ def test_answers_of_free_kernels_are_asked_again_when_reproducible(
     shutil.rmtree(".vouch")
     assert extract("auto")[0] == (0, 3)
     assert extract("off") == ((3, 0), {"cpu-x86-64-v3"})  # they need not be asked again to be faster
-    config = Config.model_validate(project.params["extract"] | {"reproducible": "auto"})
+    config = ExtractConfig.model_validate(project.params["extract"] | {"reproducible": "auto"})
     pin = read_pin(pin_path(MODEL))
     assert [
         Session(pin, config.model_copy(update={"device": on})).refused for on in ("cpu", "cuda", "split")

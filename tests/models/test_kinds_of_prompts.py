@@ -16,7 +16,7 @@ from tests.models.project import DATASET, Project, image, prompt, quiz
 from tests.prompts.rows import item_rows
 from vouch.images.opening import decode
 from vouch.metrics.comparison.ranking import tasks, with_similarity
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
 from vouch.prompts.template import Template
@@ -154,10 +154,13 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
 def test_entries_of_one_temperature_draw_of_different_prompts() -> None:
     one = {"temperature": 1, "samples": 2}
     apart = [one | {"datasets": ["a"], "models": ["m"]}, one | {"datasets": ["b"]}]
-    assert [len(Config.model_validate({"sampling": apart}).sampled("m", name)) for name in "ab"] == [1, 1]
+    assert [len(ExtractConfig.model_validate({"sampling": apart}).sampled("m", name)) for name in "ab"] == [
+        1,
+        1,
+    ]
     for meeting in ({}, {"datasets": ["b", "a"]}, {"models": ["m"]}, {"variations": ["original"]}):
         with pytest.raises(ValueError, match="the same prompts twice at temperature 1; let one entry"):
-            Config.model_validate({"sampling": [apart[0], one | meeting]})
+            ExtractConfig.model_validate({"sampling": [apart[0], one | meeting]})
 
 
 STYLE = Template(

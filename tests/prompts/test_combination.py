@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.refusals import refused
-from vouch.prompts.combination import Part, Variation, combined, load_variation
+from vouch.prompts.combination import Variation, VariationPart, combined, load_variation
 from vouch.prompts.draft import Draft, Item
 from vouch.prompts.template import Template
 from vouch.prompts.variations import Declaration, declared
@@ -22,7 +22,7 @@ NAMES = declared()
 def turning(*effects: str) -> Variation:
     """A variation of parts that do nothing but say what they do to the answers."""
     parts = [
-        Part(Declaration(f"p{n}", changes=(), effect=effect, vary=lambda draft: draft), None)
+        VariationPart(Declaration(f"p{n}", changes=(), effect=effect, vary=lambda draft: draft), None)
         for n, effect in enumerate(effects)
     ]
     return Variation("+".join(part.name for part in parts), tuple(parts))

@@ -17,7 +17,7 @@ from vouch.cli.schema import VARIATIONS, schemas
 from vouch.datasets.config import DatasetEntry
 from vouch.images.operations import LEVELLED, PLAIN
 from vouch.metrics import compared
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.packs import Keys
 from vouch.papers.parc_tables import KINDS
 from vouch.prompts import build, variations
@@ -98,7 +98,7 @@ def test_a_raised_revision_reaches_the_prompts_and_the_keys_of_their_answers(
         build._steps.cache_clear()
         rows = item_rows(item, list(map(load_variation, names)), template_of("parc"), "parc", None, before={})
         steps = [[tuple(step.values()) for step in row["images"][0]["steps"]] for row in rows]
-        keys = Keys({}, Config()).pack(LETTERS, rows)
+        keys = Keys({}, ExtractConfig()).pack(LETTERS, rows)
         return steps, [key for member in keys.members for key in member.keys]
 
     before, keys = made()

@@ -4,7 +4,7 @@ from tests.prompts.rows import item_rows
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build import ItemBuilder, Rewrites, read_items
-from vouch.prompts.combination import Part, Variation, load_variation
+from vouch.prompts.combination import Variation, VariationPart, load_variation
 from vouch.prompts.draft import Item, ShownImage, Step, prompt_id
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.template import TEMPLATES, parse_template
@@ -112,7 +112,9 @@ def test_a_draft_in_another_order(project):
     def vary(draft):
         return draft._replace(order=(2, 0), images=(ShownImage("d1", (Step("blur", 3),)), ShownImage("d2")))
 
-    own = [Variation("own", (Part(Declaration("own", changes=("order", "images"), vary=vary), None),))]
+    own = [
+        Variation("own", (VariationPart(Declaration("own", changes=("order", "images"), vary=vary), None),))
+    ]
     (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
@@ -187,7 +189,9 @@ def made(project, *drafts, outputs="[letters, text]"):
         found = [draft._replace(**changes) for changes in drafts]
         return found[0] if len(found) == 1 and not drafts[0] else found
 
-    dialogue = Variation("dialogue", (Part(Declaration("dialogue", changes="turns", vary=vary), None),))
+    dialogue = Variation(
+        "dialogue", (VariationPart(Declaration("dialogue", changes="turns", vary=vary), None),)
+    )
     variations = [load_variation("original"), dialogue]
     return list(item_rows(source, variations, template, name, None, before={}))
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.report.project import REGISTRY, SCORING, Made, write_tables
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
 from vouch.report.loading import load
 from vouch.report.site import write
@@ -52,5 +52,5 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("rich")
     with chdir(path):
-        write(Config(title="Vouch"), load(write_tables(made), SCORING), registry=REGISTRY)
+        write(ReportConfig(title="Vouch"), load(write_tables(made), SCORING), registry=REGISTRY)
     return path

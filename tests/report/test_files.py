@@ -25,9 +25,9 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report import drawing, formatting, pages
 from vouch.report import vegalite as alt
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
-from vouch.report.evidence import Evidence, Number, Pair
+from vouch.report.evidence import Evidence, ModelPair, Number
 from vouch.report.loading import load as read
 from vouch.report.page import DatasetFigure, declared
 from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE, CHARACTER, place_labels
@@ -38,7 +38,12 @@ from vouch.report.table_files import TABLES, TableFiles, bins, csv_text, escaped
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "</script><b>\"'&\u202e=1+1\\input{x}%$_^~#{}"
-HEADS = (Column("Model"), Column("Change", "", True), Column("Rank", "", True), Column("Rank", "", True))
+HEADS = (
+    Column("Model"),
+    Column("Change", "", True),
+    Column("Rank", "", True),
+    Column("Rank", "", True),
+)
 ROWS = (
     (
         Cell("=alpha"),
@@ -165,7 +170,7 @@ def test_what_a_report_did_not_need_is_forgotten(tmp_path: Path) -> None:
     assert drawing.RenderCache(tmp_path)("svg", "b", unasked) == b"b"
 
 
-CONFIG = Config(title="Vouch")
+CONFIG = ReportConfig(title="Vouch")
 DRAWN = (ACCURACY_AND_SET_SIZE_FIGURE, PROTOCOLS_FIGURE)
 
 COLUMNS = {
@@ -422,6 +427,6 @@ def test_a_missing_number_is_a_dash() -> None:
 
 
 def test_a_pair_read_backwards() -> None:
-    pair = Pair(0.2, 0.1, 0.3, 0.01, 9)
-    assert pair.reversed() == Pair(-0.2, -0.3, -0.1, 0.01, 9)
+    pair = ModelPair(0.2, 0.1, 0.3, 0.01, 9)
+    assert pair.reversed() == ModelPair(-0.2, -0.3, -0.1, 0.01, 9)
     assert pair.reversed().reversed() == pair

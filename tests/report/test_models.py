@@ -17,7 +17,7 @@ from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import variation_rows
 from vouch.report.cards import ALONE, BREAKS
 from vouch.report.claims import answers_alone, transfer_coverages
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.formatting import NARROW
 from vouch.report.loading import load
 from vouch.report.page import Text
@@ -145,7 +145,7 @@ def test_what_was_not_asked_has_no_section_and_no_figure(make: Make) -> None:
     assert BREAKS not in [card.question for card in VERDICT_SECTION.build(evidence).cards]
     varied = make(Made(variations=("original", "vr_b")))
     assert ROBUSTNESS_SECTION.build(varied) is None and INSTABILITY_SECTION.build(varied) is None
-    pages = site(Config(title="t"), evidence, {})
+    pages = site(ReportConfig(title="t"), evidence, {})
     assert all(f'id="{section.anchor}"' not in page for section in SILENT for page in pages.values())
     assert LETTERS_SECTION.build(make(Made(outputs=("likelihood",)))) is None
     assert OUTPUTS_SECTION.build(make(Made(outputs=("text",)))) is None
@@ -200,7 +200,7 @@ def test_every_confidence_of_a_text_has_columns(make: Make) -> None:
 
 def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
     evidence = make(Made(outputs=("text",), variations=("original", "vr_b")))
-    found = Page(site(Config(title="Vouch"), evidence, {})["pages/models.html"])
+    found = Page(site(ReportConfig(title="Vouch"), evidence, {})["pages/models.html"])
     assert found.crossed == []
     assert {"generated", "results"} <= {a["id"] for a in found.all("section") if "id" in a}
 
@@ -263,7 +263,7 @@ def test_many_models_can_be_told_from_chance(make: Make) -> None:
 
 def test_two_models_are_not_ranked_without_labels(make: Make) -> None:
     assert RANKING_SECTION.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) is None
-    shown = site(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})
+    shown = site(ReportConfig(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})
     assert mentions(shown["pages/ranking.html"], "Which model is best, without labels?", 'href="#ranking"')
 
 

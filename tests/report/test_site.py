@@ -20,7 +20,7 @@ from vouch.papers.charts import ON_DEEP, ON_PALE
 from vouch.papers.entry import Paper
 from vouch.pipeline.errors import UserError
 from vouch.report import pages, vegalite
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
 from vouch.report.page import FigureSpec, Registry, declared
 from vouch.report.site import Drawing, Marker, figures, site, terms, write
@@ -29,7 +29,7 @@ from vouch.report.table import Column, Measured
 from vouch.report.table_files import PLOTTED, TABLES, csv_text
 
 Site = dict[str, Page]  # by path under reports/
-CONFIG = Config(title="Vouch")
+CONFIG = ReportConfig(title="Vouch")
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
 REPORTS = Path("reports")
 ROOT = Path(__file__).parents[2]
@@ -273,7 +273,7 @@ def test_nothing_in_a_name_acts_on_what_stands_around_it(make: Make) -> None:
 
 
 def test_a_hostile_title_is_text(make: Make) -> None:
-    made = site(Config(title=HOSTILE), make(Made()), {})
+    made = site(ReportConfig(title=HOSTILE), make(Made()), {})
     for found in (Page(source) for path, source in made.items() if path.endswith(".html")):
         assert found.crossed == []
         assert HOSTILE in found.text

@@ -23,7 +23,7 @@ from tests.report.project import (
 )
 from vouch.report.cards import BREAKS, FIRST, LOOKS
 from vouch.report.claims import image_claims
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.costs import ACCURACY, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.page import Beside
@@ -383,7 +383,7 @@ def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
         ["all", "alpha", "0.25", "0.50", "0.50", "0.75"],
         ["all", "beta", "0.35", "0.60", "0.60", "0.85"],
     ]
-    page = Page(site(Config(title="t"), evidence, {})["pages/variations.html"])
+    page = Page(site(ReportConfig(title="t"), evidence, {})["pages/variations.html"])
     assert "robustness" in {a["id"] for a in page.all("section") if "id" in a}
 
 
@@ -402,5 +402,5 @@ def test_instability_beside_its_control(make: Make) -> None:
     assert texts(row[3:]) == [str(ITEM_COUNT), "0.500", "0.250", "0.125", "4.0"]
     assert row[0].note == "instruction"
     assert [column.label for column in part.grids[0].columns[5:7]] == ["sampled, t0.2", "of samples, t0.2"]
-    html = site(Config(title="t"), evidence, {})["pages/variations.html"]
+    html = site(ReportConfig(title="t"), evidence, {})["pages/variations.html"]
     assert html.count('id="instability"') == 1

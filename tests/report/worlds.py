@@ -14,7 +14,7 @@ from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.comparison.leaderboard import differences, leaderboard, variations
 from vouch.metrics.conformal.figures import rows_of, set_figures, shift_figures
 from vouch.metrics.conformal.sets import group_splits
-from vouch.metrics.join import Asked, Block
+from vouch.metrics.join import Block, VariationPrompts
 from vouch.metrics.metric import CLEAN, mean_figure
 from vouch.metrics.responses import Responses
 from vouch.report.config import Scoring
@@ -132,7 +132,9 @@ def evidence(world: World) -> Evidence:
                     (model, name) in world.boasts,
                     world.copies,
                 )
-                asked = Asked(np.ones(len(names), bool), found.groups, found.defective, np.array([""]))
+                asked = VariationPrompts(
+                    np.ones(len(names), bool), found.groups, found.defective, np.array([""])
+                )
                 block = Block(change, asked, found, names, names, of, [KEPT] * len(names))
                 plain = plain or block
                 place = {"model": model, "dataset": name, "variation": change}

@@ -10,7 +10,7 @@ from vouch.datasets.fetch.hub import choose
 from vouch.datasets.fetch.origin import Download, check_name
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.files import Source, Tree
+from vouch.datasets.read.files import SourceFiles, Tree
 from vouch.datasets.read.images import read_image
 from vouch.datasets.read.json_rows import _unique, json_object
 from vouch.params.check import check_params
@@ -29,13 +29,13 @@ def _image(name: str, root: Path) -> None:
 
 
 def _items(name: str, root: Path) -> None:
-    count(Source(root), "mine", Settings(file=name))
+    count(SourceFiles(root), "mine", Settings(file=name))
 
 
 def _member(name: str, root: Path) -> None:
     with zipfile.ZipFile(root / "a.zip", "w") as archive:
         archive.writestr(name.replace("\0", "\1") or "/", b"x")
-    with Tree(Source(root)) as tree:
+    with Tree(SourceFiles(root)) as tree:
         assert tree.names == []
         raise Unusable("nothing of that name")
 
@@ -109,7 +109,7 @@ def test_a_member_without_a_name(tmp_path: Path) -> None:
         archive.writestr("a/", b"")
         archive.writestr("b", b"")
     whole = (tmp_path / "a.zip").read_bytes()
-    with Tree(Source(tmp_path)) as tree:
+    with Tree(SourceFiles(tmp_path)) as tree:
         assert tree.names == ["b"]
     central = whole.index(b"PK\1\2", whole.index(b"PK\1\2") + 1)  # the second entry: of b
     nameless = whole[: central + 28] + bytes(2) + whole[central + 30 : central + 46] + whole[central + 47 :]
@@ -118,7 +118,7 @@ def test_a_member_without_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(nameless[:end] + size.to_bytes(4, "little") + nameless[end + 4 :])
     with (
         pytest.raises(UserError, match=r"a\.zip: '' is not a file name inside a folder"),
-        Tree(Source(tmp_path)),
+        Tree(SourceFiles(tmp_path)),
     ):
         pass
 

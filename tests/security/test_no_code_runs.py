@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.engine import load_model, shared_prefix
 from vouch.models.pins import check_model_folder
 from vouch.pipeline.errors import UserError
@@ -174,7 +174,7 @@ def test_code_that_comes_with_a_model_never_runs(
         with pytest.raises(UserError, match=refused):
             check_model_folder(folder)
     try:
-        load_model(folder, "float32", None, Config(batch=1, bucket=8, threads=1, device="cpu"))
+        load_model(folder, "float32", None, ExtractConfig(batch=1, bucket=8, threads=1, device="cpu"))
     except UserError as error:
         assert refused and "Traceback" not in str(error)
     assert not ran.exists()
@@ -186,7 +186,7 @@ def test_a_tokenizer_whose_regular_expression_has_no_end(tiny: Path, tmp_path: P
     values = json.loads(path.read_text("utf-8"))
     values["pre_tokenizer"]["pattern"] = {"Regex": "(?:(.|.)+)+$(?!.|)"}
     path.write_text(json.dumps(values), "utf-8")
-    config = Config(batch=1, bucket=8, threads=1, device="cpu")
+    config = ExtractConfig(batch=1, bucket=8, threads=1, device="cpu")
     with pytest.raises(UserError, match=r"retry-limit.*correct (chat_template\.jinja|tokenizer\.json)"):
         shared_prefix(load_model(folder, "float32", None, config), None, config)
 

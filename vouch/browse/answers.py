@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from vouch.browse.items import Ints, Questions, cut, script_text, write_script
+from vouch.browse.items import Ints, ItemTable, cut, script_text, write_script
 from vouch.tables import asked as outputs
 from vouch.tables.answered import LOW_MASS, RESPONSES
 from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Options:
+class OptionColumns:
     """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] indices into the
     others.
 
@@ -78,7 +78,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextColumns:
     """Generated texts, one row each. rows: [n] numbers of the prompts, ascending. The greedy text has
     temperature 0."""
 
@@ -110,7 +110,7 @@ class Texts:
 class Output:
     """The answers of one request type. unanswered, reasons: [n] prompts without an answer, and why."""
 
-    answers: Options | Texts
+    answers: OptionColumns | TextColumns
     unanswered: Ints
     reasons: Sequence[str]
 
@@ -121,7 +121,7 @@ class Output:
         return [list(pair) for pair in zip(numbers, self.reasons[low:high], strict=True)]
 
 
-def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str, Output]:
+def read_answers(model: str, dataset: str, questions: ItemTable) -> Mapping[str, Output]:
     """By request type, without those of which a model has no rows. Raises UserError."""
     found = {}
     for output, (order, columns, reader) in READERS.items():
@@ -139,7 +139,7 @@ def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str,
     return found
 
 
-def _letters(table: pa.Table, rows: Ints, questions: Questions) -> Options:
+def _letters(table: pa.Table, rows: Ints, questions: ItemTable) -> OptionColumns:
     lists = table["logits"]
     lengths = np.asarray(pc.list_value_length(lists).to_numpy()).astype(np.int64)
     logits = np.asarray(pc.list_flatten(lists).to_numpy()).astype(np.float64)
@@ -150,18 +150,18 @@ def _letters(table: pa.Table, rows: Ints, questions: Questions) -> Options:
     return _options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside], mass)
 
 
-def _likelihood(table: pa.Table, rows: Ints, _: Questions) -> Options:
+def _likelihood(table: pa.Table, rows: Ints, _: ItemTable) -> OptionColumns:
     names, lengths = np.unique(rows, return_counts=True)
     # An option that cannot be at all has an infinite NLL.
     unknown = np.full(len(names), np.nan)
     return _options(names, lengths, -np.asarray(table["nll"].to_numpy()), unknown)
 
 
-def _texts(table: pa.Table, rows: Ints, _: Questions) -> Texts:
-    return Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"])
+def _texts(table: pa.Table, rows: Ints, _: ItemTable) -> TextColumns:
+    return TextColumns(rows, np.asarray(table["temperature"].to_numpy()), table["text"])
 
 
-Reader = Callable[[pa.Table, Ints, Questions], Options | Texts]
+Reader = Callable[[pa.Table, Ints, ItemTable], OptionColumns | TextColumns]
 READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
     outputs.LETTERS: ((), ("logits", "letter_mass"), _letters),
     outputs.LIKELIHOOD: (("option",), ("nll",), _likelihood),
@@ -170,7 +170,7 @@ READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
 """Of each output, what orders the answers to one prompt, what else is read of them, and their reader."""
 
 
-def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> Options:
+def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> OptionColumns:
     """Softmax of every row's logits; a row of nothing but -inf has no probabilities."""
     starts = np.cumsum(lengths) - lengths
     of = np.repeat(np.arange(len(rows)), lengths)
@@ -183,7 +183,9 @@ def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> Options
     order = np.lexsort((np.arange(len(logits)), -logits, of))
     ranks = np.empty(len(logits), dtype=np.int64)
     ranks[order] = column
-    return Options(rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks, mass)
+    return OptionColumns(
+        rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks, mass
+    )
 
 
 COLUMNS = (
@@ -238,7 +240,7 @@ def _whole(values: Floats) -> list[int]:
     return rounded
 
 
-def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Outcomes]:
+def read_outcomes(path: Path, model: str, questions: ItemTable) -> dict[str, Outcomes]:
     """The outcomes of one model by request type, in the order of OUTPUTS. Raises UserError."""
     empty = pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()
     table = pa.concat_tables([empty, *OUTCOMES.rows_with(path, "model", [model], COLUMNS)])
@@ -246,7 +248,7 @@ def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Out
     return {output: _outcomes(rows, questions) for output, rows in of_outputs.items() if rows.num_rows}
 
 
-def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
+def _outcomes(table: pa.Table, questions: ItemTable) -> Outcomes:
     rows = questions.numbers(table["prompt"])
     table, rows = table.filter(pa.array(rows >= 0)), rows[rows >= 0]
     count = len(questions.of)
@@ -281,7 +283,7 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
 
 
 def _flipped(
-    table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: Questions
+    table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: ItemTable
 ) -> NDArray[np.bool_]:
     """Whether each prompt in the table [rows] flipped the answer to the original prompt of its item."""
     answer, grade = np.full((2, len(state)), np.nan)
@@ -295,7 +297,7 @@ SCORES = {"l": "size_lac", "a": "size_aps"}
 """Name of a prediction set on a page -> column of its size in the faithful protocol."""
 
 
-def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
+def states(outcomes: Outcomes, questions: ItemTable, variation: int) -> str:
     """One letter of LETTERS for each item, for one variation; of several prompts, a wrong answer counts
     first."""
     chosen = questions.variation == variation
@@ -311,7 +313,7 @@ def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
     return np.frombuffer(LETTERS, dtype=np.uint8)[found].tobytes().decode("ascii")
 
 
-def of_model(name: str, output: str, outcomes: Outcomes, questions: Questions) -> dict[str, Any]:
+def of_model(name: str, output: str, outcomes: Outcomes, questions: ItemTable) -> dict[str, Any]:
     """The columns of a model: states by variation; for the original prompts, confidence per mille and size of
     the LAC set in hundredths (mean of the clean protocol, else the faithful one); -1 if missing."""
     size = outcomes.sizes["clean_size_lac"]
@@ -332,7 +334,7 @@ def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) 
     if outcomes is not None and found["i"]:
         numbers = np.array(found["i"]) + first
         found |= outcomes.page(numbers)
-        if isinstance(output.answers, Options):
+        if isinstance(output.answers, OptionColumns):
             for short, name in SCORES.items():
                 found[short] = output.answers.sets(numbers, outcomes.sizes[name][numbers]).tolist()
     if found["i"] == list(range(last - first)):
@@ -341,7 +343,7 @@ def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) 
 
 
 def of_pages(
-    answers: Mapping[str, Output], outcomes: Mapping[str, Outcomes], questions: Questions, size: int
+    answers: Mapping[str, Output], outcomes: Mapping[str, Outcomes], questions: ItemTable, size: int
 ) -> Iterator[dict[str, Any]]:
     """The answers of one model by request type, page after page. size: items of a page."""
     for start in range(0, questions.items, size):
@@ -352,7 +354,7 @@ def of_pages(
 
 
 def write_models(
-    folder: Path, dataset: str, models: Sequence[str], questions: Questions, size: int
+    folder: Path, dataset: str, models: Sequence[str], questions: ItemTable, size: int
 ) -> tuple[dict[str, list[int]], list[str]]:
     """Writes the columns of each model, and its part of every page as a line of FOLDER/MODEL.part.
 

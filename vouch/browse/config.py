@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Config(BaseModel):
+class BrowseConfig(BaseModel):
     """What the item pages show of images.
 
     images: whether they contain images at all. thumbnail: longest side, pixels. budget: most bytes of all
@@ -20,7 +20,7 @@ class Config(BaseModel):
     budget: int = Field(default=20_000_000, ge=0)
 
 
-def config_of(browse: Mapping[str, Any], entry: Mapping[str, Any]) -> Config:
+def config_of(browse: Mapping[str, Any], entry: Mapping[str, Any]) -> BrowseConfig:
     """The parameters of a dataset. entry: its `datasets.NAME`, whose `images: false` takes precedence."""
-    config = Config.model_validate(browse)
+    config = BrowseConfig.model_validate(browse)
     return config.model_copy(update={"images": config.images and entry.get("images", True)})

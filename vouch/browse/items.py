@@ -62,7 +62,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Questions:
+class ItemTable:
     """N items with P prompts, which are sorted by item.
 
     prompts: ids [P]. of: [P] number of the item. variation: [P] index into `variations`. kept: [P] whether
@@ -98,7 +98,7 @@ class Questions:
         return np.asarray(found.to_numpy()).astype(np.int64)
 
 
-def read_questions(items: Path, prompts: Path) -> Questions:
+def read_questions(items: Path, prompts: Path) -> ItemTable:
     """Reads the two tables. Raises UserError if the prompts are not in the order of the items."""
     ids = ITEMS.read(items, ["id"])["id"].combine_chunks()
     table = PROMPTS.read(prompts, ["id", "item", "variation", "effect", "order"])
@@ -107,7 +107,7 @@ def read_questions(items: Path, prompts: Path) -> Questions:
         raise UserError(f"{prompts}: its prompts are not in the order of {items}; run `dvc repro`")
     names = table["variation"].unique().to_pylist()
     variation = pc.index_in(table["variation"], pa.array(names, pa.string())).to_numpy()
-    return Questions(
+    return ItemTable(
         prompts=table["id"].combine_chunks(),
         of=of,
         variation=np.asarray(variation).astype(np.int64),
@@ -226,7 +226,7 @@ OF_PROMPTS = (
 )
 
 
-def items_a_page(questions: Questions, outputs: int) -> int:
+def items_a_page(questions: ItemTable, outputs: int) -> int:
     """Items of a page, so that it stays small however many models and variations there are."""
     answers = len(questions.of) * outputs / max(1, questions.items)
     return int(min(MOST, max(FEWEST, ANSWERS // max(1, answers))))
@@ -307,7 +307,7 @@ def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
 
 
 def item_pages(
-    items: Path, prompts: Path, questions: Questions, size: int, tiles: Mapping[str, Tile]
+    items: Path, prompts: Path, questions: ItemTable, size: int, tiles: Mapping[str, Tile]
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
     """Items and prompts, page after page."""
     number = {name: index for index, name in enumerate(questions.variations)}

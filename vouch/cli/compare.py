@@ -15,7 +15,7 @@ from vouch.cli.command import argument, command, json_argument
 from vouch.cli.gate import exit_status, failures, rule, unjudged
 from vouch.cli.leaderboard import Cells, Column, Row, cells, left_out, long_name, small, warn_if_outdated
 from vouch.cli.printing import as_json, interval, number, table
-from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
 from vouch.params.check import check_project
@@ -180,7 +180,7 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     ]
 
 
-def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
+def differences_in(outcomes: pa.Table, config: CompareConfig) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES for the one variation in the outcomes; the stage makes only those of original."""
     index = outcomes.schema.get_field_index("variation")
     renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
@@ -188,7 +188,11 @@ def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
 
 
 def pairs(
-    first: pa.Table, second: pa.Table, numbers: Cells, gaps: Mapping[tuple[str, str], Row], config: Config
+    first: pa.Table,
+    second: pa.Table,
+    numbers: Cells,
+    gaps: Mapping[tuple[str, str], Row],
+    config: CompareConfig,
 ) -> list[dict[str, Any]]:
     """One entry for each dataset and request type that both models have, for JSON.
 
@@ -272,7 +276,7 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
     }
 
 
-def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float | None]:
+def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str, float | None]:
     """Mean difference of set sizes over items that both have sets for.
 
     The interval is a bootstrap over whole groups that keeps the thresholds.

@@ -18,8 +18,8 @@ from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
-from vouch.datasets.read.files import Source
-from vouch.models.config import Config
+from vouch.datasets.read.files import SourceFiles
+from vouch.models.config import ExtractConfig
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
 from vouch.params.project import MODELS, Project, locked_models
@@ -107,7 +107,7 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
         source = locate(name, entry.source, entry.origin, getattr(loader, "PLACE", ""))
         return Items(round(loader.count(source, name, settings) * share), here=True)
     try:
-        source = promised(entry.origin) if entry.origin else Source(Path(entry.source))
+        source = promised(entry.origin) if entry.origin else SourceFiles(Path(entry.source))
         counts = expectation(loader, source, name, settings)
     except UserError:
         counts = {}  # reported when the source is read
@@ -140,7 +140,7 @@ class Count:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
-    def of(self, config: Config, model: str, dataset: str) -> "Count":
+    def of(self, config: ExtractConfig, model: str, dataset: str) -> "Count":
         """What one model is asked."""
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
@@ -288,7 +288,9 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
     return costs
 
 
-def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int, thought: int = 0) -> float:
+def gpu_hours(
+    parameters: int, counts: Sequence[Count], config: ExtractConfig, cap: int, thought: int = 0
+) -> float:
     """An estimate for one model: parameters times tokens, with nothing shared between prompts.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share

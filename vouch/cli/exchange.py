@@ -25,7 +25,7 @@ from vouch.prompts.exchange import (
     SECOND,
     WINNER,
     Candidate,
-    Compared,
+    ComparingItem,
     ExchangeDecision,
     Exchanges,
     Row,
@@ -251,7 +251,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def decided_by_order(
-    items: Iterable[Compared], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
+    items: Iterable[ComparingItem], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
 ) -> list[ExchangeDecision]:
     """Decisions about the pairs whose two images both have a number; equal numbers make no exchange.
 
@@ -276,7 +276,7 @@ def decided_by_order(
 
 
 def _learn(
-    item: Compared,
+    item: ComparingItem,
     numbers: ImageNumbers,
     known: dict[tuple[str, str], tuple[float, str]],
     larger_wins: dict[str, tuple[bool, str]],

@@ -14,7 +14,7 @@ from vouch.cli.printing import plain
 from vouch.cli.schema import FOLDER
 from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.datasets.loaders import jsonl
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.params.check import TRAINED, check_params
@@ -119,7 +119,7 @@ def count(folder: str) -> int:
             )
         what = "no such file" if Path(folder).is_dir() else "no such folder"
         raise UserError(f"{path}: {what}; --data names a folder that holds {ITEMS} (docs/add-a-dataset.md)")
-    questions = jsonl.count(Source(Path(folder)), "", jsonl.Settings())
+    questions = jsonl.count(SourceFiles(Path(folder)), "", jsonl.Settings())
     if not questions:
         raise UserError(f"{path}: is empty; put one JSON object per line into it (docs/add-a-dataset.md)")
     return questions

@@ -17,7 +17,7 @@ from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.leaderboard import warn_if_outdated
 from vouch.cli.printing import plain
 from vouch.library.estimates import PUBLISHED, results
-from vouch.models.released.samples import HARNESSES, Record
+from vouch.models.released.samples import HARNESSES, LogRecord
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
@@ -129,7 +129,7 @@ _CONVERT = dict(zip(OUTPUTS, (_of_letters, _of_likelihood, _of_text), strict=Tru
 
 def _records(
     prompts: Mapping[str, Prompt], items: Mapping[str, Mapping[str, Any]], answers: Mapping[str, Answer]
-) -> Iterator[Record]:
+) -> Iterator[LogRecord]:
     """A record for each answer. doc_id: the position of the prompt among those of its variation."""
     for position, (name, prompt) in enumerate(prompts.items()):
         if name not in answers:
@@ -141,7 +141,7 @@ def _records(
         metrics = {}
         if continuations:
             metrics["acc"] = float(values.index(max(values)) in prompt["answers"])
-        yield Record(
+        yield LogRecord(
             doc_id=position,
             doc=doc | {"options": prompt["options"], "answers": prompt["answers"]},
             target=str(targets[0] if len(targets) == 1 else targets),

@@ -12,7 +12,7 @@ from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import plain, table
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options import COLUMNS as OPTION_COLUMNS
-from vouch.datasets.options import FILE, WRONG, Asked, is_yes_no, key, read_written
+from vouch.datasets.options import FILE, WRONG, OpenQuestion, is_yes_no, key, read_written
 from vouch.judge.answers import OF_OPEN, OF_PROMPTS, OF_TEXTS, choice_answers, open_answers
 from vouch.judge.prompts import bounded
 from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order
@@ -21,12 +21,12 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
-from vouch.prompts.asking import CachedModel, Engine, Text
+from vouch.prompts.asking import CachedModel, PlainText, Writer
 from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
     RewriteDecision,
-    Task,
+    RewriteTask,
     decisions_path,
     decisions_text,
     read_decisions,
@@ -123,11 +123,11 @@ def listing(rows: Sequence[Row], everything: bool) -> str:
     return text
 
 
-def exported_rewrites(rows: Sequence[Row], decided: Mapping[Task, RewriteDecision]) -> str:
+def exported_rewrites(rows: Sequence[Row], decided: Mapping[RewriteTask, RewriteDecision]) -> str:
     """The table as CSV, with the decisions so far."""
     lines = []
     for row in rows:
-        one = decided.get(Task(row["original"], row["kind"]))
+        one = decided.get(RewriteTask(row["original"], row["kind"]))
         information = [row["status"], row["reason"], row["rewrite"] or ""]
         decision = [one.decision, one.text, one.by, one.why] if one else ["", "", "", ""]
         lines.append([row["original"], row["kind"], *information, *decision])
@@ -138,7 +138,7 @@ def _import_rewrites(dataset: str, source: Path) -> int:
     """Takes over decisions; those about other questions and kinds stay."""
     check_source(source)
     rows = REWRITES.read(intact(rewrites_path(dataset))).to_pylist()
-    words = {Task(row["original"], row["kind"]): row["rewrite"] for row in rows}
+    words = {RewriteTask(row["original"], row["kind"]): row["rewrite"] for row in rows}
     new = read_decisions(source, INFORMATION)
     for one in new:
         if one.task not in words:
@@ -348,7 +348,7 @@ def run_distract(options: argparse.Namespace) -> int:
         for row in _open_questions(name)
         if row["id"] not in written
     }
-    writer: CachedModel[Text] = CachedModel(read_pin(intact(pin_path(model))), project.rewrite, name)
+    writer: CachedModel[PlainText] = CachedModel(read_pin(intact(pin_path(model))), project.rewrite, name)
     options_of = ask_for_options(writer, asked)
     written |= {key: wrong for key, wrong in options_of.items() if wrong}
     write_text(path, csv_text(OPTION_COLUMNS, ([name, *wrong] for name, wrong in written.items())))
@@ -367,14 +367,16 @@ def _open_questions(name: str) -> Iterator[dict[str, str]]:
         for row in batch.to_pylist():
             if row["references"]:  # an open question, even if it was turned into a choice
                 answer = row["references"][0]
-                if not is_yes_no(Asked(row["id"], row["group"], row["category"], row["question"], answer)):
+                if not is_yes_no(
+                    OpenQuestion(row["id"], row["group"], row["category"], row["question"], answer)
+                ):
                     texts = {"question": row["question"], "hint": row["hint"] or "", "answer": answer}
                     yield {"id": row["id"], **texts}
 
 
-def ask_for_options(engine: Engine[Text], asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
+def ask_for_options(engine: Writer[PlainText], asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
     """Wrong options by id, none if a reply cannot be read. asked: prompt and correct answer by id."""
-    prompts = [Text(text) for text in dict.fromkeys(text for text, _ in asked.values())]
+    prompts = [PlainText(text) for text in dict.fromkeys(text for text, _ in asked.values())]
     replies = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}
     return {name: read_options(replies[text] or "", answer) for name, (text, answer) in asked.items()}
 

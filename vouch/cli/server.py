@@ -9,7 +9,7 @@ from vouch.cli.command import argument, command, path_argument
 from vouch.cli.printing import plain
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.models.requests import DatasetRequests, Session
-from vouch.models.server.batch import Batch, Replies, exchanged
+from vouch.models.server.batch import Replies, RequestBatch, exchanged
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing_folder
@@ -50,7 +50,7 @@ def run_batch(options: argparse.Namespace) -> int:
         replies = Replies()
         for path in options.paths:
             replies.add(path)
-        engine = Batch(pin, None, replies)
+        engine = RequestBatch(pin, None, replies)
         for dataset in datasets:
             kept, lacking = exchanged(dataset, engine)
             print(f"{dataset.label}: {kept} answers taken, {lacking} still to be asked", flush=True)
@@ -60,14 +60,14 @@ def run_batch(options: argparse.Namespace) -> int:
     folder = options.paths[0]
     if folder.exists():
         raise UserError(f"{folder}: exists; name a new folder")
-    with replacing_folder(folder) as temporary, Parts(temporary) as parts:
+    with replacing_folder(folder) as temporary, RequestFiles(temporary) as parts:
         for dataset in datasets:
-            exchanged(dataset, Batch(pin, parts.write, Replies()))
+            exchanged(dataset, RequestBatch(pin, parts.write, Replies()))
     print(f"{plural(parts.requests, 'request')} in {plural(parts.files, 'file')} in {plain(folder)}")
     return 0
 
 
-class Parts:
+class RequestFiles:
     """Files 1.jsonl, 2.jsonl, ... in a folder, none larger than a host accepts; every id occurs once."""
 
     def __init__(self, folder: Path) -> None:
@@ -82,7 +82,7 @@ class Parts:
         """How many requests were written."""
         return len(self._ids)
 
-    def __enter__(self) -> "Parts":
+    def __enter__(self) -> "RequestFiles":
         return self
 
     def __exit__(

@@ -42,7 +42,7 @@ Time = Annotated[float, Field(ge=0, lt=1e11)]
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
-class Record(BaseModel, allow_inf_nan=False):
+class RunningStage(BaseModel, allow_inf_nan=False):
     """What vouch/pipeline/run.py writes about a running stage. Times are seconds since 1970."""
 
     stage: str
@@ -61,8 +61,8 @@ class Seen(NamedTuple):
 
     stages: int
     done: int
-    running: Sequence[Record] = ()
-    failed: Sequence[Record] = ()
+    running: Sequence[RunningStage] = ()
+    failed: Sequence[RunningStage] = ()
     gpus: Sequence[str] = ()
 
 
@@ -104,14 +104,16 @@ def _written(path: Path) -> float:
         return 0.0
 
 
-def _read(path: Path) -> Record | None:
+def _read(path: Path) -> RunningStage | None:
     try:
-        return Record.model_validate_json(path.read_bytes()) if path.is_file() else None  # a pipe never ends
+        return (
+            RunningStage.model_validate_json(path.read_bytes()) if path.is_file() else None
+        )  # a pipe never ends
     except (OSError, ValueError):  # removed by now, or damaged
         return None
 
 
-def _runs(record: Record) -> bool:
+def _runs(record: RunningStage) -> bool:
     """Whether its process still runs, and its number was not given to another one."""
     try:
         return record.host != socket.gethostname() or (
@@ -134,7 +136,7 @@ def _gpus() -> list[str]:
     ]
 
 
-def speed(record: Record) -> tuple[str, str, str]:
+def speed(record: RunningStage) -> tuple[str, str, str]:
     """How much of a stage is done (prompts, steps or items), how many a second, and the time left."""
     done, total = record.done, record.total
     if not done or record.at is None or record.since is None:

@@ -9,7 +9,7 @@ from vouch.datasets.fetch.origin import Origin
 from vouch.pipeline.errors import did_you_mean
 
 
-class Options(BaseModel):
+class OptionScheme(BaseModel):
     """The scheme that gives items their options, one of vouch/datasets/options.py. seed: of its draws.
 
     protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim without the
@@ -32,7 +32,7 @@ class Options(BaseModel):
         return name
 
 
-class Sample(BaseModel):
+class Subset(BaseModel):
     """A part of a dataset. share: of its groups, which stay whole, or of its items where it names no groups.
 
     Each group is drawn by itself, so the share is met only on average, and a larger sample includes a smaller
@@ -71,8 +71,8 @@ class DatasetEntry(BaseModel):
     )
     variant: str | None = None
     settings: dict[str, Any] = {}
-    sample: Sample | None = None
-    options: Options | None = None
+    sample: Subset | None = None
+    options: OptionScheme | None = None
     variations: list[str] | None = Field(default=None, min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
     images: bool = True

@@ -23,7 +23,7 @@ from string import ascii_uppercase
 from types import ModuleType
 from typing import Any
 
-from vouch.datasets.config import DatasetEntry, Sample
+from vouch.datasets.config import DatasetEntry, Subset
 from vouch.datasets.fetch.download import locate
 from vouch.datasets.flags import default_group
 from vouch.datasets.raw import (
@@ -35,12 +35,12 @@ from vouch.datasets.raw import (
     Unusable,
     known_options,
 )
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.images import EntryImages, ImageFacts, with_images
 from vouch.datasets.second_pass import Findings, ItemBuffer
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
-from vouch.tables.table import Writer
+from vouch.tables.table import TableWriter
 
 MAX_OPTIONS = 26
 MAX_NAME = 1_000  # characters of an id or a category: tables, pages and messages repeat it
@@ -57,7 +57,7 @@ class Dataset:
     config: DatasetEntry
     loader: ModuleType
     settings: LoaderSettings
-    source: Source
+    source: SourceFiles
 
     @classmethod
     def of(cls, name: str, values: Any) -> "Dataset":
@@ -87,7 +87,12 @@ class FirstPass:
     """
 
     def __init__(
-        self, dataset: Dataset, images: Writer, rejects: Writer, findings: Findings, problem: Problem
+        self,
+        dataset: Dataset,
+        images: TableWriter,
+        rejects: TableWriter,
+        findings: Findings,
+        problem: Problem,
     ) -> None:
         self._dataset, self._images, self._rejects, self._findings = dataset, images, rejects, findings
         self._problem = problem
@@ -221,7 +226,7 @@ def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -
     }
 
 
-def sampled(entries: Iterable[RawItem | Rejected], sample: Sample | None) -> Iterator[RawItem | Rejected]:
+def sampled(entries: Iterable[RawItem | Rejected], sample: Subset | None) -> Iterator[RawItem | Rejected]:
     """The entries of a sample: chosen by group, else by the id (or row) that opens their dialogue."""
     opening = ""
     for entry in entries:
@@ -245,7 +250,7 @@ def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) ->
     }
 
 
-def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderSettings) -> Expected:
+def expectation(loader: ModuleType, source: SourceFiles, name: str, settings: LoaderSettings) -> Expected:
     """The counts that are expected, none where any are accepted. Raises UserError where they must be set."""
     if settings.expect is None:
         return {}

@@ -230,7 +230,7 @@ COLUMNS = ("id", *(f"wrong_{number}" for number in range(1, WRONG + 1)))
 
 
 @dataclass(frozen=True)
-class Asked:
+class OpenQuestion:
     """An open question and its (first) answer."""
 
     id: str
@@ -240,12 +240,14 @@ class Asked:
     answer: str
 
 
-def is_yes_no(asked: Asked) -> bool:
+def is_yes_no(asked: OpenQuestion) -> bool:
     """Whether its other option is known."""
     return key(asked.answer) in YES_NO
 
 
-def built_choices(rows: Sequence[Asked], wrong: Sequence[Sequence[str]], seed: int) -> Iterator[Choice]:
+def built_choices(
+    rows: Sequence[OpenQuestion], wrong: Sequence[Sequence[str]], seed: int
+) -> Iterator[Choice]:
     """Each question with its answer at a random position; yes comes before no. Raises UserError."""
     for asked, others in zip(rows, wrong, strict=True):
         options, answer = [asked.answer, *others], asked.answer
@@ -269,14 +271,16 @@ def _distinct(answers: Iterable[str]) -> list[str]:
     return [spellings[spelt] for spelt in sorted(spellings)]
 
 
-def _drawn(pool: Sequence[str], asked: Asked, wanted: int, seed: int, taken: Sequence[str] = ()) -> list[str]:
+def _drawn(
+    pool: Sequence[str], asked: OpenQuestion, wanted: int, seed: int, taken: Sequence[str] = ()
+) -> list[str]:
     """`wanted` texts of a pool, or fewer, drawn at random; not the answer, nor one of `taken`."""
     excluded = {key(asked.answer), *map(key, taken)}
     others = [text for text in pool if key(text) not in excluded]
     return random.Random(f"{seed}/wrong/{asked.id}").sample(others, min(wanted, len(others)))
 
 
-def _of_category(rows: Sequence[Asked], seed: int) -> list[list[str]]:
+def _of_category(rows: Sequence[OpenQuestion], seed: int) -> list[list[str]]:
     answers = defaultdict(list)
     for asked in rows:
         answers[asked.category].append(asked.answer)
@@ -284,13 +288,13 @@ def _of_category(rows: Sequence[Asked], seed: int) -> list[list[str]]:
     return [_drawn(pools[asked.category], asked, WRONG, seed) for asked in rows]
 
 
-def classes(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
+def classes(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequence[str]]:
     """Three other answers of the whole set, at random (A.1): for Flowers102 and Pets37."""
     all_answers = _distinct(asked.answer for asked in rows)
     return [_drawn(all_answers, asked, WRONG, seed) for asked in rows]
 
 
-def pool(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
+def pool(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequence[str]]:
     """Three other answers to questions of the same category, at random (A.1, A.2, A.4, A.5).
 
     For TDIUC, ImageNetVC and CLEVR; as in CLEVR, `Not sure` and `Unknown` fill up a small pool.
@@ -304,7 +308,7 @@ def pool(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]
     return wrong_options
 
 
-def nearby(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str]]:
+def nearby(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequence[str]]:
     """Three other answers at random, of the same category first, then of the whole set (A.2, A.6).
 
     For the object tasks of COCO, where the category is the object's super-category, and for WikiHow.
@@ -316,7 +320,7 @@ def nearby(rows: Sequence[Asked], seed: int, _folder: Path) -> list[Sequence[str
     ]
 
 
-def wordnet(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
+def wordnet(rows: Sequence[OpenQuestion], _seed: int, folder: Path) -> list[Sequence[str]]:
     """The three answers nearest to the correct one in WordNet (A.1): for ImageNet-1K and CIFAR10.
 
     The authors do not say which similarity they took; here it is the shortest path over hypernyms. WordNet's
@@ -390,7 +394,7 @@ def _synset(fields: list[str]) -> tuple[str, list[str]]:
     return fields[0], [pointers[n + 1] for n in range(0, len(pointers), 4) if pointers[n] in ("@", "@i")]
 
 
-def written(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[str]]:
+def written(rows: Sequence[OpenQuestion], _seed: int, folder: Path) -> list[Sequence[str]]:
     """Wrong options that a model or a person wrote into wrong-options.csv of the source (A.4, A.8).
 
     Raises UserError where options are missing, equal, or the answer.
@@ -436,7 +440,7 @@ def read_written(path: Path) -> dict[str, list[str]]:
 
 
 # scheme -> the wrong options of each question, from the questions, a seed and the source's folder
-BUILT_SCHEMES: Mapping[str, Callable[[Sequence[Asked], int, Path], list[Sequence[str]]]] = {
+BUILT_SCHEMES: Mapping[str, Callable[[Sequence[OpenQuestion], int, Path], list[Sequence[str]]]] = {
     "reform_classes": classes,
     "reform_nearby": nearby,
     "reform_pool": pool,

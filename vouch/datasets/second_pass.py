@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.datasets.config import Options
+from vouch.datasets.config import OptionScheme
 from vouch.datasets.flags import Copies, Use, item_flags, respelling, similar_flags, visible
 from vouch.datasets.read.images import ImageFacts, digest_of
 from vouch.pipeline.errors import UserError
@@ -54,7 +54,7 @@ class ItemBuffer:
         return self._chunks
 
 
-def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, folder: Path) -> ItemBuffer:
+def normalised(kept: ItemBuffer, chosen: OptionScheme, rejected: int, name: str, folder: Path) -> ItemBuffer:
     """The items with the options of a scheme. rejected: number of rejected entries. folder: the source.
 
     Raises UserError where rejected entries would shift the draws of a faithful protocol.
@@ -86,14 +86,15 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
     return changed
 
 
-def _choices(rows: Sequence[Mapping[str, Any]], chosen: Options, folder: Path) -> "Iterator[Choice]":
-    from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Asked, Choice, built_choices
+def _choices(rows: Sequence[Mapping[str, Any]], chosen: OptionScheme, folder: Path) -> "Iterator[Choice]":
+    from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Choice, OpenQuestion, built_choices
 
     if chosen.scheme in DRAWN_SCHEMES:
         native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
         return iter(DRAWN_SCHEMES[chosen.scheme][chosen.protocol](native, chosen.seed))
     asked = [
-        Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0]) for row in rows
+        OpenQuestion(row["id"], row["group"], row["category"], row["question"], row["references"][0])
+        for row in rows
     ]
     return built_choices(asked, BUILT_SCHEMES[chosen.scheme](asked, chosen.seed, folder), chosen.seed)
 

@@ -20,7 +20,7 @@ from vouch.judge.prompts import (
     open_prompt,
     open_verdict,
 )
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.text.judge import UNDECIDED, OpenAnswer, key
 from vouch.metrics.text.parsers import read
 from vouch.metrics.text.reader.options import Choices
@@ -80,7 +80,7 @@ def prompt_version(kind: str) -> int:
     return judge_prompt(kind).version
 
 
-def answers_to_judge(dataset: str, responses: Iterable[Path], config: Config) -> ToJudge:
+def answers_to_judge(dataset: str, responses: Iterable[Path], config: ScoreConfig) -> ToJudge:
     """The distinct answers of all models that the judge reads. responses: tables of texts."""
     prompts = PROMPTS.read(prompts_path(dataset), OF_PROMPTS)
     items = ITEMS.read(items_path(dataset), OF_ITEMS)

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from vouch.library import check
 from vouch.library.check import Ints
 from vouch.library.estimates import needs
-from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, Task
+from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Ranker, RankingTask
 from vouch.metrics.intervals import bootstrap, percentiles
 from vouch.metrics.responses import Array
 
@@ -107,7 +107,7 @@ def _drawn_ranks(values: Array, groups: Ints, seed: int) -> Array:
     return np.asarray(rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1))
 
 
-def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Array | None:
+def _values(ranker: Ranker, task: RankingTask, proxy: RankingTask | None, alpha: float) -> Array | None:
     if ranker.needs and PROBABILITIES not in ranker.needs:
         return None
     if not ranker.by_proxy:
@@ -115,7 +115,7 @@ def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Arr
     return ranker.values(task, proxy, alpha) if proxy else None
 
 
-def _task(probabilities: Any, name: str, answers: Any) -> Task:
+def _task(probabilities: Any, name: str, answers: Any) -> RankingTask:
     given = check.mapping(probabilities, name, "{'a': [[0.9, 0.1]]}")
     if not given:
         raise ValueError(f"{name}: no model; at least 2 are needed")
@@ -141,4 +141,4 @@ def _task(probabilities: Any, name: str, answers: Any) -> Task:
         tops = every == np.nanmax(every, axis=2, keepdims=True)
         performance = (tops & right).sum(axis=2) / tops.sum(axis=2)
     groups = np.arange(every.shape[1])
-    return Task("", "", "", models, groups, performance, {PROBABILITIES: every}, right)
+    return RankingTask("", "", "", models, groups, performance, {PROBABILITIES: every}, right)

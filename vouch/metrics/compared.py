@@ -30,7 +30,7 @@ from vouch.metrics.calibration import (
     tally,
 )
 from vouch.metrics.confidence import ece
-from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.config import DEFAULT_ANSWER, ScoreConfig
 from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
@@ -53,7 +53,7 @@ from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
 from vouch.metrics.uncertainty import (
     CONFIDENCE,
-    ImageInformation,
+    AnswerInformation,
     clustered_entropy,
     image_information,
     uncertainty_figures,
@@ -154,7 +154,7 @@ class Paired(NamedTuple):
     them, and whether the answers with and without the image are correct."""
 
     rows: Ints
-    image: ImageInformation
+    image: AnswerInformation
     confidence: Floats
     right: Floats
     right_without: Floats
@@ -187,7 +187,7 @@ def paired(plain: Block, other: Block) -> Paired | None:
     )
 
 
-def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
+def picture_figures(plain: Block, other: Block, config: ScoreConfig) -> list[Figure]:
     """Figures of a variation that takes the image away or shows another one; nothing of all others.
 
     Those of correctness only where the correct answer stays the same.
@@ -218,7 +218,7 @@ def _signed(metric: str, values: Floats, groups: Ints) -> Figure:
     return Figure("", metric, float(values.mean()), len(values), *signed_interval(values, groups))
 
 
-def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Floats]:
+def _bins(confidence: Floats, found: Paired, config: ScoreConfig) -> tuple[float, Floats]:
     """ECE and its draws; the same draws for all confidences of the same rows."""
     slots = equal_slots(confidence, config.bins)
     draws: Bins = resampled_bins(slots, config.bins, confidence, found.right, found.groups, config.seed)
@@ -252,7 +252,7 @@ def text_estimates(
     plain: TextBlock,
     blurred: TextBlock | None,
     p_true: Mapping[str, float],
-    config: Config,
+    config: ScoreConfig,
     metrics: Sequence[str],
 ) -> Estimates:
     """The same of the texts to the original prompts; blurred: those to blurred images, if there are some.
@@ -308,7 +308,11 @@ class Compared:
     """Collects the answers to one variation after another, and compares them in the end."""
 
     def __init__(
-        self, prompts: pa.Table, items: pa.Table, config: Config, p_true: Mapping[str, float] | None = None
+        self,
+        prompts: pa.Table,
+        items: pa.Table,
+        config: ScoreConfig,
+        p_true: Mapping[str, float] | None = None,
     ) -> None:
         """prompts, items: tables of the dataset with the columns that the stage reads. p_true: by item."""
         self._index, self._config, self._p_true = PromptIndex(prompts, items), config, p_true or {}
@@ -398,7 +402,7 @@ class Compared:
                 yield firsts.predictions.variation, TEXT, figure
 
 
-def across_variations(blocks: Mapping[str, Block], config: Config) -> Iterator[tuple[str, Figure]]:
+def across_variations(blocks: Mapping[str, Block], config: ScoreConfig) -> Iterator[tuple[str, Figure]]:
     """(variation, figure) of the clean protocol; blocks: by variation, of one output."""
     blocks = {variation: block for variation, block in blocks.items() if len(block.responses)}
     for variation, block in blocks.items():

@@ -27,7 +27,7 @@ from vouch.metrics.calibration import (
     scale,
     tally,
 )
-from vouch.metrics.conformal.figures import Rows
+from vouch.metrics.conformal.figures import ScoredRows
 from vouch.metrics.conformal.sets import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
@@ -35,7 +35,7 @@ from vouch.metrics.responses import Array, Bools, Floats, Ints, count, entropy
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 
 if TYPE_CHECKING:
-    from vouch.metrics.config import Config
+    from vouch.metrics.config import ScoreConfig
 
 
 LEAST = np.finfo(np.float64).tiny
@@ -360,7 +360,7 @@ BLOCKS = 200
 
 
 def confidence_figures(
-    probabilities: Probabilities, rows: Rows, groups: Ints, splits: Splits, config: "Config"
+    probabilities: Probabilities, rows: ScoredRows, groups: Ints, splits: Splits, config: "ScoreConfig"
 ) -> list[Figure]:
     """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
     their median; what follows from temperature scaling with the percentiles over the splits.
@@ -377,7 +377,7 @@ def confidence_figures(
     return figures + _resampled(probabilities, groups, config)
 
 
-def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> list[Figure]:
+def _resampled(probabilities: Probabilities, groups: Ints, config: "ScoreConfig") -> list[Figure]:
     """Metrics of sums over rows: all sums of a group are drawn together."""
     confidence, correct = probabilities.confidence, probabilities.correct
     bins, letters, surest = config.bins, probabilities.p.shape[1], min(BLOCKS, len(groups))

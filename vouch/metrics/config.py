@@ -95,7 +95,7 @@ def _known(table: Mapping[str, object]) -> AfterValidator:
     return AfterValidator(check)
 
 
-class Config(BaseModel):
+class ScoreConfig(BaseModel):
     """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
     calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of
@@ -137,7 +137,7 @@ class Config(BaseModel):
         """Of the scores, as their formulas take them."""
         return self.settings.model_dump()
 
-    def with_one_threshold(self) -> "Config":
+    def with_one_threshold(self) -> "ScoreConfig":
         """The same without strata and without the sweep over shares: for categories and variations."""
         return self.model_copy(update={"strata": [MARGINAL], "shares": []})
 

@@ -121,7 +121,7 @@ AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 
 
 @dataclass(frozen=True)
-class Asked:
+class VariationPrompts:
     """All m prompts of one variation in the order of the items, answered or not; arrays [m].
 
     groups and defective as in Responses. mass: probability on the letters, see LETTERS; NaN where unknown,
@@ -150,13 +150,15 @@ class Aligned:
     numbers: Ints
     defective: Bools
 
-    def asked(self, answered: Bools) -> Asked:
+    def asked(self, answered: Bools) -> VariationPrompts:
         """The prompts; answered [m]: which of them have an answer."""
         categories = np.array(self.items["category"].to_pylist())
         mass = None
         if "letter_mass" in self.answers.column_names:
             mass = self.answers["letter_mass"].cast(pa.float64()).to_numpy()
-        return Asked(answered, self.numbers, self.defective, categories, mass, yes_no(self.prompts))
+        return VariationPrompts(
+            answered, self.numbers, self.defective, categories, mass, yes_no(self.prompts)
+        )
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ class Block:
     """
 
     variation: str
-    asked: Asked
+    asked: VariationPrompts
     responses: Responses
     prompts: list[str]
     items: list[str]
@@ -407,7 +409,7 @@ declare(
 )
 
 
-def letter_mass(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
+def letter_mass(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Figure]:
     """Mean letter mass, and share of prompts where it is low, of the rows [m] where it is known.
 
     Nothing where it is unknown everywhere, as of released logits. Prompts without an answer count where it is

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from vouch.metrics.calibration import clean_probabilities
-from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.config import DEFAULT_ANSWER, ScoreConfig
 from vouch.metrics.join import Block
-from vouch.metrics.metric import SHARE, Column, Formulas, is_share
+from vouch.metrics.metric import SHARE, Formulas, MetricColumn, is_share
 from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import Numbers, TextBlock, Tokens
@@ -116,7 +116,9 @@ def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) ->
     return filled(LABEL_FREE.schema, columns).filter(pa.array(~block.responses.defective))
 
 
-def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
+def text_scores(
+    model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: ScoreConfig
+) -> pa.Table:
     """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL:
         return LABEL_FREE.schema.empty_table()
@@ -135,7 +137,7 @@ def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, 
     return pa.concat_tables([table.filter(pa.array(~block.defective)) for table in tables])
 
 
-def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> Any:
+def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: ScoreConfig) -> Any:
     """How correct each text is; open questions by the first answer metric also where that has no scale."""
     metric = config.answers.get(dataset, [DEFAULT_ANSWER])[0]
     if is_share(metric):
@@ -148,5 +150,5 @@ def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Con
     return _known(values)
 
 
-def _known(values: Numbers) -> Column:
-    return Column(values, ~np.isnan(values))
+def _known(values: Numbers) -> MetricColumn:
+    return MetricColumn(values, ~np.isnan(values))

@@ -169,7 +169,7 @@ def split_figure(
     return Figure(score, metric, float(values.mean()), items, *percentiles(values), calibration, alpha)
 
 
-class Column(NamedTuple):
+class MetricColumn(NamedTuple):
     """values [n], which mean something only where known [n]."""
 
     values: np.ndarray
@@ -181,4 +181,4 @@ class Protocol:
     """figures, and per-row columns by name."""
 
     figures: list[Figure]
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, MetricColumn] = field(default_factory=dict)

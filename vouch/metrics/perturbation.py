@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vouch.metrics.calibration import authors_probabilities
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
 from vouch.metrics.intervals import percentiles, resampled
@@ -64,7 +64,7 @@ def _packed(responses: Responses, logits: NDArray[np.floating], answers: Bools, 
     )
 
 
-def certainty(responses: Responses, effect: str, protocol: str, config: Config) -> Array:
+def certainty(responses: Responses, effect: str, protocol: str, config: ScoreConfig) -> Array:
     """[n] certainty of each row in a protocol; NaN for a row with one class or that never tests.
 
     faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
@@ -82,7 +82,7 @@ def certainty(responses: Responses, effect: str, protocol: str, config: Config) 
     return values
 
 
-def _faithful(rows: Responses, config: Config) -> Array:
+def _faithful(rows: Responses, config: ScoreConfig) -> Array:
     """[n] set sizes, NaN for the rows that calibrate."""
     test, calibration = authors_split(len(rows), config.calibration, config.seed)
     probabilities = authors_probabilities(rows)
@@ -92,7 +92,7 @@ def _faithful(rows: Responses, config: Config) -> Array:
     return sizes
 
 
-def _clean(rows: Responses, config: Config) -> Array:
+def _clean(rows: Responses, config: ScoreConfig) -> Array:
     """[n] mean set sizes, NaN for a row that calibrates in every split."""
     ranked, scores = rank(rows), {"lac": order_of("lac", config.parameters)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)

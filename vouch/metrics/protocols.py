@@ -26,7 +26,7 @@ from vouch.metrics.calibration import (
     torchmetrics_slots,
 )
 from vouch.metrics.confidence import OF_BINS, PER_ROW, confidence_figures
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.figures import OF_SETS, SetCounts, rows_of, set_figures
 from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
@@ -34,8 +34,8 @@ from vouch.metrics.metric import (
     CLEAN,
     MARGINAL,
     SHARE,
-    Column,
     Figure,
+    MetricColumn,
     Protocol,
     declare,
     mean_figure,
@@ -149,7 +149,7 @@ declare(
 Formula = Callable[[Any], Any]
 
 
-def faithful(responses: Responses, config: Config, every_row: bool = False) -> Protocol:
+def faithful(responses: Responses, config: ScoreConfig, every_row: bool = False) -> Protocol:
     """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
 
     Rates like accuracy are means over the test half, or over every row.
@@ -241,14 +241,14 @@ def _set_figures(
     return figures
 
 
-def _columns(sets: Mapping[str, Sets], test: Ints, count: int) -> dict[str, Column]:
+def _columns(sets: Mapping[str, Sets], test: Ints, count: int) -> dict[str, MetricColumn]:
     testing = np.zeros(count, dtype=bool)
     testing[test] = True
     half = np.where(testing, "test", "calibration")
-    columns = {"half": Column(half, np.ones(count, dtype=bool))}
+    columns = {"half": MetricColumn(half, np.ones(count, dtype=bool))}
     for score, of_score in sets.items():
-        columns[f"size_{score}"] = Column(of_score.size, testing)
-        columns[f"covered_{score}"] = Column(of_score.covered, testing)
+        columns[f"size_{score}"] = MetricColumn(of_score.size, testing)
+        columns[f"covered_{score}"] = MetricColumn(of_score.covered, testing)
     return columns
 
 
@@ -257,7 +257,7 @@ def _mean(values: np.ndarray) -> float:
     return float(total / len(values))
 
 
-def clean(responses: Responses, config: Config) -> Protocol:
+def clean(responses: Responses, config: ScoreConfig) -> Protocol:
     """Metrics of the clean rows among n responses and, a row, its mean coverage and set size."""
     rows = responses.take(~responses.defective)
     figures = [Figure("", "rows_dropped", float(len(responses) - len(rows)), len(responses))]
@@ -282,7 +282,7 @@ def clean(responses: Responses, config: Config) -> Protocol:
 
 def _clean_columns(
     probabilities: Probabilities, found: Mapping[str, SetMembership], splits: Splits, kept: Bools
-) -> dict[str, Column]:
+) -> dict[str, MetricColumn]:
     columns = {"clean_correct": _spread(probabilities.correct, np.ones(splits.rows, dtype=bool), kept)}
     for score in HEADLINE:
         size, covered = found[score].row_means(splits)
@@ -291,8 +291,8 @@ def _clean_columns(
     return columns
 
 
-def _spread(values: Floats | Bools, known: Bools, kept: Bools) -> Column:
+def _spread(values: Floats | Bools, known: Bools, kept: Bools) -> MetricColumn:
     """Values of the kept rows laid out over all rows; unknown where dropped."""
     every, everywhere = np.zeros(len(kept)), np.zeros(len(kept), dtype=bool)
     every[kept], everywhere[kept] = values, known
-    return Column(every, everywhere)
+    return MetricColumn(every, everywhere)

@@ -29,7 +29,7 @@ from scipy.special import softmax
 
 from vouch.metrics.calibration import Probabilities, clean_probabilities, log_softmax
 from vouch.metrics.confidence import OF_LETTERS, Letters
-from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.config import DEFAULT_ANSWER, ScoreConfig
 from vouch.metrics.conformal.sets import Splits, group_splits
 from vouch.metrics.intervals import centred, group_sums, mean_interval, percentiles, resampled
 from vouch.metrics.join import Block
@@ -120,7 +120,7 @@ def _largest(numbers: Floats, rests: Floats) -> Bools:
     return np.asarray(close & (rests == np.where(close, rests, -np.inf).max(axis=1, keepdims=True)))
 
 
-def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Figure] | None:
+def without_prior(blocks: Mapping[str, Block], config: ScoreConfig) -> tuple[str, Figure] | None:
     """The figure and the variation that it belongs to: `circular`, else `original`; None without either.
 
     blocks: by variation, of letters. Only questions without defects count. The mean over the splits with the
@@ -329,7 +329,7 @@ class FirstSamples:
 
 
 def first_samples(
-    index: PromptIndex, outcomes: pa.Table, block: TextBlock, dataset: str, config: Config
+    index: PromptIndex, outcomes: pa.Table, block: TextBlock, dataset: str, config: ScoreConfig
 ) -> Iterator[FirstSamples]:
     """One for each temperature; none where prompts are not numbered. A prompt without samples has no row.
 

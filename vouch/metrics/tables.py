@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration import Probabilities, clean_probabilities
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import NotANumber
-from vouch.metrics.join import Asked, Block, letter_mass, reduced
-from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Column, Figure, declare, mean_figure
+from vouch.metrics.join import Block, VariationPrompts, letter_mass, reduced
+from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Figure, MetricColumn, declare, mean_figure
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints, entropy, rank
 from vouch.metrics.text.texts import TextBlock
@@ -37,14 +37,14 @@ UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
 
-def score_block(model: str, dataset: str, block: Block, config: Config) -> Scored:
+def score_block(model: str, dataset: str, block: Block, config: ScoreConfig) -> Scored:
     """Rows of the metrics table and the outcomes table of one model, dataset and variation.
 
     Where the items have several categories, each is split and calibrated on its own, as the
     benchmark's tables by category are; outcomes come from all items together.
     """
     protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
-    columns: dict[str, Column] = {}
+    columns: dict[str, MetricColumn] = {}
     choices = _choices_of(block) if len(block.responses) else {}
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
@@ -109,7 +109,7 @@ def _categories(categories: np.ndarray) -> Iterator[tuple[str, Bools]]:
         yield from ((name, categories == name) for name in names if name not in ("", ALL))
 
 
-def _unanswered(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
+def _unanswered(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Figure]:
     """The share of the rows [m] that count without an answer; nothing where none counts."""
     return (
         [mean_figure(UNANSWERED, ~asked.answered[rows], asked.groups[rows], protocol)] if rows.any() else []
@@ -159,6 +159,6 @@ def filled(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
 def _array(values: Any, rows: int, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     if values is None:
         return pa.nulls(rows, kind)
-    if isinstance(values, Column):
+    if isinstance(values, MetricColumn):
         return pa.array(values.values, mask=~values.known).cast(kind)
     return pc.cast(values, kind) if isinstance(values, pa.ChunkedArray) else pa.array(values, kind)

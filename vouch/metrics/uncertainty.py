@@ -27,7 +27,7 @@ DIGITS = 12
 """Of entropies of clusters: equal ones must be equal whatever the order in which they were added up."""
 
 
-class ImageInformation(NamedTuple):
+class AnswerInformation(NamedTuple):
     """Of each answer [n]: gain, the fall of its log-likelihood without the image, nats; information, IS;
     uncertainty, H - alpha IS; corrected, its probability after softmax((1 + alpha) log p - alpha log q)."""
 
@@ -37,7 +37,7 @@ class ImageInformation(NamedTuple):
     corrected: Floats
 
 
-def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> ImageInformation:
+def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> AnswerInformation:
     """log_p, log_q: [n, k] of the options with and without the image, -inf where there is none.
 
     The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
@@ -51,7 +51,7 @@ def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> Ima
     corrected = softmax(contrast, axis=1)[rows, chosen]
     information = without - entropy
     gain = logs[rows, chosen] - blind[rows, chosen]
-    return ImageInformation(gain, information, entropy - alpha * information, corrected)
+    return AnswerInformation(gain, information, entropy - alpha * information, corrected)
 
 
 def clustered_entropy(rows: Ints, answers: np.ndarray, count: int, weights: Floats | None = None) -> Floats:
@@ -108,7 +108,7 @@ CONFIDENCE = "confidence"
 """The estimate that others are compared with."""
 
 
-class Estimate(NamedTuple):
+class UncertaintyEstimate(NamedTuple):
     """label: heads a column. help: what it is."""
 
     label: str
@@ -116,20 +116,22 @@ class Estimate(NamedTuple):
 
 
 ESTIMATES = {
-    CONFIDENCE: Estimate(
+    CONFIDENCE: UncertaintyEstimate(
         "Confidence", "probability of the chosen option; for a text, exp(−NLL) of its tokens"
     ),
-    "entropy": Estimate("Entropy", "of the options; for a text, the mean over its tokens"),
-    "corrected": Estimate(
+    "entropy": UncertaintyEstimate("Entropy", "of the options; for a text, the mean over its tokens"),
+    "corrected": UncertaintyEstimate(
         "Without words", "confidence after dividing out the probabilities given the text alone"
     ),
-    "vauq": Estimate("VAUQ", "entropy minus half the image information"),
-    "variations": Estimate("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
-    "agreement": Estimate("Agreement", "share of the samples that give the same answer"),
-    "semantic_entropy": Estimate("Semantic entropy", "of the answers of the samples"),
-    "vase": Estimate("VASE", "semantic entropy after subtracting the samples for a blurred image"),
-    "p_true": Estimate("P(true)", "probability that the model gives to its own answer being true"),
-    "verbalised": Estimate("Stated", "confidence that the text states"),
+    "vauq": UncertaintyEstimate("VAUQ", "entropy minus half the image information"),
+    "variations": UncertaintyEstimate(
+        "Variations", "semantic entropy of the answers to reworded and disturbed prompts"
+    ),
+    "agreement": UncertaintyEstimate("Agreement", "share of the samples that give the same answer"),
+    "semantic_entropy": UncertaintyEstimate("Semantic entropy", "of the answers of the samples"),
+    "vase": UncertaintyEstimate("VASE", "semantic entropy after subtracting the samples for a blurred image"),
+    "p_true": UncertaintyEstimate("P(true)", "probability that the model gives to its own answer being true"),
+    "verbalised": UncertaintyEstimate("Stated", "confidence that the text states"),
 }
 """Uncertainty estimates by name, in the order in which tables show them; estimates of samples end in
 `_tTEMPERATURE`. vouch/metrics/compared.py computes them."""

@@ -45,7 +45,7 @@ class Sampling(BaseModel):
         )
 
 
-class Config(BaseModel):
+class ExtractConfig(BaseModel):
     """How prompts are packed into forward passes, and what texts are generated.
 
     batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens.

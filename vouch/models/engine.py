@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.answered import LOW_MASS, Pin
 
@@ -174,7 +174,7 @@ class EngineKind:
     revision: int
     settings: tuple[str, ...] = ()
 
-    def load(self, pin: Pin, config: Config) -> Engine:
+    def load(self, pin: Pin, config: ExtractConfig) -> Engine:
         """The pinned model, ready to answer. Raises UserError where it cannot be."""
         engine: Engine = importlib.import_module(self.module).load(pin, config)
         return engine

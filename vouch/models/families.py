@@ -21,7 +21,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.answered import SECOND
 
 
-class Family:
+class ModelFamily:
     """A family of models, with the hooks in the order in which they are called.
 
     model_types: `model_type` of the configurations that belong to it.
@@ -60,7 +60,7 @@ class Family:
         return values
 
 
-class Llava(Family):
+class LlavaFamily(ModelFamily):
     """LLaVA and what is built like it. Processors saved by older code, or by a class of the authors' own
     (Mantis), lack the settings by which they count an image's tokens."""
 
@@ -81,7 +81,7 @@ class Llava(Family):
         processor.num_additional_image_tokens = int(tower.model_type == "clip_vision_model")
 
 
-class InstructBlip(Family):
+class InstructBlip(ModelFamily):
     """InstructBLIP: its Q-Former reads the text as well, by a tokenizer of its own."""
 
     model_types = ("instructblip", "instructblipvideo")
@@ -100,7 +100,7 @@ class InstructBlip(Family):
         return getattr(config.qformer_config, "max_position_embeddings", None)
 
 
-class Ovis2(Family):
+class Ovis2(ModelFamily):
     """Ovis 2: the tokens around an image stand for more than themselves."""
 
     model_types = ("ovis2",)
@@ -110,7 +110,7 @@ class Ovis2(Family):
         return tuple(config.visual_indicator_token_ids)
 
 
-class Molmo2(Family):
+class Molmo2(ModelFamily):
     """Molmo 2: patches are pooled by their index among all patches of a pass."""
 
     model_types = ("molmo2",)
@@ -124,7 +124,7 @@ class Molmo2(Family):
         return together | {"image_token_pooling": torch.cat(shifted)}
 
 
-class MiniCpm(Family):
+class MiniCpm(ModelFamily):
     """MiniCPM-V: the patches of all images of a pass lie in one row."""
 
     model_types = ("minicpmv4_6", "minicpmv4_7", "minicpm_ocr")
@@ -137,7 +137,7 @@ class MiniCpm(Family):
         }
 
 
-class PaliGemma(Family):
+class PaliGemma(ModelFamily):
     """PaliGemma: a prompt sees all of itself, and must not see the answer after it."""
 
     model_types = ("paligemma",)
@@ -147,10 +147,10 @@ class PaliGemma(Family):
         return torch.ones_like(values) if name == "token_type_ids" else values
 
 
-FAMILIES: tuple[Family, ...] = (InstructBlip(), Ovis2(), Molmo2(), MiniCpm(), PaliGemma(), Llava())
+FAMILIES: tuple[ModelFamily, ...] = (InstructBlip(), Ovis2(), Molmo2(), MiniCpm(), PaliGemma(), LlavaFamily())
 """The first that fits counts, so those named by their model type come first."""
 
 
-def family_of(config: Any) -> Family:
+def family_of(config: Any) -> ModelFamily:
     """The family of a model with this configuration: one of FAMILIES, or the defaults."""
-    return next((family for family in FAMILIES if family.fits(config)), Family())
+    return next((family for family in FAMILIES if family.fits(config)), ModelFamily())

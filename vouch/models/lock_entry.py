@@ -13,11 +13,11 @@ from vouch.tables.answered import WEIGHT_SUFFIX, Dtype, Reasoning
 _Count = Field(default=None, ge=1)
 
 
-class _Entry(BaseModel):
+class _LockEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Facts(_Entry):
+class Facts(_LockEntry):
     """Facts from the papers that measured a model, and from its model card (licence).
 
     papers                      short names of the papers: Kostumov et al. 2024, Azad et al. 2025 (The Art
@@ -61,14 +61,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _ADDRESS = re.compile(r"[!-~]+")
 
 
-class FolderSource(_Entry):
+class FolderSource(_LockEntry):
     """A model folder on this machine. path: from the repository's root, or absolute."""
 
     kind: Literal["folder"]
     path: str = Field(min_length=1)
 
 
-class HubSource(_Entry):
+class HubSource(_LockEntry):
     """A repository of the Hugging Face hub at one commit, never at a branch or tag: those move.
 
     revision: null as long as `vouch lock` has not resolved it.
@@ -91,7 +91,7 @@ class HubSource(_Entry):
         return commit(value)
 
 
-class ServerSource(_Entry):
+class ServerSource(_LockEntry):
     """A server that speaks the OpenAI protocol. url: up to `/v1`; name: the model's name there."""
 
     kind: Literal["server"]
@@ -115,7 +115,7 @@ class ServerSource(_Entry):
         return value
 
 
-class Prices(_Entry):
+class Prices(_LockEntry):
     """What a server's host charges for a million tokens, and how many an image counts as.
 
     image: tokens of any image. tile: further tokens for each 512 x 512 tile of it, after it was fitted
@@ -135,7 +135,7 @@ class Prices(_Entry):
         return self.image + self.tile * tiles
 
 
-class LockEntry(_Entry):
+class LockEntry(_LockEntry):
     """Where a model comes from and how it is read.
 
     files: name -> SHA-256 that a file must have; a file that is not named may have any.

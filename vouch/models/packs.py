@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
 
@@ -133,7 +133,9 @@ class Keys:
     answer_prefix: begins an answer whose letter is read, where the prompt gives no beginning.
     """
 
-    def __init__(self, base: Mapping[str, Any], config: Config, answer_prefix: str | None = None) -> None:
+    def __init__(
+        self, base: Mapping[str, Any], config: ExtractConfig, answer_prefix: str | None = None
+    ) -> None:
         self._base, self._config, self._answer_prefix = dict(base), config, answer_prefix
 
     def pack(self, output: str, prompts: Sequence[Prompt]) -> KeyedPack:

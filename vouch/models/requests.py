@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vouch.images import opening
 from vouch.images.opening import LruCache, prefetch
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
@@ -43,7 +43,7 @@ class Session:
     revision: of everything that can change its answers beside the pin and the settings.
     """
 
-    def __init__(self, pin: Pin, config: Config) -> None:
+    def __init__(self, pin: Pin, config: ExtractConfig) -> None:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
         self._pin = pin

@@ -15,17 +15,17 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from vouch.browse.config import Config as BrowseConfig
+from vouch.browse.config import BrowseConfig
 from vouch.datasets.config import DatasetEntry
 from vouch.demo.config import Config as TrainConfig
-from vouch.metrics.comparison.config import Config as CompareConfig
-from vouch.metrics.config import Config as ScoreConfig
-from vouch.models.config import Config as ExtractConfig
-from vouch.models.encoders.config import Config as EmbedConfig
+from vouch.metrics.comparison.config import CompareConfig
+from vouch.metrics.config import ScoreConfig
+from vouch.models.config import ExtractConfig
+from vouch.models.encoders.config import EmbedConfig
 from vouch.models.lock_entry import LockEntry
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.rewrites.config import Config as RewriteConfig
-from vouch.report.config import Config as ReportConfig
+from vouch.prompts.rewrites.config import RewriteConfig
+from vouch.report.config import ReportConfig
 
 NAMED = (
     *("profile", "helpers", "train", "variations", "rewrite", "rewrite.rewriter", "embed", "embed.images"),
@@ -87,7 +87,7 @@ VARIATIONS = ("original", "option_order", "lr_i", "ls_n", "vr_b_5", "vr_l", "bla
 """The variations that apply to any question about an image."""
 
 
-class Absent(BaseModel):
+class ModelsNotAsked(BaseModel):
     """Models of a paper that a profile does not ask, and why.
 
     models: how many, if more than the names. datasets: those that the paper asked them; by default all.
@@ -106,13 +106,13 @@ class Absent(BaseModel):
         return self.models or len(self.names)
 
 
-class Paper(BaseModel):
+class PaperOfProfile(BaseModel):
     """The study that a profile repeats, for `vouch plan`: no stage reads it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
-    absent: list[Absent] = []
+    absent: list[ModelsNotAsked] = []
 
 
 class Released(BaseModel):
@@ -145,7 +145,7 @@ class Project(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     profile: str = "mine"
-    paper: Paper | None = None
+    paper: PaperOfProfile | None = None
     datasets: dict[Slug, DatasetEntry] = Field(min_length=1)
     models: dict[Slug, ModelSource]
     helpers: dict[Slug, ModelSource] = {}

@@ -14,7 +14,7 @@ from vouch.tables.asked import COMPLEMENT, KEPT, OWN, SWAPPED
 
 
 @dataclass(frozen=True)
-class Part:
+class VariationPart:
     """One variation of a combination. level: None where it has none."""
 
     declaration: Declaration
@@ -37,7 +37,7 @@ class Variation:
     """A variation as params.yaml names it: its parts, done one after the other."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[VariationPart, ...]
 
     @property
     def same_as(self) -> frozenset[tuple[str, int | None]]:
@@ -61,7 +61,7 @@ class Variation:
         return {"variation": self.name, "family": self.family, "effect": self.effect}
 
     @cached_property
-    def _in_order(self) -> tuple[Part, ...]:
+    def _in_order(self) -> tuple[VariationPart, ...]:
         """The parts in an order that does not depend on the name: where two of them make several drafts, it
         decides which is number 2."""
         return tuple(sorted(self.parts, key=lambda part: part.name))
@@ -149,7 +149,7 @@ def load_variation(name: str) -> Variation:
     return Variation(name, parts)
 
 
-def _part(given: str) -> Part:
+def _part(given: str) -> VariationPart:
     named = at_level(given)
     if named is None:
         raise UserError(f"unknown variation {given:.60}; {did_you_mean(given, sorted(declared()))}")
@@ -158,4 +158,4 @@ def _part(given: str) -> Part:
     if level is not None and given not in {f"{name}_{one}" for one in range(1, levels + 1)}:
         valid = f"{name}_1 to {name}_{levels}" if levels else f"{name}, which has no levels"
         raise UserError(f"unknown variation {given:.60}; valid: {valid}")
-    return Part(declaration, (level or declaration.default_level) if levels else None)
+    return VariationPart(declaration, (level or declaration.default_level) if levels else None)

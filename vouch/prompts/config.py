@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Config(BaseModel):
+class DatasetPrompts(BaseModel):
     """How one dataset is asked.
 
     template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
@@ -32,7 +32,7 @@ def template_name(template: str, variant: str | None) -> str:
     return template if variant is None else f"{template}_{variant}"
 
 
-def config_of(entry: Mapping[str, Any], variations: list[str]) -> Config:
+def config_of(entry: Mapping[str, Any], variations: list[str]) -> DatasetPrompts:
     """The parameters in a dataset's entry. variations: the profile's, for entries that name none."""
-    own = {key: entry[key] for key in Config.model_fields if entry.get(key) is not None}
-    return Config.model_validate({"variations": variations, **own})
+    own = {key: entry[key] for key in DatasetPrompts.model_fields if entry.get(key) is not None}
+    return DatasetPrompts.model_validate({"variations": variations, **own})

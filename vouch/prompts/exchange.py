@@ -129,7 +129,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparingItem:
     """An item with two images, one of which is the answer. index: of the winner."""
 
     id: str
@@ -148,7 +148,7 @@ class Candidate:
     of_second: tuple[str, ...]
 
 
-def compared(row: Row) -> Compared | None:
+def compared(row: Row) -> ComparingItem | None:
     """A row of the items table; None where it does not compare two images, or its source names others."""
     images, answers = row["images"], row["answers"]
     two = len(images) == len(set(images)) == 2
@@ -156,12 +156,12 @@ def compared(row: Row) -> Compared | None:
     if named is None:
         return None
     winner = named[answers[0]]
-    return Compared(row["id"], row["question"], images[winner], images[1 - winner], winner)
+    return ComparingItem(row["id"], row["question"], images[winner], images[1 - winner], winner)
 
 
-def candidates(items: Iterable[Compared], replaced: str) -> Iterator[Candidate]:
+def candidates(items: Iterable[ComparingItem], replaced: str) -> Iterator[Candidate]:
     """Every two images that lost (for LOSER: that won) in questions that at least two items ask."""
-    asked: dict[str, list[Compared]] = {}
+    asked: dict[str, list[ComparingItem]] = {}
     for item in items:
         asked.setdefault(item.question, []).append(item)
     for question, group in asked.items():
@@ -201,7 +201,7 @@ class Exchanges:
         spare = (self._one(item, WINNER), self._one(item, LOSER))
         return spare if item.index == 0 else spare[::-1]
 
-    def _one(self, item: Compared, replaced: str) -> str | None:
+    def _one(self, item: ComparingItem, replaced: str) -> str | None:
         """If several fit, the item's id decides, so that all of them come up."""
         stays, removed = (item.loser, item.winner) if replaced == WINNER else (item.winner, item.loser)
         fitting = sorted(self._fitting.get((replaced, item.question, stays), set()) - {removed})

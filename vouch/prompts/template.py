@@ -78,7 +78,7 @@ def _max_tokens(value: Any) -> Any:
     raise ValueError(f"must be a whole number of 1 to {MAX_TOKENS}, or {REFERENCES}, or null")
 
 
-class Sample(BaseModel):
+class SampleExchange(BaseModel):
     """An exchange that shows how to answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -104,7 +104,7 @@ class Template(BaseModel):
     pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
     instructions: tuple[Annotated[str, _pattern(possible=["hint", "question"])], ...] = ()
     opening: Annotated[str, _pattern(possible=["instruction"])] = ""
-    sample: Sample | None = None
+    sample: SampleExchange | None = None
     system: Annotated[str, _pattern(possible=["instruction"])] | None = None
     images: Literal["first", "interleaved", "joined", "merged"] = "first"
     outputs: Annotated[tuple[str, ...], AfterValidator(_outputs)] = (LETTERS,)

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Config(BaseModel):
+class ReportConfig(BaseModel):
     """params.yaml, `report`. title: what the page is called."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -170,5 +170,9 @@ def heat_map(
             items = Cell("–".join(f"{count:,}" for count in (*counts[:1], *counts[1:][-1:])), key=counts[-1])
             numbers = (each[0] if each else MISSING for each in measured)
             rows.append(cells(variation_cell(variation), items, *numbers))
-    columns = (Column("Variation"), Column("Items", "", True), *(Column(model, "", True) for model in models))
+    columns = (
+        Column("Variation"),
+        Column("Items", "", True),
+        *(Column(model, "", True) for model in models),
+    )
     return Grid(name, caption, columns, rows, heat=True) if rows else None

@@ -43,7 +43,7 @@ class Number(NamedTuple):
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
-class Pair(NamedTuple):
+class ModelPair(NamedTuple):
     """Accuracy of one model minus that of another, on the same items.
 
     low, high, p_holm: None if there are too few items for an interval.
@@ -59,10 +59,10 @@ class Pair(NamedTuple):
     def significant(self) -> bool:
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
-    def reversed(self) -> "Pair":
+    def reversed(self) -> "ModelPair":
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
-        return Pair(-self.difference, low, high, self.p_holm, self.items)
+        return ModelPair(-self.difference, low, high, self.p_holm, self.items)
 
 
 WHOLE = ("items", "rank", "rank_low", "rank_high")
@@ -98,10 +98,10 @@ class Comparisons:
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame.assign(p_holm=np.array(statistics.holm(columns(frame, ["p"])[0]), dtype=float))
         self._claims = int(frame["p"].notna().sum())
-        self._pairs: dict[tuple[str, str, str], Pair] = {}
-        names = ("dataset", "first", "second", *Pair._fields)
+        self._pairs: dict[tuple[str, str, str], ModelPair] = {}
+        names = ("dataset", "first", "second", *ModelPair._fields)
         for dataset, first, second, *values in zip(*columns(self.frame, names), strict=True):
-            pair = Pair(*values)
+            pair = ModelPair(*values)
             self._pairs[dataset, first, second] = pair
             self._pairs[dataset, second, first] = pair.reversed()
 
@@ -109,7 +109,7 @@ class Comparisons:
         """Those of one dataset."""
         return self.frame[self.frame["dataset"] == dataset]
 
-    def pair(self, dataset: str, first: str, second: str) -> Pair | None:
+    def pair(self, dataset: str, first: str, second: str) -> ModelPair | None:
         """`first` minus `second`; None if the two were not compared."""
         return self._pairs.get((dataset, first, second))
 

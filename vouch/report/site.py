@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from vouch.pipeline.files import replacing_folder, write_json, write_text
 from vouch.report import drawing, formatting, pages, vegalite
-from vouch.report.config import Config
+from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import visible
@@ -201,7 +201,7 @@ def figures(evidence: Evidence, views: Mapping[str, Any], registry: Registry = O
 
 
 def site(
-    config: Config,
+    config: ReportConfig,
     evidence: Evidence,
     drawings: Mapping[str, Drawing],
     views: Mapping[str, Any] | None = None,
@@ -286,7 +286,7 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: Rende
     write_text(REPORTS / "index.html", files["index.html"])
 
 
-def write(config: Config, evidence: Evidence, watch: Watch = iter, registry: Registry = OWN) -> None:
+def write(config: ReportConfig, evidence: Evidence, watch: Watch = iter, registry: Registry = OWN) -> None:
     """Writes everything under reports/ in the working directory. watch: reports progress on figures."""
     cache, views = RenderCache(), build(evidence, registry)
     with replacing_folder(REPORTS / "figures") as folder:

@@ -67,7 +67,7 @@ def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
     }
 
 
-class Writer:
+class TableWriter:
     """Buffers rows into row groups of a fixed size, or MOST_BYTES of images, so that memory stays flat."""
 
     def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
@@ -197,7 +197,7 @@ class Table:
         return {b"vouch": f"{self.name}/{self.version}".encode()}
 
     @contextmanager
-    def writer(self, path: Path, schema: pa.Schema | None = None) -> Iterator[Writer]:
+    def writer(self, path: Path, schema: pa.Schema | None = None) -> Iterator[TableWriter]:
         """A streaming writer of rows; the file appears only when the block succeeds."""
         marked = (schema or self.schema).with_metadata(self._mark)
         with (
@@ -214,7 +214,7 @@ class Table:
         ):
             # Without store_schema the metadata of the schema stays out of the file.
             sink.add_key_value_metadata(self._mark)
-            writer = Writer(sink, marked, self.rows_per_group)
+            writer = TableWriter(sink, marked, self.rows_per_group)
             yield writer
             writer.flush()
 

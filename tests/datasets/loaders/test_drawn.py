@@ -13,7 +13,7 @@ from PIL import Image
 from pydantic import ValidationError
 
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
 from vouch.demo.scenes.questions import (
     CHOICE_TASKS,
@@ -28,7 +28,7 @@ from vouch.demo.scenes.questions import (
 from vouch.demo.scenes.scene import COLOURS, SHAPES
 from vouch.pipeline.errors import UserError
 
-SOURCE = Source(Path("vouch/demo/scenes"))
+SOURCE = SourceFiles(Path("vouch/demo/scenes"))
 SIZES = {"shapes": 240, "shapes_text": 100, "shapes_dialog": 60, "pairs": 50}
 TASKS = {"shapes": CHOICE_TASKS, "shapes_text": OPEN_TASKS, "pairs": PAIR_TASKS}
 ANSWERS = {
@@ -159,7 +159,7 @@ def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
 def test_another_source_is_refused() -> None:
     module = importlib.import_module("vouch.datasets.loaders.pairs")
     with pytest.raises(UserError, match="this loader needs vouch/demo/scenes"):
-        list(module.read(Source(Path("elsewhere")), "pairs", module.Settings(seed=1, items=1)))
+        list(module.read(SourceFiles(Path("elsewhere")), "pairs", module.Settings(seed=1, items=1)))
 
 
 def test_open_questions_have_their_answers_in_every_spelling() -> None:

@@ -13,9 +13,9 @@ from tests.fuzz.mutate import mutated
 from tests.fuzz.pictures import PNG
 from tests.fuzz.targets.jsonl import CORPUS, WORDS
 from tests.prompts.rows import laid_out
-from vouch.datasets.loaders.jsonl import Keys, Settings, count, read
+from vouch.datasets.loaders.jsonl import FieldKeys, Settings, count, read
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.pipeline.errors import UserError
 from vouch.prompts.template import read_template
 
@@ -37,7 +37,7 @@ ANSWERS = [
 def test_forms_of_an_answer(project, item, answer, options, expected):
     """The indices that it is read as, or the reason why it is refused."""
     project.lines(item(answer=answer, options=options))
-    (entry,) = read(Source(project.source), "toy", Settings())
+    (entry,) = read(SourceFiles(project.source), "toy", Settings())
     if isinstance(expected, list):
         assert list(entry.answers) == expected
     else:
@@ -46,11 +46,11 @@ def test_forms_of_an_answer(project, item, answer, options, expected):
 
 def test_ids_are_line_numbers_where_there_are_none(project, item):
     project.lines(item(id=...), b"", item(id=7), item(id=None))
-    assert [entry.id for entry in read(Source(project.source), "toy", Settings())] == ["1", "7", "4"]
-    assert count(Source(project.source), "toy", Settings()) == 3
+    assert [entry.id for entry in read(SourceFiles(project.source), "toy", Settings())] == ["1", "7", "4"]
+    assert count(SourceFiles(project.source), "toy", Settings()) == 3
     line = json.dumps(item()).encode()  # a byte order mark, and line ends of Windows
     (project.source / "items.jsonl").write_bytes(b"\xef\xbb\xbf" + line + b"\r\n" + line)
-    assert all(isinstance(entry, RawItem) for entry in read(Source(project.source), "toy", Settings()))
+    assert all(isinstance(entry, RawItem) for entry in read(SourceFiles(project.source), "toy", Settings()))
 
 
 def test_keys_and_groups(project):
@@ -364,7 +364,7 @@ def test_the_examples_of_the_documentation(project):
     assert items["sign-4"]["turns"] == ["sign-2", "sign-3"]
     assert items["sign-3"]["group"] == items["sign-1"]["group"]
     assert [digest is None for digest in items["sky-1"]["exchange"]] == [False, True]
-    for key in Keys.model_fields:
+    for key in FieldKeys.model_fields:
         assert f"| `{key}`" in page or f"`{key}` |" in page, key
 
 

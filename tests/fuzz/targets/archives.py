@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.fuzz.pictures import PNG
 from vouch.datasets.raw import Unusable
-from vouch.datasets.read.files import Source, Tree
+from vouch.datasets.read.files import SourceFiles, Tree
 from vouch.datasets.read.json_rows import header, rows
 from vouch.pipeline.errors import UserError
 
@@ -40,7 +40,7 @@ def read(data: bytes, folder: Path) -> None:
         for _ in rows(folder / name):
             pass
         return
-    with Tree(Source(folder)) as tree:
+    with Tree(SourceFiles(folder)) as tree:
         for one in tree.names:
             try:
                 tree.read(one)

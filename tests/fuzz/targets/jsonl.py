@@ -8,7 +8,7 @@ from vouch.datasets.first_pass import check
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.loaders.jsonl import read as read_lines
 from vouch.datasets.raw import Rejected, Unusable
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.images import with_images
 from vouch.pipeline.errors import UserError
 
@@ -32,13 +32,15 @@ def read(data: bytes, folder: Path) -> None:
     (folder / "1.png").write_bytes(PNG)
     (folder / "items.jsonl").write_bytes(data[:_LONGEST])
     reasons = [
-        reason for boxes in ("drawn", "text") for reason in _reasons(Settings(boxes=boxes), Source(folder))
+        reason
+        for boxes in ("drawn", "text")
+        for reason in _reasons(Settings(boxes=boxes), SourceFiles(folder))
     ]
     if reasons:
         raise UserError(reasons[0])
 
 
-def _reasons(settings: Settings, source: Source) -> Iterator[str]:
+def _reasons(settings: Settings, source: SourceFiles) -> Iterator[str]:
     """Why lines are rejected."""
     count(source, "mine", settings)
     for looked in with_images(read_lines(source, "mine", settings), {}):

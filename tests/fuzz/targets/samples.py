@@ -4,7 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-from vouch.models.released.samples import HARNESSES, Record, read_samples
+from vouch.models.released.samples import HARNESSES, LogRecord, read_samples
 from vouch.pipeline.errors import UserError
 
 WORDS = b'"resps": | "filtered_resps": | "doc_id": | "-inf" | NaN | Infinity | [[[[ | \x1f\x8b'.split(b" | ")
@@ -12,10 +12,10 @@ WORDS = b'"resps": | "filtered_resps": | "doc_id": | "-inf" | NaN | Infinity | [
 
 def CORPUS() -> list[bytes]:
     chosen = [
-        Record(n, {"id": n, "q": "What?"}, "a", "Q: What?", (" a", " b"), (-0.5, -1.25), {"acc": 1.0})
+        LogRecord(n, {"id": n, "q": "What?"}, "a", "Q: What?", (" a", " b"), (-0.5, -1.25), {"acc": 1.0})
         for n in range(3)
     ]
-    said = [Record(n, {"id": f"q{n}"}, "a", "Q: What?", (), ("a cat",), {"score": 0.5}) for n in range(3)]
+    said = [LogRecord(n, {"id": f"q{n}"}, "a", "Q: What?", (), ("a cat",), {"score": 0.5}) for n in range(3)]
     logs = [
         "".join(json.dumps(form.sample(record)) + "\n" for record in records).encode()
         for form in HARNESSES.values()

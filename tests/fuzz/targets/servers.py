@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from vouch.models.server.client import Settings, Tally, error_message, retry_after
+from vouch.models.server.client import RequestTally, ServerSettings, error_message, retry_after
 from vouch.models.server.completions import (
     BadAnswer,
     completion,
@@ -40,14 +40,14 @@ def CORPUS() -> list[bytes]:
 
 
 def read(data: bytes, folder: Path) -> None:
-    settings = Settings(key="sk-planted-key/0123456789")
+    settings = ServerSettings(key="sk-planted-key/0123456789")
     body = settings.redact(data.decode("utf-8", "replace"))
     message, _ = error_message(body)
     largest_allowed(message, 20)
     retry_after({"retry-after": message})
     try:
         said = completion(body)
-        Tally().count(said)
+        RequestTally().count(said)
         other_model(said.model, "m")
         letters(said, ("A", "B"))
         text(said)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from tests.fuzz.pictures import PNG
 from vouch.datasets.loaders.mmbench import Settings, count
 from vouch.datasets.loaders.mmbench import read as read_rows
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 
 NAMES = ("index", "question", "A", "B", "C", "answer", "hint", "category", "image")
 ROWS = [
@@ -43,7 +43,7 @@ def read(data: bytes, folder: Path) -> None:
     for other in ("dev.parquet", "dev.tsv"):
         (folder / other).unlink(missing_ok=True)
     (folder / name).write_bytes(data)
-    source = Source(folder)
+    source = SourceFiles(folder)
     count(source, "bench", Settings())
     for _ in read_rows(source, "bench", Settings()):
         pass

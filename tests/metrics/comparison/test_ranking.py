@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from tests.metrics.simulated import ROOT
-from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.rankers import (
     RANKERS,
-    Task,
+    RankingTask,
     above,
     atc,
     atc_literal,
@@ -84,7 +84,7 @@ def test_p_of_many_models_is_scipys():
     assert all(isnan(value) for value in p_values(x, np.ones(20)))
 
 
-CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
+CONFIG = CompareConfig(seed=1, resamples=60, labels=20, draws=40)
 MODELS = ("m0", "m1", "m2", "m3")
 
 
@@ -206,7 +206,7 @@ def test_combined_is_the_mean_rank_of_the_rankers_without_a_proxy(every):
 @given(st.permutations(range(4)), st.integers(0, 99))
 def test_the_order_of_rows_and_the_names_of_models_do_not_matter(names, seed):
     rows = skilled(text_rows, ("a", "b"))
-    config = Config(seed=3, resamples=10, labels=10, draws=5)
+    config = CompareConfig(seed=3, resamples=10, labels=10, draws=5)
     found, _ = rankings(table(rows), config, 0.1)
     other = dict(zip(MODELS, (MODELS[place] for place in names), strict=True))
     renamed = [row | {"model": other[row["model"]]} for row in rows]
@@ -267,13 +267,13 @@ def test_performance_elsewhere_by_hand():
     assert elsewhere == [0.75, 0.5, 0.25]
 
 
-def task(probabilities: Any, answers: Any = ()) -> Task:
+def task(probabilities: Any, answers: Any = ()) -> RankingTask:
     p = np.array(probabilities, dtype=float)
     right = np.zeros(p.shape[1:], dtype=bool)
     for item, place in enumerate(answers):
         right[item, place] = True
     models = tuple(f"m{m}" for m in range(len(p)))
-    return Task(
+    return RankingTask(
         "d", "letters", "", models, np.arange(p.shape[1]), p[:, :, 0].copy(), {"probabilities": p}, right
     )
 

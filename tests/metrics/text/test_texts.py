@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import config
-from vouch.metrics.config import Config
+from vouch.metrics.config import ScoreConfig
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import TextBlock, text_blocks
 from vouch.pipeline.errors import UserError
@@ -68,7 +68,9 @@ def blocks(rows: list[dict[str, Any]], released: bool = False) -> list[TextBlock
     return list(text_blocks(*made, "here", released))
 
 
-def scored(rows: list[dict[str, Any]], settings: Config | None = None) -> tuple[dict[Any, Any], list[Any]]:
+def scored(
+    rows: list[dict[str, Any]], settings: ScoreConfig | None = None
+) -> tuple[dict[Any, Any], list[Any]]:
     """Metrics by protocol, score and name over all categories, and the outcomes."""
     (block,) = blocks(rows)
     found, outcomes = score_texts("m", "d", block, settings or config())

@@ -11,7 +11,7 @@ from PIL import Image
 from tests.models.engines import image, question
 from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
 from tests.refusals import refused
-from vouch.models.decoder.preparing import Needs, Preparer
+from vouch.models.decoder.preparing import InputNeeds, Preparer
 from vouch.models.engine import Decoding, Question
 from vouch.pipeline.errors import UserError
 
@@ -25,7 +25,7 @@ SPACED = PLAIN.replace("m['role'] + ':'", "m['role'] + ': '")
 def preparer(words: Any = None, template: str = CHAT, **needs: Any) -> Preparer:
     words = tokenizer(chat=None) if words is None else words
     image = words.convert_tokens_to_ids("<image>")
-    return Preparer(llava_processor(words, chat=None), template, Needs(image_token=image, **needs))
+    return Preparer(llava_processor(words, chat=None), template, InputNeeds(image_token=image, **needs))
 
 
 def said(ready: Preparer, ids: Any) -> list[str]:
@@ -152,7 +152,9 @@ def test_images_of_one_shape() -> None:
     assert preparer().one_shape()
     words = tokenizer()
     tiles = llava_processor(words, next=True)
-    assert not Preparer(tiles, None, Needs(image_token=words.convert_tokens_to_ids("<image>"))).one_shape()
+    assert not Preparer(
+        tiles, None, InputNeeds(image_token=words.convert_tokens_to_ids("<image>"))
+    ).one_shape()
 
 
 def test_an_image_that_the_processor_refuses() -> None:
@@ -160,7 +162,7 @@ def test_an_image_that_the_processor_refuses() -> None:
 
     processor = llava_processor(tokenizer())
     processor.image_processor = Qwen2VLImageProcessorPil()
-    ready = Preparer(processor, None, Needs())
+    ready = Preparer(processor, None, InputNeeds())
     with refused(r"processor refuses it \(absolute aspect ratio .*; correct it or use"):
         ready.prepare(question(1, 3, images=(Image.new("RGB", (2000, 4)),)))
 
@@ -220,7 +222,7 @@ OWN_DATE = "{% if not date_string is defined %}{% set date_string = strftime_now
 @pytest.mark.parametrize("own", [True, False])
 def test_the_date_of_a_template_is_pinned(day: str, said: str, own: bool) -> None:
     template, words = f"{day}\n{CHAT}", tokenizer(chat=None)
-    needs = Needs(image_token=words.convert_tokens_to_ids("<image>"))
+    needs = InputNeeds(image_token=words.convert_tokens_to_ids("<image>"))
     processor = llava_processor(words, chat=template if own else None)
     ready = Preparer(processor, None if own else template, needs)
     assert ready._chat.asked == f"{said}\n{preparer()._chat.asked}"
@@ -274,7 +276,7 @@ def test_a_prompt_whose_line_the_processor_ends(images: int) -> None:
     shown.image_seq_length = 4
     processor = PaliGemmaProcessor(shown, words)
     template = Path("vouch/models/chat/templates/paligemma.jinja").read_text()
-    ready = Preparer(processor, template, Needs(image_token=processor.image_token_id))
+    ready = Preparer(processor, template, InputNeeds(image_token=processor.image_token_id))
     prepared = ready.prepare(question(1, 3, [*range(images)], text="is it:", labels="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
     assert said(ready, prepared.ids) == ["<image>"] * 4 * images + ["<bos>", *"is it:", "Ċ"]
@@ -293,7 +295,7 @@ def test_what_stands_beside_each_token_follows_the_letters_place(labels: str, ch
     )
     image = words.convert_tokens_to_ids("<soft>")
     shown = Gemma3ImageProcessorPil(size={"height": SIZE, "width": SIZE})
-    ready = Preparer(Gemma3Processor(shown, words, image_seq_length=4), PLAIN, Needs(image_token=image))
+    ready = Preparer(Gemma3Processor(shown, words, image_seq_length=4), PLAIN, InputNeeds(image_token=image))
     asked = question(1, 3, labels=labels, response="it is")
     bare, prepared = ready.prepare(replace(asked, labels=())), ready.prepare(asked)
     assert prepared.ids == bare.ids + prepared.ids[len(bare.ids) :]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.models.chat.templates import FAMILIES, OURS
 from tests.models.tiny import llava_processor
-from vouch.models.decoder.preparing import Needs, Preparer
+from vouch.models.decoder.preparing import InputNeeds, Preparer
 from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError
 
@@ -78,7 +78,7 @@ def preparer(name: str, form: str) -> Preparer:
     template = FORMATS[form][0] or found.chat_template
     if not template:
         pytest.skip(f"{name} has no chat template of its own")
-    return Preparer(llava_processor(found, chat=None), template, Needs())
+    return Preparer(llava_processor(found, chat=None), template, InputNeeds())
 
 
 def prepared_ids(ready: Preparer, asked: Question) -> tuple[list[int], Sequence[Sequence[int]]]:

@@ -13,7 +13,7 @@ from vouch.models.chat.chat import LetterIds
 from vouch.models.decoder import rows as jobs_file
 from vouch.models.decoder.passes import Unsupported, join, row_of
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job, Mode, build, jobs
+from vouch.models.decoder.rows import Mode, PassRow, build, jobs
 from vouch.models.engine import Question
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
@@ -67,7 +67,7 @@ def prompt(
     )
 
 
-def made(output: str, prompts: Sequence[Prepared], mode: Mode, may_pad: bool = True) -> list[Job]:
+def made(output: str, prompts: Sequence[Prepared], mode: Mode, may_pad: bool = True) -> list[PassRow]:
     return list(jobs(output, prompts, mode, BUCKET, lambda tokens: may_pad))
 
 

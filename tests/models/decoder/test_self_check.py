@@ -17,9 +17,9 @@ from tests.models.families.table import FAMILIES, WORDS
 from tests.refusals import refused
 from vouch.models.decoder import self_check
 from vouch.models.decoder.engine import load_model, shared_prefix
-from vouch.models.decoder.passes import Forward, PassResult, State
+from vouch.models.decoder.passes import CachedRow, Forward, PassResult
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job, Mode, Trie
+from vouch.models.decoder.rows import Mode, PassRow, Trie
 from vouch.models.decoder.self_check import (
     FLOAT32,
     HALF,
@@ -82,17 +82,17 @@ class PaddedWhateverFollows(Forward):
 
 
 class ShortPrefix(Forward):
-    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+    def prefixes(self, rows: Sequence[Prepared]) -> list[CachedRow]:
         return super().prefixes([replace(row, prefix=row.prefix - 1) for row in rows])
 
 
 class LongPrefix(Forward):
-    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+    def prefixes(self, rows: Sequence[Prepared]) -> list[CachedRow]:
         return super().prefixes([replace(row, prefix=row.prefix + 1) for row in rows])
 
 
 class PositionsWrongByOne(Forward):
-    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+    def prefixes(self, rows: Sequence[Prepared]) -> list[CachedRow]:
         return [replace(state, next=state.next + 1) for state in super().prefixes(rows)]
 
 
@@ -102,7 +102,7 @@ class StepWrongByOne(Forward):
 
 
 class SiblingsSeen(Forward):
-    def tries(self, rows: Sequence[Job], states: Any) -> torch.Tensor:
+    def tries(self, rows: Sequence[PassRow], states: Any) -> torch.Tensor:
         def blind(trie: Trie | None) -> Trie | None:
             return trie and replace(trie, attends=np.tril(np.ones_like(trie.attends)))
 

@@ -20,8 +20,8 @@ from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip, save_tokenizer
 from tests.refusals import refused
-from vouch.models.encoders.config import Images
-from vouch.models.encoders.config import Texts as Config
+from vouch.models.encoders.config import ImageEncoderConfig
+from vouch.models.encoders.config import TextEncoderConfig as Config
 from vouch.models.encoders.pinned import TextEncoder
 from vouch.models.encoders.vectors import encoded, f1
 from vouch.pipeline.run import Run
@@ -97,7 +97,7 @@ def test_no_encoder_no_rows(run: Run) -> None:
 @pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "colours\n", ""])
 def test_a_name_that_cannot_be_a_file_is_no_encoder(name: str) -> None:
     with pytest.raises(ValidationError, match=r"give vouch/models/encoders/colours.py or"):
-        Images(encoder=f"vouch/models/encoders/{name}.py")
+        ImageEncoderConfig(encoder=f"vouch/models/encoders/{name}.py")
 
 
 def test_clip_gives_what_transformers_gives(run: Run, tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 
 from tests.models.families.table import EOS, FAMILIES, IMAGE, ROWS, TEXT, TOWER, WORDS, Kind, Tensors
 from vouch.models.chat.chat import LetterIds
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.passes import TOKEN_KINDS, Forward, images_of
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.rows import Mode
 from vouch.models.engine import Answered, Decoding, Pack, Question
 
-CONFIG = Config(batch=3, bucket=8, threads=1, device="cpu", workers=1)
+CONFIG = ExtractConfig(batch=3, bucket=8, threads=1, device="cpu", workers=1)
 MOST = 6  # tokens that are generated
 LETTERS = LetterIds("", (41, 42, 43, 44), (51, 52, 53, 54), (61,))
 

@@ -27,8 +27,8 @@ from tests.prompts.rewrites.test_transformers import save as save_writer
 from vouch.models.decoder import engine
 from vouch.models.engine import Decoding, Pack
 from vouch.prompts.asking import transformers as rewriting
-from vouch.prompts.rewrites.config import Config as Rewriting
-from vouch.prompts.rewrites.table import Task
+from vouch.prompts.rewrites.config import RewriteConfig as Rewriting
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import Pin
 
 TEXT = {"max_tokens": 3, "labels": (), "decodings": (Decoding(),)}
@@ -57,25 +57,25 @@ def answers(pin: Pin) -> int:
 
 
 def vectors(pin: Pin) -> int:
-    from vouch.models.encoders.config import Images
+    from vouch.models.encoders.config import ImageEncoderConfig
     from vouch.models.encoders.pinned import load
 
-    encoder = load(pin, Images(encoder="data/models/one.json", device="cpu", batch=2))
+    encoder = load(pin, ImageEncoderConfig(encoder="data/models/one.json", device="cpu", batch=2))
     texts = ["What colour is the circle", "how many are there, and what"]
     return len(encoder.questions(texts)) + len(encoder.images([image(1), image(2)]) if encoder.images else ())
 
 
 def compared(pin: Pin) -> int:
-    from vouch.models.encoders.config import Texts
+    from vouch.models.encoders.config import TextEncoderConfig
     from vouch.models.encoders.pinned import TextEncoder
 
-    encoder = TextEncoder(pin, Texts(encoder="data/models/one.json", device="cpu", batch=2))
+    encoder = TextEncoder(pin, TextEncoderConfig(encoder="data/models/one.json", device="cpu", batch=2))
     return len(encoder.encode(["What colour is the circle", "how many are there, and what"]))
 
 
 def rewritten(pin: Pin) -> int:
     engine = rewriting.load(pin, Rewriting(rewriter="data/models/one.json", device="cpu", max_tokens=4))
-    return len(list(engine.ask([Task("What colour is the circle?", "lr_i")])))
+    return len(list(engine.ask([RewriteTask("What colour is the circle?", "lr_i")])))
 
 
 USES: dict[str, tuple[Callable[[Path], Any], Callable[[Pin], int]]] = {

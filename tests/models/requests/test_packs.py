@@ -8,11 +8,11 @@ import pytest
 from tests.models.project import image, prompt, recipe
 from tests.refusals import refused
 from vouch.images.opening import render
-from vouch.models.config import Config, Sampling
+from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, Pending, fill, groups
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
-CONFIG = Config(batch=4, bucket=8, threads=1)
+CONFIG = ExtractConfig(batch=4, bucket=8, threads=1)
 BASE: dict[str, Any] = {"pin": "p", "engine": "e/1.1", "settings": {"batch": 4}}
 ALL = (LETTERS, LIKELIHOOD, TEXT)
 
@@ -23,13 +23,13 @@ def row(id: str, text: str = "what", **columns: Any) -> dict[str, Any]:
 
 
 def packs(
-    rows: Sequence[dict[str, Any]], config: Config = CONFIG, **known_texts: str | None
+    rows: Sequence[dict[str, Any]], config: ExtractConfig = CONFIG, **known_texts: str | None
 ) -> list[KeyedPack]:
     keys = Keys(BASE, config)
     return [pack for group in groups(rows, known_texts, keys) for pack in group]
 
 
-def key(output: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **columns: Any) -> bytes:
+def key(output: str, base: dict[str, Any] = BASE, config: ExtractConfig = CONFIG, **columns: Any) -> bytes:
     wanted = Keys(base, config).pack(output, [{**row("q1/original"), **columns}])
     return wanted.members[0].keys[0]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.project import DATASET, MODEL, Project, image, prompt, quiz, recipe
 from tests.refusals import refused
-from vouch.models.config import Config, Sampling
+from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.packs import KeyedPack, Keys, groups
 from vouch.models.requests import DatasetRequests, Questions, Session, answer
@@ -19,7 +19,7 @@ from vouch.models.work_cache import WorkCache, remembered, to_remember
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
-CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
+CONFIG = ExtractConfig(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
 NOISE, BROKEN = image(1), b"not an image"
 IMAGES = {recipe(data)["images"][0]: data for data in (NOISE, BROKEN)}
 TRANSIENT = Refusal("no memory", transient=True)
@@ -193,7 +193,7 @@ def test_a_image_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache
 
 
 def asked(project: Project) -> DatasetRequests:
-    config = Config.model_validate(project.params["extract"])
+    config = ExtractConfig.model_validate(project.params["extract"])
     return DatasetRequests(Session(read_pin(pin_path(MODEL)), config), DATASET)
 
 

@@ -25,7 +25,7 @@ from tests.models.engines import (
 from tests.models.project import MODEL, Project, quiz
 from tests.refusals import refused
 from vouch.models.chat.chat import with_variables
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Decoding, Pack, Question, TextAnswer
 from vouch.models.requests import DatasetRequests, Session
 from vouch.models.responses import restore
@@ -170,7 +170,7 @@ def test_extract_keeps_thoughts_and_takes_them_back(project: Project) -> None:
     assert project.bytes() == tables
     for shard in project.shards():
         shard.unlink()
-    config = Config.model_validate(project.params["extract"])
+    config = ExtractConfig.model_validate(project.params["extract"])
     assert restore(DatasetRequests(Session(read_pin(pin_path(MODEL)), config), "quiz")) == 8
     assert project.extract().measured["answers"]["asked"] == 0
     assert project.bytes() == tables

@@ -8,17 +8,17 @@ from PIL import Image
 
 from tests.models.loopback_server import NAME, Loopback, StandIn
 from tests.models.tiny import sentence
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Pack, Question
-from vouch.models.server.client import Settings
+from vouch.models.server.client import ServerSettings
 from vouch.models.server.engine import ServerEngine
 
 KEY = "sk-secret/of+the+test=0123456789"
-CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
+CONFIG = ExtractConfig(batch=4, bucket=8, threads=1, device="cpu")
 
 
 def engine(server: Loopback, **settings: Any) -> ServerEngine:
-    return ServerEngine(server.url, NAME, Settings(key=KEY, backoff=0.001, **settings))
+    return ServerEngine(server.url, NAME, ServerSettings(key=KEY, backoff=0.001, **settings))
 
 
 def image(seed: int, size: tuple[int, int] = (40, 24)) -> Image.Image:

@@ -14,7 +14,7 @@ import pytest
 from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
 from tests.models.server.asked import by_question, letters, questions
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
-from vouch.models.server.client import Settings
+from vouch.models.server.client import ServerSettings
 from vouch.models.server.completions import BadAnswer, completion, text
 from vouch.models.server.engine import ServerEngine
 from vouch.tables.answered import Reasoning
@@ -95,7 +95,7 @@ def speak(server: Loopback, dialect: Dialect) -> None:
 
 
 def engine(server: Loopback, **more: Any) -> ServerEngine:
-    return ServerEngine(server.url, NAME, Settings(backoff=0.001, tries=1), **more)
+    return ServerEngine(server.url, NAME, ServerSettings(backoff=0.001, tries=1), **more)
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -17,7 +17,7 @@ from tests.models.loopback_server import NAME, Loopback, Reply, StandIn, error, 
 from tests.models.server.asked import KEY, by_question, engine, letters, questions
 from tests.refusals import refused
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Refusal, TextAnswer
-from vouch.models.server.client import MAX_BODY, Settings, error_message, retry_after
+from vouch.models.server.client import MAX_BODY, ServerSettings, error_message, retry_after
 from vouch.models.server.completions import is_about_question, largest_allowed
 from vouch.models.server.engine import ENOUGH, SILENT, ServerEngine
 from vouch.pipeline.errors import UserError
@@ -148,7 +148,7 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    tested = ServerEngine(url, NAME, Settings(tries=2, backoff=0.001))
+    tested = ServerEngine(url, NAME, ServerSettings(tries=2, backoff=0.001))
     with refused(r"the connection failed \(ConnectError\), after 2 tries"):
         by_question(tested.answer(letters(questions(3))))
 
@@ -313,7 +313,7 @@ def test_what_servers_say_is_understood() -> None:
 )
 def test_a_server_that_never_comes_to_an_end(answer: bytes, piece: int, pause: float, says: str) -> None:
     for url, _ in raw(answer, piece, pause):
-        settings = Settings(key=KEY, backoff=0.001, tries=1, timeout=0.5 if pause else 60)
+        settings = ServerSettings(key=KEY, backoff=0.001, tries=1, timeout=0.5 if pause else 60)
         tested = ServerEngine(url, NAME, settings)
         with refused(rf"answers no question: .*{says}, after 1 try"):
             list(tested.answer(letters(questions(1))))
@@ -322,7 +322,7 @@ def test_a_server_that_never_comes_to_an_end(answer: bytes, piece: int, pause: f
 def test_questions_go_to_no_other_address(server: Loopback) -> None:
     elsewhere = http(b"", f"Location: {server.url}/chat/completions?{KEY}", status="307 Elsewhere")
     for url, callers in raw(elsewhere):
-        tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001))
+        tested = ServerEngine(url, NAME, ServerSettings(key=KEY, backoff=0.001))
         with refused(r"307, sends its questions elsewhere .*correct source\.url") as told_:
             list(tested.answer(letters(questions(1))))
         assert callers == [1] and not server.requests and KEY not in str(told_.value)

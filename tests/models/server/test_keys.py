@@ -10,7 +10,7 @@ from tests.models.server.asked import CONFIG, KEY, engine, letters, questions
 from tests.refusals import refused
 from vouch.models.engine import engine_kind
 from vouch.models.lock_entry import OPENAI
-from vouch.models.server.client import Settings, read_settings
+from vouch.models.server.client import ServerSettings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Source
 
@@ -42,7 +42,7 @@ def test_the_key_is_sent_and_found_nowhere_else(
     assert set(server.keys) == {KEY} and len(seen) > 0
     for secret in (KEY, KEY.replace("/", "\\/"), KEY[5:]):
         assert secret not in everything
-    assert KEY not in repr(Settings(key=KEY))
+    assert KEY not in repr(ServerSettings(key=KEY))
 
 
 def test_load_takes_the_key_of_the_model_before_the_common_one_and_sends_it_nowhere_else(
@@ -100,7 +100,7 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine() -> None:
 
 
 def test_settings_come_from_the_environment() -> None:
-    assert read_settings("m", OPENAI, {}) == Settings()
+    assert read_settings("m", OPENAI, {}) == ServerSettings()
     given = {
         "VOUCH_SERVER_CONCURRENCY": "4",
         "VOUCH_SERVER_RATE": "90.5",
@@ -110,10 +110,10 @@ def test_settings_come_from_the_environment() -> None:
         "VOUCH_PRICE_OUTPUT": "0.6",
         "OPENAI_API_KEY": " k ",
     }
-    assert read_settings("m", OPENAI, given) == Settings(
+    assert read_settings("m", OPENAI, given) == ServerSettings(
         key="k", concurrency=4, rate=90.5, tries=2, timeout=7.0, price_input=0.15, price_output=0.6
     )
-    assert Settings(key="EMPTY").redact("EMPTY box") == "EMPTY box"
+    assert ServerSettings(key="EMPTY").redact("EMPTY box") == "EMPTY box"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_wrong_setting_names_its_variable(name: str, value: str) -> None:
 
 
 def test_a_key_in_escapes_of_json_is_hidden() -> None:
-    settings = Settings(key=KEY)
+    settings = ServerSettings(key=KEY)
     escaped = "".join(f"\\u{ord(char):04X}" if char in "sk0" else char for char in KEY)
     assert settings.redact(f'{{"model": "{escaped}"}}') == '{"model": "[key]"}'
     assert settings.redact('"\\\\u0073 \\u0022 \\u00e4 \\u0020"') == '"\\\\u0073 \\u0022 \\u00e4 \\u0020"'

@@ -4,9 +4,9 @@ from hashlib import sha256
 
 import pytest
 
-from vouch.prompts.asking import Text
+from vouch.prompts.asking import PlainText
 from vouch.prompts.rewrites.checks import CHECKS, failures
-from vouch.prompts.rewrites.table import Task, instruction
+from vouch.prompts.rewrites.table import RewriteTask, instruction
 from vouch.tables.asked import KINDS
 
 TEXTS = {
@@ -26,11 +26,11 @@ CLOSING = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_whole_text_is_the_papers(kind: str) -> None:
-    assert sha256(Task("<Prompt to alter>", kind).prompt.encode()).hexdigest()[:16] == TEXTS[kind]
+    assert sha256(RewriteTask("<Prompt to alter>", kind).prompt.encode()).hexdigest()[:16] == TEXTS[kind]
 
 
 def test_a_whole_text_in_plain_sight() -> None:
-    assert Task("Which cat is longer?", "ls_n").prompt == (
+    assert RewriteTask("Which cat is longer?", "ls_n").prompt == (
         "Change the following questions to ask for the opposite by negating them with ‘not’. "
         + CLOSING
         + "\n"
@@ -41,7 +41,7 @@ def test_a_whole_text_in_plain_sight() -> None:
         'Q: "Which fence is burnter?"\nA: "Which fence is not more burnt?"\n'
         'Q: "Which cat is longer?"\nA:'
     )
-    assert Task("Which?", "lr_v").prompt == (
+    assert RewriteTask("Which?", "lr_v").prompt == (
         "Rephrase the following question to make it more verbose. Make sure the meaning of the question stays the "
         "same, do NOT invent additional details. For your context, the question is about an image that is not "
         "provided here. Ensure correct grammar. Only return a single new question, do NOT give additional "
@@ -87,8 +87,8 @@ def test_what_copies_lose() -> None:
     ],
 )  # fmt: skip
 def test_a_reply_without_the_form_of_the_examples(said: str, text: str) -> None:
-    assert Task("Which?", "lr_i").read(said) == text
-    assert Text("Which?").read(said) == said.strip(), "a judge's `A: ...` is its letter"
+    assert RewriteTask("Which?", "lr_i").read(said) == text
+    assert PlainText("Which?").read(said) == said.strip(), "a judge's `A: ...` is its letter"
 
 
 Q = "Which of the 3 cups that Anna holds is more dented?"

@@ -13,7 +13,7 @@ from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import NEGATION, failures, words
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.sentences import Cannot, is_english
-from vouch.prompts.rewrites.table import Task, instruction
+from vouch.prompts.rewrites.table import RewriteTask, instruction
 from vouch.tables.asked import CLEAN, KINDS, NEGATIONS
 
 SUBJECTS = {
@@ -27,7 +27,7 @@ TURNED = ("exist_not", "more_not", "has_not")  # tasks that negate already
 
 
 def propose(question: str, kind: str) -> Reply:
-    ((_, proposal),) = rules.Rules().ask([Task(question, kind)])
+    ((_, proposal),) = rules.Rules().ask([RewriteTask(question, kind)])
     return proposal
 
 
@@ -226,7 +226,7 @@ def rewritable(text: str) -> bool:
     ],
 )  # fmt: skip
 def test_what_is_not_taken_for_english_is_refused_in_every_kind(text: str) -> None:
-    tasks = [Task(text, kind) for kind in rules.RULES]
+    tasks = [RewriteTask(text, kind) for kind in rules.RULES]
     found = [proposal for _, proposal in rules.Rules().ask(tasks)]
     assert {proposal.text for proposal in found} == {None}
     assert {proposal.reason for proposal in found} == {
@@ -284,7 +284,7 @@ def test_580_negations_of_real_sentences_and_not_stands_where_english_has_it() -
         for name in (*SETS, "mmbench", "worldmedqa", "mathvista")
         for _, text in sentences(questions(name))
     }
-    tasks = [Task(text, "ls_n") for text in sorted(every) if len(text) < 400]
+    tasks = [RewriteTask(text, "ls_n") for text in sorted(every) if len(text) < 400]
     made = {
         task.question: proposal.text
         for task, proposal in rules.Rules().ask(tasks)

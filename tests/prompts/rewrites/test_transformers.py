@@ -8,11 +8,11 @@ import pytest
 from tests.prompts.rewrites.conftest import Project, item
 from tests.refusals import refused
 from vouch.prompts.asking import transformers as engine
-from vouch.prompts.rewrites.config import Config
-from vouch.prompts.rewrites.table import Task
+from vouch.prompts.rewrites.config import RewriteConfig
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import Pin, Source, folder_digests, write_pin
 
-TASK = Task("What colour is the circle?", "lr_i")
+TASK = RewriteTask("What colour is the circle?", "lr_i")
 WORDS = [
     "<unk>",
     "</s>",
@@ -83,13 +83,15 @@ def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, templ
     text = TASK.prompt if template is None else f"USER {TASK.prompt}"
     said = greedy(save(tmp_path / "probe", [1]), text, 8)
     folder = save(tmp_path / "model", [said[5]], template)
-    ((task, found),) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).ask([TASK])
+    ((task, found),) = engine.load(pin(folder), RewriteConfig(max_tokens=8, device="cpu")).ask([TASK])
     expected = said[: said.index(said[5]) + 1]
     assert (
         task == TASK
         and found.text == " ".join(WORDS[n] for n in expected if n > 1).removeprefix("A:").strip()
     )
-    ((_, cut),) = engine.load(pin(folder), Config(max_tokens=len(expected) - 1, device="cpu")).ask([TASK])
+    ((_, cut),) = engine.load(pin(folder), RewriteConfig(max_tokens=len(expected) - 1, device="cpu")).ask(
+        [TASK]
+    )
     assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
 
 
@@ -99,25 +101,27 @@ def test_a_prompt_goes_on_where_the_tokenizer_would_end_it(tmp_path: Path) -> No
     from tokenizers.processors import TemplateProcessing
 
     folder = save(tmp_path / "model", [1])
-    whole = engine.load(pin(folder), Config(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
+    whole = engine.load(pin(folder), RewriteConfig(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
     tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
     special = [("<unk>", tokens.token_to_id("<unk>")), ("</s>", tokens.token_to_id("</s>"))]
     tokens.post_processor = TemplateProcessing(single="<unk> $A </s>", special_tokens=special)
     tokens.save(str(folder / "tokenizer.json"))
-    begun = engine.load(pin(folder), Config(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
+    begun = engine.load(pin(folder), RewriteConfig(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
     assert begun == [[special[0][1], *whole[0]]]
 
 
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), "{{ raise_exception('own') }}")
-    ((_, found),) = engine.load(pin(folder, template=TEMPLATE), Config(device="cpu")).ask([TASK])
+    ((_, found),) = engine.load(pin(folder, template=TEMPLATE), RewriteConfig(device="cpu")).ask([TASK])
     assert found.text is not None
 
 
 def test_a_prompt_that_is_too_long_is_refused_alone(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), context=330)
-    longer = Task("What colour is the circle? " * 60, "lr_v")
-    (_, first), (_, second) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).ask([longer, TASK])
+    longer = RewriteTask("What colour is the circle? " * 60, "lr_v")
+    (_, first), (_, second) = engine.load(pin(folder), RewriteConfig(max_tokens=8, device="cpu")).ask(
+        [longer, TASK]
+    )
     assert first.text is None and "leave too little of the model's 330" in first.reason
     assert second.text is not None
 
@@ -138,11 +142,11 @@ def test_files_that_are_not_as_pinned_are_refused(tmp_path: Path) -> None:
     pinned = pin(folder)
     (folder / "generation_config.json").write_text("{}", "utf-8")
     with refused(r"generation_config\.json: not as pinned"):
-        engine.load(pinned, Config())
+        engine.load(pinned, RewriteConfig())
 
 
 def test_a_folder_that_is_no_language_model_is_one_line(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", [1])
     (folder / "config.json").write_text('{"model_type": "clip"}', "utf-8")
     with refused("cannot be loaded as a language model"):
-        engine.load(pin(folder), Config(device="cpu"))
+        engine.load(pin(folder), RewriteConfig(device="cpu"))

@@ -24,7 +24,7 @@ from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
-from vouch.datasets.read.files import UNSEEN, File, Source, walk
+from vouch.datasets.read.files import UNSEEN, File, SourceFiles, walk
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, file_digest, replacing_folder, write_json
@@ -222,7 +222,7 @@ def _transfer(where: str, download: Download, partial: Path, have: int) -> None:
             raise http.client.IncompleteRead(b"", promised - got)
 
 
-def locate(name: str, source: str, origin: Origin | None, place: str = "") -> Source:
+def locate(name: str, source: str, origin: Origin | None, place: str = "") -> SourceFiles:
     """What a loader reads, fetched where it is not on this machine. Raises UserError.
 
     place: what to get from where, for a dataset that no program can fetch.
@@ -233,14 +233,14 @@ def locate(name: str, source: str, origin: Origin | None, place: str = "") -> So
         if source == REMOTE:
             how = place or "add `origin`, or name a folder that holds its files as `source`"
             raise UserError(f"datasets.{name}: nothing to fetch: {how}")
-        return Source(Path(source))
+        return SourceFiles(Path(source))
     if source != REMOTE:
-        return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
+        return SourceFiles(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
     fetched = recall(origin)
     if fetched is None or not is_whole(fetched):
         fetched = fetch(name, origin)
     files = tuple(File(kept.name, STORE / kept.path) for kept in fetched.files)
-    return Source(Path(source), files, origin, fetched.revision)
+    return SourceFiles(Path(source), files, origin, fetched.revision)
 
 
 def is_here(source: str, origin: Origin | None) -> bool:
@@ -248,10 +248,10 @@ def is_here(source: str, origin: Origin | None) -> bool:
     return source != REMOTE or origin is None or recall(origin) is not None
 
 
-def promised(origin: Origin) -> Source:
+def promised(origin: Origin) -> SourceFiles:
     """The source as far as known before it is fetched: its parts and the names of its downloads."""
     names = [download.filename for download in origin.downloads]
-    return Source(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
+    return SourceFiles(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
 
 
 def fetch(name: str, origin: Origin) -> Fetched:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import File, Row, Source, Tree, items
+from vouch.datasets.read.files import File, Row, SourceFiles, Tree, items
 from vouch.datasets.read.forms import PARQUET, count_rows, rows
 from vouch.pipeline.errors import UserError
 
@@ -26,20 +26,20 @@ class Settings(LoaderSettings):
     painted: bool = False
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     if source.split:
         return {"items": {3088}} if source.split == "test" else None
     return None if source.has(PARQUET) else {"items": {15_501, 15_502}}
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     if source.has(PARQUET):
         return count_rows(source)
     with Tree(source) as tree:
         return sum(1 for _ in _questions(tree))
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), _item)
         return

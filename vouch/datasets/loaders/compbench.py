@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Row, Source, Tree, items
+from vouch.datasets.read.files import Row, SourceFiles, Tree, items
 
 PLACE = (
     "get the annotations and the processed images that the README of github.com/RaptorMai/MLLM-CompBench "
@@ -40,16 +40,16 @@ class Settings(LoaderSettings):
     set: Name
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     return SETS[settings.set][1]
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     with Tree(source) as tree:
         return sum(1 for _ in _rows(tree, settings.set))
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per annotation; ids are their numbers in the file, from 0."""
     with Tree(source) as tree:
         yield from items(_rows(tree, settings.set), lambda row: _item(row, tree, settings.set))

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable, both_kinds, checked_dialogues
 from vouch.datasets.read import json_rows
-from vouch.datasets.read.files import UNSEEN, Source, lines
+from vouch.datasets.read.files import UNSEEN, SourceFiles, lines
 from vouch.datasets.read.images import leads_out, read_image, spoken, through_link, with_boxes
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError
@@ -30,7 +30,7 @@ GROUP = "group"
 _LINE = 3  # pixels, the thickness of a box
 
 
-class Keys(BaseModel):
+class FieldKeys(BaseModel):
     """The key of each field. A key that is set must be on every line; its value may be null."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,7 +57,7 @@ class Settings(LoaderSettings):
     """
 
     file: str = Field(default="items.jsonl", pattern=r"^[^\x00-\x1f]+$")
-    keys: Keys = Keys()
+    keys: FieldKeys = FieldKeys()
     group: str | None = None
     boxes: Literal["drawn", "text"] = "drawn"
 
@@ -65,18 +65,18 @@ class Settings(LoaderSettings):
 kinds = both_kinds
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     path = _find(source.path, name, settings)
     with path.open("rb") as file:
         return sum(1 for line in lines(file, path) if line.strip())
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per line that is not blank; ids default to the line's number, from 1."""
     yield from checked_dialogues(_entries(source, name, settings))
 
 
-def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def _entries(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     path = _find(source.path, name, settings)
     empty = True
     with path.open("rb") as file:
@@ -203,7 +203,7 @@ def _with_boxes(item: RawItem, boxes: Any, drawn: bool, key: str) -> RawItem:
     )
 
 
-def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
+def _images(values: Mapping[str, Any], keys: FieldKeys) -> list[str]:
     if values.get(keys.image) is None:
         return _list(values.get(keys.images), keys.images, (str,), "paths")
     if values.get(keys.images) is not None:

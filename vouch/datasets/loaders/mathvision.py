@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, counted
-from vouch.datasets.read.files import Row, Source
+from vouch.datasets.read.files import Row, SourceFiles
 from vouch.datasets.read.forms import count_each, row_reader
 
 _ANSWERS = counted("answer", "ABCDE", 299, 311, 318, 326, 278)
@@ -30,7 +30,7 @@ def kinds(settings: Settings) -> Collection[str]:
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     keeps_all = settings.open == "keep"
     known: dict[str, Expected] = {
         "test": {"items": {3040 if keeps_all else 1532}, "choice": {1532}, "options 5": {1532}, **_ANSWERS},

@@ -11,7 +11,7 @@ one group. In some TSV files a copy's image cell has the index of the row that h
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, counted
-from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.files import Row, SourceFiles, items
 from vouch.datasets.read.forms import TSV, count_each, images_of, rows, shared_images
 
 COPIES = 1_000_000
@@ -46,14 +46,14 @@ Settings = LoaderSettings
 count = count_each
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     hub = (source.origin and source.origin.hub) or ""
     if source.has(f"{LEGACY}{TSV}") or (hub.endswith("/MMBench_EN") and source.split == "dev"):
         return _PAPERS
     return _EDITIONS.get((source.config, source.split)) if hub.endswith("/MMBench") else None
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     shared = shared_images(source, _NEEDED)
     yield from items(rows(source, _NEEDED, _OPTIONAL), lambda row: _item(row, shared))
 

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Unusable, counted
-from vouch.datasets.read.files import Row, Source, listed
+from vouch.datasets.read.files import Row, SourceFiles, listed
 from vouch.datasets.read.forms import count_each, row_reader
 from vouch.tables.asked import IMAGE_MARK
 
@@ -55,7 +55,7 @@ def kinds(settings: Settings) -> Collection[str]:
     return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     filters = (settings.open, settings.max_options, settings.images)
     if source.split == "validation":
         return _VALIDATION.get(filters)

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.files import Row, SourceFiles, items
 from vouch.datasets.read.forms import count_each, rows, table_columns
 from vouch.tables.asked import IMAGE_MARK
 
@@ -33,7 +33,7 @@ class Settings(LoaderSettings):
 count = count_each
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     if source.split != "test":
         return None
     ten = source.config == "standard (10 options)"
@@ -44,7 +44,7 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     return None
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     vision = "question" not in table_columns(source)
     needed = ("id", "options", "answer", *(("image",) if vision else ("question", *_IMAGES)))
     yield from items(rows(source, needed, ("subject",)), lambda row: _item(row, settings, vision))

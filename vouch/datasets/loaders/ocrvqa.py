@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, open_questions
-from vouch.datasets.read.files import Row, Source, items, listed
+from vouch.datasets.read.files import Row, SourceFiles, items, listed
 from vouch.datasets.read.forms import TSV, count_rows, images_of, rows, shared_images
 
 CORE = "OCRVQA_TESTCORE"
@@ -26,18 +26,18 @@ Settings = LoaderSettings
 kinds = open_questions
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     if source.has(f"{CORE}{TSV}".lower()):
         return {"items": {_CORE_QUESTIONS}}
     return {"groups": {COVERS[source.split]}} if source.split in COVERS else None
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     """Rows of a TSV; else about five questions per cover."""
     return count_rows(source) * (1 if source.has(TSV) else _QUESTIONS)
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question; ids are the row's index, or the cover's and the question's number, from 1."""
     if source.has(TSV):
         shared = shared_images(source, _NEEDED)

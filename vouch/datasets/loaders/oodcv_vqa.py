@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, counted
-from vouch.datasets.read.files import Row, Source, Tree, items
+from vouch.datasets.read.files import Row, SourceFiles, Tree, items
 from vouch.tables import number_words
 
 PLACE = (
@@ -30,18 +30,18 @@ class Settings(LoaderSettings):
     answer_type: str = "number"
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     if settings.answer_type != "number":
         return None
     return {"items": {2844}, **counted("category", _SITUATIONS, 358, 382, 300, 463, 512, 455, 374)}
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     with Tree(source) as tree:
         return sum(1 for _ in tree.rows(QUESTIONS))
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question of the type; ids are their numbers among those, from 0."""
     with Tree(source) as tree:
         kept = [row for row in tree.rows(QUESTIONS) if row.values.get("answer_type") == settings.answer_type]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.scenes import SceneSettings, check_source, count_items, draw, drawn_item
 from vouch.demo.scenes.questions import PAIR_TASKS, SIDES, Question, make_pair_question, winner
 from vouch.demo.scenes.scene import Pair, draw_half, draw_pair, png, render
@@ -21,7 +21,7 @@ Settings = SceneSettings
 count = count_items
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem]:
     check_source(source.path, name)
     for drawn in draw("pairs", settings.seed, settings.items, PAIR_TASKS, _pair, make_pair_question):
         pair = drawn.seen

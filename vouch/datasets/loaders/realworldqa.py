@@ -9,7 +9,7 @@ are removed: a question with options becomes a choice, any other an open questio
 import re
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, both_kinds
-from vouch.datasets.read.files import Row, Source
+from vouch.datasets.read.files import Row, SourceFiles
 from vouch.datasets.read.forms import count_each, row_reader
 
 _OPTION = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
@@ -20,7 +20,7 @@ kinds = both_kinds
 count = count_each
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     return {"items": {765}}
 
 

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
-from vouch.datasets.read.files import File, Row, Source, items
+from vouch.datasets.read.files import File, Row, SourceFiles, items
 from vouch.datasets.read.images import with_boxes
 from vouch.pipeline.errors import UserError, did_you_mean
 
@@ -76,7 +76,7 @@ def find_set(name: str, where: str) -> ReformSet:
     return known[name]
 
 
-def _read_pool(source: Source, wanted: ReformSet, name: str) -> list[str]:
+def _read_pool(source: SourceFiles, wanted: ReformSet, name: str) -> list[str]:
     """All different answers of a set, in the order of their file: texts, or objects with `choice`."""
     is_counting = wanted.shape[0] == "counting"
     file = "objectCounting_answer_list/answer_list" if is_counting else f"choice_list/{wanted.shape[1]}"
@@ -384,20 +384,20 @@ def kinds(settings: Settings) -> Collection[str]:
     return ("text",) if shape is not None and shape.options is None else ("choice",)
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     wanted = find_set(settings.set, "settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample
     what = "groups" if wanted.shape[0] == "dialogue" else "items"
     return {what: counts} if counts else None
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     wanted = find_set(settings.set, f"datasets.{name}.settings.set")
     counts = wanted.full if settings.sample == "full" else wanted.sample or wanted.full
     return max(counts) * (_ROUNDS if wanted.shape[0] == "dialogue" else 1)
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """The items in the order of the file; of TDIUC by the questions' ids, as the authors sort them."""
     wanted = find_set(settings.set, f"datasets.{name}.settings.set")
     file = _find(source, settings.file or wanted.file, name)
@@ -420,7 +420,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
     yield from items(rows, lambda row: _item(row, name, wanted, head, pool, settings))
 
 
-def _find(source: Source, wanted: str, name: str) -> File:
+def _find(source: SourceFiles, wanted: str, name: str) -> File:
     # one of the authors' configurations omits `.json`
     files = [file for file in source.files if f"/{file.name}".endswith((f"/{wanted}", f"/{wanted}.json"))]
     if len(files) != 1:

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import File, Row, Source, lines
+from vouch.datasets.read.files import File, Row, SourceFiles, lines
 from vouch.datasets.read.forms import count_rows, rows, table_columns
 from vouch.pipeline.errors import UserError
 from vouch.tables.results import model_slug
@@ -35,11 +35,11 @@ class Settings(LoaderSettings):
     copies_modulus: int | None = Field(default=1_000_000, gt=0)
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     return count_rows(_table(source, name, settings))
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     table = _table(source, name, settings)
     columns = table_columns(table)
     letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in columns), 26)]
@@ -54,7 +54,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
         raise UserError(f"{table.path}: has no rows; fetch it again")
 
 
-def published(source: Source, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
+def published(source: SourceFiles, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
     dataset = settings.dataset or name
     path = source.path / f"published-{dataset}.csv"
     if not path.is_file():
@@ -95,11 +95,11 @@ def _published(row: Mapping[str, str | None], where: str, names: dict[str, str])
     return {"model": slug, "name": name, "metric": metric, "value": value}
 
 
-def _table(source: Source, name: str, settings: Settings) -> Source:
+def _table(source: SourceFiles, name: str, settings: Settings) -> SourceFiles:
     path = source.path / f"items-{settings.dataset or name}.parquet"
     if not path.is_file():
         raise UserError(f"{path}: no such file; correct datasets.{name}.source or .settings.dataset")
-    return Source(path, (File(path.name, path, source.path),))
+    return SourceFiles(path, (File(path.name, path, source.path),))
 
 
 def _item(row: Row, letters: str, modulus: int | None) -> RawItem:

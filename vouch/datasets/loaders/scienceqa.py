@@ -10,7 +10,7 @@ an empty text where a question has none.
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, counted
-from vouch.datasets.read.files import Row, Source
+from vouch.datasets.read.files import Row, SourceFiles
 from vouch.datasets.read.forms import count_each, row_reader
 
 _TEST: Expected = {
@@ -33,7 +33,7 @@ class Settings(LoaderSettings):
 count = count_each
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     if not settings.images:
         return {"items": {4241}} if source.split in ("validation", "test") and not settings.tasks else None
     if settings.tasks:

@@ -9,7 +9,7 @@ Question types 1 to 9 are about one image; types 10 to 12, about a video, are le
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Row, Source, Tree, items
+from vouch.datasets.read.files import Row, SourceFiles, Tree, items
 from vouch.datasets.read.forms import PARQUET, count_rows, rows
 
 QUESTIONS = "SEED-Bench.json"
@@ -22,11 +22,11 @@ _NEEDED = ("question_id", "question_type_id", "question", *_OPTIONS, "answer", "
 Settings = LoaderSettings
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     return {"items": {14_233}}
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     """Questions, including those about videos."""
     if source.has(PARQUET):
         return count_rows(source)
@@ -34,7 +34,7 @@ def count(source: Source, name: str, settings: Settings) -> int:
         return sum(1 for _ in tree.rows(QUESTIONS, "questions"))
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return

@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.scenes import SceneSettings, check_source, count_items, scene_items
 from vouch.demo.scenes.questions import CHOICE_TASKS, Question, choices
 
@@ -35,7 +35,7 @@ class Settings(SceneSettings):
 count = count_items
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem]:
     check_source(source.path, name)
 
     def answered(rng: random.Random, question: Question) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 
 from vouch.datasets.raw import RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.scenes import PHRASINGS, SceneSettings, check_source, count_items
 from vouch.demo.scenes.questions import TURNS, Question, choices, make_dialogue, wording
 from vouch.demo.scenes.scene import Scene, draw_scene, png, render
@@ -19,7 +19,7 @@ Settings = SceneSettings
 count = count_items
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem]:
     check_source(source.path, name)
     for first in range(0, settings.items, TURNS):
         number = first // TURNS

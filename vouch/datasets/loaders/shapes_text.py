@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vouch.datasets.raw import RawItem, open_questions
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.scenes import SceneSettings, check_source, count_items, scene_items
 from vouch.demo.scenes.questions import NUMBERS, OPEN_TASKS, Question
 
@@ -18,7 +18,7 @@ kinds = open_questions
 count = count_items
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem]:
     check_source(source.path, name)
     return scene_items("shapes_text", OPEN_TASKS, name, settings, _answered)
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
-from vouch.datasets.read.files import File, Row, Source, Tree, as_text, is_missing, items
+from vouch.datasets.read.files import File, Row, SourceFiles, Tree, as_text, is_missing, items
 from vouch.datasets.read.forms import ENDINGS, count_rows, ending, rows
 from vouch.pipeline.errors import UserError
 
@@ -77,11 +77,11 @@ def kinds(settings: Settings) -> Collection[str]:
     return tuple(k for k, there in (("choice", columns.answer), ("text", columns.references)) if there)
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
+def count(source: SourceFiles, name: str, settings: Settings) -> int:
     return count_rows(_tables(source, name, settings), ENDINGS)
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the rows' numbers, from 0, if there is no column of ids."""
     with Tree(source) as tree:
         tables = _tables(source, name, settings)
@@ -90,7 +90,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
         )
 
 
-def _tables(source: Source, name: str, settings: Settings) -> Source:
+def _tables(source: SourceFiles, name: str, settings: Settings) -> SourceFiles:
     """The tables to read, all of one form. Raises UserError."""
     wanted = settings.files or [f"*{form}" for form in ENDINGS]
     files = [file for file in source.files if any(_fits(file.name, pattern) for pattern in wanted)]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
-from vouch.datasets.read.files import Row, Source, items
+from vouch.datasets.read.files import Row, SourceFiles, items
 from vouch.datasets.read.forms import count_each, rows, table_columns
 
 SIZES = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
@@ -23,14 +23,14 @@ Settings = LoaderSettings
 count = count_each
 
 
-def expected(source: Source, settings: Settings) -> Expected | None:
+def expected(source: SourceFiles, settings: Settings) -> Expected | None:
     parts = [match.groups() for file in source.files if (match := _FILE.fullmatch(file.name))]
     parts = parts or [(country, language) for country in SIZES for language in ("english", "local")]
     sizes = {f"category {country} {language}": SIZES.get(country, 0) for country, language in parts}
     return {"items": {sum(sizes.values())}, **{key: {size} for key, size in sizes.items()}}
 
 
-def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the file's name and the row in it."""
     columns = table_columns(source)
     answer = next((column for column in _ANSWERS if column in columns), _ANSWERS[0])

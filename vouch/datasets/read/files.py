@@ -78,7 +78,7 @@ def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[An
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFiles:
     """What a loader reads. path: `datasets.NAME.source`. chosen: files that `origin` chose, in its order.
 
     revision: the commit that was fetched, None where none was.
@@ -298,7 +298,7 @@ class Tree(ExitStack):
     Raises UserError for a damaged archive, or one with a name that would lead out of its folder.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFiles) -> None:
         super().__init__()
         self._where = source.path
         self._files: dict[str, File | tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
-from vouch.datasets.read.files import File, Row, Source, is_bomb, items, lines
+from vouch.datasets.read.files import File, Row, SourceFiles, is_bomb, items, lines
 from vouch.datasets.read.json_rows import listed_names
 from vouch.pipeline.errors import UserError
 
@@ -263,7 +263,7 @@ _LONGEST_INDEX = 12  # characters; an image in base64 has more
 
 
 def rows(
-    source: Source, needed: Sequence[str], optional: Sequence[str] = (), endings: Sequence[str] = _TABLES
+    source: SourceFiles, needed: Sequence[str], optional: Sequence[str] = (), endings: Sequence[str] = _TABLES
 ) -> Iterator[Row]:
     """The rows of all tables in order, numbered from 0.
 
@@ -276,7 +276,7 @@ def rows(
             number += 1
 
 
-def count_rows(source: Source, endings: Sequence[str] = _TABLES) -> int:
+def count_rows(source: SourceFiles, endings: Sequence[str] = _TABLES) -> int:
     """Number of rows of all tables."""
     return sum(
         int(_opened(file).metadata.num_rows) if ending(file) == PARQUET else sum(1 for _ in _read(file, ()))
@@ -284,23 +284,23 @@ def count_rows(source: Source, endings: Sequence[str] = _TABLES) -> int:
     )
 
 
-def count_each(source: Source, name: str, settings: LoaderSettings) -> int:
+def count_each(source: SourceFiles, name: str, settings: LoaderSettings) -> int:
     """The `count` of a loader with at most one item per row, before its filters."""
     return count_rows(source)
 
 
 def row_reader(
     needed: Sequence[str], make: Callable[[Row, S], RawItem | None], optional: Sequence[str] = ()
-) -> Callable[[Source, str, S], Iterator[RawItem | Rejected]]:
+) -> Callable[[SourceFiles, str, S], Iterator[RawItem | Rejected]]:
     """The `read` of a loader that makes an item of a row, or leaves it out."""
 
-    def read(source: Source, name: str, settings: S) -> Iterator[RawItem | Rejected]:
+    def read(source: SourceFiles, name: str, settings: S) -> Iterator[RawItem | Rejected]:
         return items(rows(source, needed, optional), lambda row: make(row, settings))
 
     return read
 
 
-def table_columns(source: Source) -> set[str]:
+def table_columns(source: SourceFiles) -> set[str]:
     """Names of the columns of the first table."""
     file = source.ending(*_TABLES)[0]
     if ending(file) == PARQUET:
@@ -309,7 +309,7 @@ def table_columns(source: Source) -> set[str]:
         return set(reader.fieldnames or ())
 
 
-def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
+def shared_images(source: SourceFiles, needed: Sequence[str]) -> dict[str, bytes]:
     """Index -> image of the rows that others refer to: in some TSV files a cell has another row's index."""
     if source.has(PARQUET):
         return {}

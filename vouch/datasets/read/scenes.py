@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import SourceFiles
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
 from vouch.demo.scenes.questions import Question, make_question, wording
 from vouch.demo.scenes.scene import Scene, draw_scene, png, render
@@ -40,7 +40,7 @@ class SceneSettings(LoaderSettings):
     phrasings: Phrasings = "trained"
 
 
-def count_items(source: Source, name: str, settings: SceneSettings) -> int:
+def count_items(source: SourceFiles, name: str, settings: SceneSettings) -> int:
     """Number of items that `read` yields."""
     return settings.items
 

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Config(BaseModel):
+class CompareConfig(BaseModel):
     """seed: of the bootstrap and of the draws. resamples: how many the bootstrap draws.
 
     labels, draws: rankings that some labels would give: of how many items, and how often they are drawn.

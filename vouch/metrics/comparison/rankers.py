@@ -23,7 +23,7 @@ NLL = "nll_min"
 
 
 @dataclass(frozen=True)
-class Task:
+class RankingTask:
     """m models on n items of a dataset, by one output.
 
     score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
@@ -43,7 +43,7 @@ class Task:
     label_free: Mapping[str, Array]
     answers: NDArray[np.bool_]
 
-    def only(self, models: tuple[str, ...]) -> "Task":
+    def only(self, models: tuple[str, ...]) -> "RankingTask":
         """The same for some of the models."""
         rows = [self.models.index(model) for model in models]
         label_free = {name: values[rows] for name, values in self.label_free.items()}
@@ -82,7 +82,7 @@ class Ranker(NamedTuple):
     by_proxy: bool = False
     uncertainty: bool = False
 
-    def applies(self, task: Task) -> bool:
+    def applies(self, task: RankingTask) -> bool:
         """Whether the task has what is needed."""
         return any(name in task.label_free for name in self.needs) if self.needs else not task.score
 
@@ -128,20 +128,20 @@ _text_score("agreement", "Samples, agreement", "share that are the greedy text")
 
 
 @ranker("confidence", "Confidence", "probability of the chosen option", PROBABILITIES)
-def confidence(task: Task) -> Array:
+def confidence(task: RankingTask) -> Array:
     """The largest probability."""
     return highest(task.label_free[PROBABILITIES])
 
 
 @ranker("entropy", "Entropy", "of the options", PROBABILITIES, uncertainty=True)
-def minus_entropy(task: Task) -> Array:
+def minus_entropy(task: RankingTask) -> Array:
     """Minus the entropy of the softmax over the options, nats."""
     p = task.label_free[PROBABILITIES]
     return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
 
 
 @ranker("gap", "Gap", "between the two best options", PROBABILITIES)
-def gap(task: Task) -> Array:
+def gap(task: RankingTask) -> Array:
     """Probability of the most probable option minus that of the next; with a single option its own, 1."""
     p = task.label_free[PROBABILITIES]
     ordered = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)
@@ -149,7 +149,7 @@ def gap(task: Task) -> Array:
     return np.asarray(np.where(np.isnan(p).all(axis=2), np.nan, ordered[:, :, -1] - second))
 
 
-def sizes(task: Task, proxy: Task, alpha: float) -> Array:
+def sizes(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
 
     q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the correct answers of the proxy's n items (LAC),
@@ -168,7 +168,7 @@ def sizes(task: Task, proxy: Task, alpha: float) -> Array:
 
 
 @proxy_ranker("set_size", "Set size", "threshold from another dataset", PROBABILITIES, uncertainty=True)
-def minus_size(task: Task, proxy: Task, alpha: float) -> Array:
+def minus_size(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """Minus the size of the LAC set."""
     return -sizes(task, proxy, alpha)
 
@@ -176,7 +176,7 @@ def minus_size(task: Task, proxy: Task, alpha: float) -> Array:
 @proxy_ranker(
     "certainty", "Certainty", "share of options ruled out, threshold from another dataset", PROBABILITIES
 )
-def certainty(task: Task, proxy: Task, alpha: float) -> Array:
+def certainty(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """1 - (|C| - 1) / (k - 1): share of the other options that the set rules out (Schmalfuss et al. 2025).
 
     The LAC threshold comes from the labels of the proxy, whereas the authors calibrate on half of the same
@@ -187,7 +187,7 @@ def certainty(task: Task, proxy: Task, alpha: float) -> Array:
 
 
 @proxy_ranker("atc", "Thresholded confidence", "threshold from another dataset", NLL, PROBABILITIES)
-def atc(task: Task, proxy: Task, alpha: float) -> Array:
+def atc(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
 
     The threshold makes this share, on the labelled proxy, the model's performance there. The mean estimates
@@ -197,7 +197,7 @@ def atc(task: Task, proxy: Task, alpha: float) -> Array:
 
 
 @proxy_ranker("atc_literal", "The same, as printed", "counts the uncertain items", NLL, PROBABILITIES)
-def atc_literal(task: Task, proxy: Task, alpha: float) -> Array:
+def atc_literal(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """Equation 4 of Tu et al. 2024 to the letter: items whose uncertainty is above the threshold are correct.
 
     A model that is less sure of the task than of the proxy ranks above its position there.
@@ -226,7 +226,7 @@ def above(values: Array, proxy: Array, performance: Array) -> Array:
 
 
 @proxy_ranker("accuracy_on_the_line", "Other datasets", "performance there")
-def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Array:
+def accuracy_on_the_line(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """The mean performance on the proxy, for every item (Miller et al. 2021; AoL of Tu et al. 2024)."""
     mean = np.nanmean(proxy.performance, axis=1, keepdims=True)
     return np.where(np.isnan(task.performance), np.nan, mean)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 from scipy.stats import rankdata
 
-from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN
-from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, Task
+from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, RankingTask
 from vouch.metrics.intervals import SHARES, bootstrap, some
 from vouch.metrics.responses import Array
 from vouch.tables import SAMPLES, SIMILARITIES, TOKENS
@@ -130,7 +130,9 @@ class Ranking:
     drawn: tuple[Array, Array]
 
 
-def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha: float) -> list[Ranking]:
+def ranked(
+    here: Sequence[RankingTask], proxies: Sequence[RankingTask], config: CompareConfig, alpha: float
+) -> list[Ranking]:
     """Every ranker that says something about two models at least, `combined` last; all on the same draws."""
     performance = np.rint(GRAIN * here[0].performance)
     every = list(_values(here, proxies, alpha))
@@ -147,7 +149,7 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
 
 
 def _values(
-    here: Sequence[Task], proxies: Sequence[Task], alpha: float
+    here: Sequence[RankingTask], proxies: Sequence[RankingTask], alpha: float
 ) -> Iterator[tuple[dict[str, str], bool, Array]]:
     """Keys, whether the authors' score is an uncertainty, and values [models, items] of the task."""
     for name, ranker in sorted(RANKERS.items()):
@@ -165,7 +167,9 @@ def _values(
                     yield keys | {"proxy": proxy.dataset}, ranker.uncertainty, values
 
 
-def _resampled(matrices: Sequence[Array], groups: np.ndarray, config: Config) -> tuple[Array, list[Array]]:
+def _resampled(
+    matrices: Sequence[Array], groups: np.ndarray, config: CompareConfig
+) -> tuple[Array, list[Array]]:
     """Means [matrices, models] over the items, and of each matrix [resamples, models] over whole groups."""
     stacked = np.concatenate(matrices).T  # [items, matrices x models]
     known = ~np.isnan(stacked)
@@ -204,7 +208,7 @@ def _combined(found: Sequence[Ranking]) -> Iterator[Ranking]:
 KEYS = ["model", "dataset", "prompt", "temperature"]
 
 
-def tasks(label_free: pa.Table) -> Iterator[list[Task]]:
+def tasks(label_free: pa.Table) -> Iterator[list[RankingTask]]:
     """For each dataset and output its task, then one for each temperature; rows of LABEL_FREE.
 
     All tasks of a dataset and output have the same models and items.
@@ -218,7 +222,7 @@ def tasks(label_free: pa.Table) -> Iterator[list[Task]]:
         yield [_task(rows, rows[plain], ""), *(_task(rows, each, f"t{t:g}") for t, each in sampled)]
 
 
-def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> Task:
+def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> RankingTask:
     """The task that these rows are. frame: all rows of its dataset and output."""
     models = sorted(set(frame["model"]))
     of_prompts = frame.drop_duplicates("prompt").sort_values("prompt")
@@ -245,7 +249,7 @@ def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> Task:
         for model, prompt, options, correct in zip(*cells, *columns, strict=True):
             label_free[PROBABILITIES][model, prompt, : len(options)] = options
             answers[prompt, correct] = True
-    return Task(
+    return RankingTask(
         dataset, output, score, tuple(map(str, models)), groups, matrix("performance"), label_free, answers
     )
 
@@ -265,7 +269,7 @@ Rows = list[dict[str, Any]]
 MEASURES = {"rho": spearman, "tau": weighted_tau}
 
 
-def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, Rows]:
+def rankings(label_free: pa.Table, config: CompareConfig, alpha: float) -> tuple[Rows, Rows]:
     """Rows of RANKINGS and of RANKED from rows of LABEL_FREE. alpha: target miscoverage of the sets."""
     every = list(tasks(label_free))
     summaries: Rows = []

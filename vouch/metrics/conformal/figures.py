@@ -43,7 +43,7 @@ from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Response
 from vouch.tables import HEADLINE
 
 if TYPE_CHECKING:
-    from vouch.metrics.config import Config
+    from vouch.metrics.config import ScoreConfig
     from vouch.metrics.join import Block
 
 
@@ -208,7 +208,7 @@ Drawn = tuple[str, str, str, float, Array]
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScoredRows:
     """The rows of a protocol: ranked, categories [n], correct [n]; by name of the score its order and that of
     the answers [n], as in vouch.metrics.conformal.scores, and the parameters of the scores."""
 
@@ -234,18 +234,20 @@ class Calibrated:
     counts: SetCounts
 
 
-def rows_of(responses: Responses, correct: Floats | Bools, scores: Sequence[str], settings: Settings) -> Rows:
+def rows_of(
+    responses: Responses, correct: Floats | Bools, scores: Sequence[str], settings: Settings
+) -> ScoredRows:
     """Rows from responses; correct [n]: share of each row's prediction that is correct; scores: names."""
     ranked = rank(responses)
     formulas: dict[str, Scores] = {name: order_of(name, settings) for name in scores}
     answers = answer_scores(ranked, formulas)
-    return Rows(ranked, responses.categories, correct, formulas, answers, settings)
+    return ScoredRows(ranked, responses.categories, correct, formulas, answers, settings)
 
 
 class Calibrations:
     """Sets of the same rows under the same splits; what they share is computed once."""
 
-    def __init__(self, rows: Rows, splits: Splits) -> None:
+    def __init__(self, rows: ScoredRows, splits: Splits) -> None:
         self.rows, self.splits = rows, splits
         self.correct = splits.test_means(rows.correct)
         self.options = splits.test_means(rows.ranked.options)
@@ -266,7 +268,7 @@ class Calibrations:
 
 
 def set_figures(
-    rows: Rows, groups: Ints, splits: Splits, config: "Config"
+    rows: ScoredRows, groups: Ints, splits: Splits, config: "ScoreConfig"
 ) -> tuple[list[Figure], dict[str, SetMembership]]:
     """All figures of sets, and the set membership by score under the main calibration.
 
@@ -345,7 +347,7 @@ SLACK = 1e-9
 """Of the ends of an interval, which are rounded."""
 
 
-def shift_figures(plain: "Block", other: "Block", config: "Config") -> list[Figure]:
+def shift_figures(plain: "Block", other: "Block", config: "ScoreConfig") -> list[Figure]:
     """For every score, at the main alpha: figures of the variation `other`, with percentiles over the splits.
 
     Nothing where a half is empty or a threshold infinite.
@@ -372,7 +374,13 @@ def _without_defects(block: "Block") -> tuple[Responses, list[str]]:
 
 
 def _of_score(
-    score: str, first: Rows, second: Rows, where: Ints, splits: Splits, testing: Splits, alpha: float
+    score: str,
+    first: ScoredRows,
+    second: ScoredRows,
+    where: Ints,
+    splits: Splits,
+    testing: Splits,
+    alpha: float,
 ) -> list[Figure]:
     answers = np.concatenate([first.answers[score], second.answers[score]])
     limits = thresholds(answers, where, 2, splits, alpha)

@@ -232,7 +232,7 @@ def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] |
 
 
 @dataclass(frozen=True)
-class SampledSets:
+class SampledSetSizes:
     """By split: samples, largest 1 - share in a set, coverage and mean size of the sets of the test rows."""
 
     samples: Array
@@ -241,7 +241,7 @@ class SampledSets:
     size: Array
 
 
-def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -> SampledSets | None:
+def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -> SampledSetSizes | None:
     """None where in some split no number of the samples drawn is enough."""
     first = drawn.first_right()
     needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])
@@ -256,4 +256,4 @@ def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -
         kept = ((shares > 0) & (1 - shares <= limit))[~calibrates]
         covered, size = (kept & right[~calibrates]).any(axis=1), kept.sum(axis=1)
         measured[:, split] = needed[split], limit, covered.mean(), size.mean()
-    return SampledSets(*measured)
+    return SampledSetSizes(*measured)

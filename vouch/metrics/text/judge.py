@@ -18,7 +18,7 @@ from vouch.metrics.responses import Bools, Floats, Ints
 from vouch.metrics.text.parsers import read
 from vouch.metrics.text.reader.options import NONE, OPTION, SEVERAL, Choices, Reading
 from vouch.metrics.text.reader.reader import shortened
-from vouch.metrics.text.texts import Question, TextBlock
+from vouch.metrics.text.texts import TextBlock, TextQuestion
 from vouch.metrics.unranked import OPTIONS, SENSITIVITY, SPECIFICITY
 from vouch.pipeline.files import canonical_json
 from vouch.tables.asked import ORIGINAL
@@ -163,7 +163,7 @@ def decided(text: str, choices: Choices, parsers: Sequence[str], verdicts: Place
     return name, reading
 
 
-class Rows:
+class JudgedRows:
     """The judged answers of one kind in a block. Arrays [n]:
 
     which: whether the answer was judged. judged: whether the judge calls it correct. sample: whether people
@@ -213,7 +213,7 @@ class Rows:
         return indices[np.unique(self.names[indices], return_index=True)[1]]
 
 
-def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[str, Rows]:
+def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[str, JudgedRows]:
     """By the score of their figures; only of the original prompts."""
     if block.variation != ORIGINAL:
         return {}
@@ -228,11 +228,11 @@ def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[st
         opened = [one if isinstance(one, OpenAnswer) else None for one in answers]
         correct = [one is not None and verdicts.correct.get(one.key) is True for one in opened]
         kinds[""] = opened, np.array(correct, dtype=bool)
-    rows = {score: Rows(of, judged, block, verdicts) for score, (of, judged) in kinds.items()}
+    rows = {score: JudgedRows(of, judged, block, verdicts) for score, (of, judged) in kinds.items()}
     return {score: one for score, one in rows.items() if one.which.any()}
 
 
-def _answer(question: Question, text: str) -> Answer | None:
+def _answer(question: TextQuestion, text: str) -> Answer | None:
     if question.choices is not None:
         return ChoiceAnswer(text, question.choices, question.answers)
     return OpenAnswer(question.asked, question.references, text) if question.references else None

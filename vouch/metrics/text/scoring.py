@@ -17,12 +17,21 @@ import pyarrow.compute as pc
 
 from vouch.metrics.calibration import equal_slots, resampled_bins, softmax, tally
 from vouch.metrics.confidence import OF_BINS, Order, auroc
-from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.config import DEFAULT_ANSWER, ScoreConfig
 from vouch.metrics.conformal.selective import numbered, sampled_sets, selective_figures
 from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.label_free import PER_SAMPLE, PER_TEXT
-from vouch.metrics.metric import CLEAN, SHARE, Column, Figure, declare, is_share, mean_figure, split_figure
+from vouch.metrics.metric import (
+    CLEAN,
+    SHARE,
+    Figure,
+    MetricColumn,
+    declare,
+    is_share,
+    mean_figure,
+    split_figure,
+)
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import ANSWERS, numeric
@@ -31,7 +40,7 @@ from vouch.metrics.text.parsers import READER, first_mark
 from vouch.metrics.text.reader.open import declined, value
 from vouch.metrics.text.reader.options import DECLINED, NONE, Reading
 from vouch.metrics.text.reader.options import SEVERAL as CONTRADICTORY
-from vouch.metrics.text.texts import VERBALISED, Numbers, Question, TextBlock
+from vouch.metrics.text.texts import VERBALISED, Numbers, TextBlock, TextQuestion
 from vouch.metrics.text.wording import LONGEST, plain, short
 from vouch.metrics.uncertainty import clustered_entropy
 from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
@@ -88,9 +97,9 @@ class Graded:
 
 
 def grade_texts(
-    questions: Sequence[Question],
+    questions: Sequence[TextQuestion],
     texts: Sequence[str],
-    config: Config,
+    config: ScoreConfig,
     metrics: Sequence[str],
     verdicts: Places | None = None,
 ) -> tuple[list[Graded], dict[str, Numbers]]:
@@ -116,7 +125,7 @@ def grade_texts(
     return graded, {name: values for name, values in measured.items() if not np.isnan(values).all()}
 
 
-def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
+def _choice(question: TextQuestion, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
     """Right if the text names a correct option, unless it also names one that a variation made wrong, or
     names several and chooses none."""
     assert question.choices is not None
@@ -137,7 +146,7 @@ def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Pla
     return Graded(parser, reason, answer, index, question.order[index], right)
 
 
-def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
+def _open(question: TextQuestion, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
     """A correct answer is never scored as a refusal, even `Sorry`. Where a number is asked for, a few words
     are an answer, and a wrong one."""
     answer = short(apart(text).answer)
@@ -153,10 +162,10 @@ def _reason(reading: Reading) -> str | None:
 
 
 def sampled_agreement(
-    questions: Sequence[Question],
+    questions: Sequence[TextQuestion],
     texts: Sequence[str],
     samples: Sequence[Sequence[str]],
-    config: Config,
+    config: ScoreConfig,
     names: Sequence[str],
 ) -> Numbers:
     """[n] share of the samples that give the answer of the greedy text; NaN without samples, or where that
@@ -174,7 +183,10 @@ def sampled_agreement(
 
 
 def read_samples(
-    questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
+    questions: Sequence[TextQuestion],
+    samples: Sequence[Sequence[str]],
+    config: ScoreConfig,
+    names: Sequence[str],
 ) -> tuple[Ints, np.ndarray, Numbers]:
     """Of every sample its row, its answer, `=` before one that was read and `?` before another text, and its
     grade."""
@@ -200,7 +212,7 @@ declare("tron_coverage", "Coverage, sampled", _COVERAGE, better="higher", unit=S
 declare("tron_set_size", "Set size, sampled", _SET_SIZE, better="lower", source=_TRON)
 
 
-def sampled_figures(block: TextBlock, rows: Ints, config: Config, names: Sequence[str]) -> list[Figure]:
+def sampled_figures(block: TextBlock, rows: Ints, config: ScoreConfig, names: Sequence[str]) -> list[Figure]:
     """Sets of the answers sampled for some rows. Half of alpha for either promise, so that the sets have the
     target of all others.
 
@@ -259,7 +271,7 @@ Measures = Mapping[tuple[str, str], Numbers]
 
 
 def score_texts(
-    model: str, dataset: str, block: TextBlock, config: Config, verdicts: Verdicts | None = None
+    model: str, dataset: str, block: TextBlock, config: ScoreConfig, verdicts: Verdicts | None = None
 ) -> Scored:
     """Rows of the metrics table and the outcomes table of one model, dataset and variation.
 
@@ -295,9 +307,9 @@ def score_texts(
 
     known = ~np.isnan(grades)
     columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
-        "correct": Column(grades >= 0.5, known),
-        "confidence": Column(confidence, ~np.isnan(confidence)),
-        "clean_correct": Column(grades, known & ~block.defective),
+        "correct": MetricColumn(grades >= 0.5, known),
+        "confidence": MetricColumn(confidence, ~np.isnan(confidence)),
+        "clean_correct": MetricColumn(grades, known & ~block.defective),
     }
     predicted = [-1 if one.predicted is None else one.predicted for one in graded]
     rows = metric_rows(model, dataset, block, predicted, figures)
@@ -329,7 +341,9 @@ def _measures(
     return measures
 
 
-def _instability(block: TextBlock, config: Config, names: Sequence[str]) -> dict[tuple[str, str], Numbers]:
+def _instability(
+    block: TextBlock, config: ScoreConfig, names: Sequence[str]
+) -> dict[tuple[str, str], Numbers]:
     """Of samples of one prompt: so much of the instability by instruction, order or mark (Li et al. 2023) has
     nothing to do with the prompt."""
     entropies = {}
@@ -371,7 +385,7 @@ def _figures(protocol: str, block: TextBlock, measures: Measures, kept: Bools) -
     return figures
 
 
-def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict[str, Numbers]:
+def _confidences(block: TextBlock, config: ScoreConfig, names: Sequence[str]) -> dict[str, Numbers]:
     """[n] by score, how sure the model is by other signs than the tokens of its text: what it states, and how
     many samples give the same answer; NaN where unknown. names: of answer metrics."""
     confidences = {} if block.stated is None else {VERBALISED: block.stated}
@@ -401,7 +415,7 @@ def _confident(
             yield _Rows(score, values[known], grades[known], block.numbers[known])
 
 
-def _ranking(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
+def _ranking(protocol: str, rows: _Rows, config: ScoreConfig) -> list[Figure]:
     """Whether the surer answers are correct, and the squared distance of confidence from correctness."""
     score, sure, right, groups = rows
     figures = [mean_figure("brier_answer", (sure - right) ** 2, groups, protocol, score)]
@@ -417,7 +431,7 @@ def _ranking(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
     return [*figures, Figure(score, "auroc", value, len(right), *ends)]
 
 
-def _calibration(protocol: str, rows: _Rows, config: Config) -> list[Figure]:
+def _calibration(protocol: str, rows: _Rows, config: ScoreConfig) -> list[Figure]:
     """Metrics of bins."""
     score, sure, right, groups = rows
     slots = equal_slots(sure, config.bins)

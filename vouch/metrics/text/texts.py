@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, cells, lengths, refuse
+from vouch.metrics.join import AGAIN, Aligned, VariationPrompts, aligned, cells, lengths, refuse
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.options import Choices
@@ -211,7 +211,7 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class Question:
+class TextQuestion:
     """What a text answers.
 
     choices: the options as shown, None for an open question. order: for each its index among the item's
@@ -238,12 +238,12 @@ class TextBlock:
 
     output: ClassVar[str] = TEXT
     variation: str
-    asked: Asked
+    asked: VariationPrompts
     prompts: list[str]
     items: list[str]
     groups: list[str]
     effects: list[str]
-    questions: list[Question]
+    questions: list[TextQuestion]
     texts: list[str]
     tokens: Tokens
     samples: Mapping[float, Sequence[Sequence[str]]]
@@ -322,7 +322,7 @@ def _plainly(texts: list[str], stating: bool) -> list[str]:
     return [stated(text)[0] for text in texts] if stating else texts
 
 
-def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]:
+def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[TextQuestion]:
     columns = [
         prompts[name].to_pylist() for name in ("id", "options", "order", "labels", "answers", "effect")
     ]
@@ -333,7 +333,7 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
     ):
         if kind != "choice":
             known = tuple(references or ())
-            questions.append(Question(None, (), frozenset(), frozenset(), known, asked or ""))
+            questions.append(TextQuestion(None, (), frozenset(), frozenset(), known, asked or ""))
             continue
         if not options or not answers:
             raise UserError(
@@ -341,7 +341,7 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
             )
         own = frozenset(index_shown for index_shown, index in enumerate(order) if index in set(native or ()))
         choices = choices_of(labels, options, effect, asked)
-        questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
+        questions.append(TextQuestion(choices, tuple(order), frozenset(answers), own, ()))
     return questions
 
 

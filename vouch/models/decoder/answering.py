@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 
 from vouch.images.opening import prefetch, weight
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.decoding import (
     Continuation,
     continued,
@@ -26,9 +26,9 @@ from vouch.models.decoder.decoding import (
     texts,
     token_nlls,
 )
-from vouch.models.decoder.passes import Forward, State
+from vouch.models.decoder.passes import CachedRow, Forward
 from vouch.models.decoder.preparing import Prepared, Preparer
-from vouch.models.decoder.rows import MODES, EncoderRow, Job, Mode, jobs
+from vouch.models.decoder.rows import MODES, EncoderRow, Mode, PassRow, jobs
 from vouch.models.engine import Answered, Pack, Question, Refusal
 from vouch.models.loading import ADVICE, foreign
 from vouch.pipeline.errors import UserError, out_of_memory
@@ -38,7 +38,7 @@ HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
 PASS_TOKENS = 2048  # most tokens of a pass, about: more rows gain nothing, and filling rows cost
 
 
-J = TypeVar("J", bound=Job | EncoderRow)
+J = TypeVar("J", bound=PassRow | EncoderRow)
 
 
 def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
@@ -85,7 +85,7 @@ class RowEngine(ABC, Generic[J]):
     PASSES: ClassVar[tuple[str, ...]]  # kinds that the notes count
 
     def __init__(
-        self, preparer: Preparer, config: Config, device: str, mode: str, end_tokens: Collection[int]
+        self, preparer: Preparer, config: ExtractConfig, device: str, mode: str, end_tokens: Collection[int]
     ) -> None:
         self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
@@ -228,17 +228,22 @@ PREFIX_TOKENS = 512  # most tokens of a pass over prefixes, about: few are missi
 TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept for later passes
 
 
-class SharedPrefix(RowEngine[Job]):
+class SharedPrefix(RowEngine[PassRow]):
     """For models that go on from their prompt: a prefix with its images is read once for its questions."""
 
     PASSES = ("prefix", *MODES)
 
     def __init__(
-        self, forward: Forward, preparer: Preparer, config: Config, mode: Mode, end_tokens: Collection[int]
+        self,
+        forward: Forward,
+        preparer: Preparer,
+        config: ExtractConfig,
+        mode: Mode,
+        end_tokens: Collection[int],
     ) -> None:
         super().__init__(preparer, config, forward.device, mode, end_tokens)
         self._forward, self._mode = forward, mode
-        self._states: OrderedDict[str, State] = OrderedDict()
+        self._states: OrderedDict[str, CachedRow] = OrderedDict()
         self._options: dict[str, dict[int, list[float]]] = {}  # NLLs of options read so far
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
@@ -246,13 +251,13 @@ class SharedPrefix(RowEngine[Job]):
         self._options.clear()
         yield from super().answer(packs)
 
-    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
+    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[PassRow]:
         return jobs(output, prepared, self._mode, self._config.bucket, self._forward.may_pad)
 
     def _forget(self) -> None:
         self._states.clear()
 
-    def _computed(self, rows: Sequence[Job], real: int) -> list[Answered]:
+    def _computed(self, rows: Sequence[PassRow], real: int) -> list[Answered]:
         prepared = [row.prepared for row in rows]
         states = None if rows[0].mode == "plain" else self._states_of(prepared)
         self.notes["passes"][rows[0].mode] += 1
@@ -265,7 +270,7 @@ class SharedPrefix(RowEngine[Job]):
             answered += (self._letters if job.output == LETTERS else self._likelihood)(job, logits)
         return answered
 
-    def _states_of(self, prepared: Sequence[Prepared]) -> list[State]:
+    def _states_of(self, prepared: Sequence[Prepared]) -> list[CachedRow]:
         """The state after each row's prefix; cached ones are not computed again."""
         digests = [one.prefix_digest for one in prepared]
         missing = {one.prefix_digest: one for one in prepared if one.prefix_digest not in self._states}
@@ -290,7 +295,7 @@ class SharedPrefix(RowEngine[Job]):
             self._states.update(zip((one.prefix_digest for one in part), read, strict=False))
         self._current = asking
 
-    def _letters(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
+    def _letters(self, job: PassRow, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers from the logits [n, vocabulary] of a job's wanted positions."""
         wanted = [
             (job.index_of[target.wanted[0][0]], target.prepared.letters)
@@ -300,7 +305,7 @@ class SharedPrefix(RowEngine[Job]):
         for one, (answer, flags) in zip(job.asked, letter_answers(logits, wanted), strict=True):
             yield Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
 
-    def _likelihood(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
+    def _likelihood(self, job: PassRow, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers whose options are all known: without a trie each option comes from a row of its own."""
         pairs = [
             (job.index_of[position], token)

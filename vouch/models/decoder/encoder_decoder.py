@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from transformers import EncoderDecoderCache
 
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import RowEngine
 from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
 from vouch.models.decoder.passes import fresh, images_of
@@ -25,7 +25,7 @@ class EncoderDecoder(RowEngine[EncoderRow]):
 
     PASSES = ("encoder", "option")
 
-    def __init__(self, loaded: LoadedModel, template: str | None, config: Config) -> None:
+    def __init__(self, loaded: LoadedModel, template: str | None, config: ExtractConfig) -> None:
         preparer = Preparer.of(loaded, template)
         super().__init__(preparer, config, loaded.device, EncoderRow.mode, ends(loaded.model))
         self._model, self._vocabulary = loaded.model, preparer.vocabulary

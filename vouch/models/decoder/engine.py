@@ -13,7 +13,7 @@ import transformers
 
 from vouch.models import sandbox
 from vouch.models.chat.chat import with_variables
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.decoding import ends
 from vouch.models.decoder.passes import Forward
@@ -37,7 +37,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin
 
 
-def load(pin: Pin, config: Config) -> Engine:
+def load(pin: Pin, config: ExtractConfig) -> Engine:
     """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
     folder = pinned_folder(pin)
     sandbox.start_renderer()  # takes a second, as the weights do
@@ -58,7 +58,7 @@ def load(pin: Pin, config: Config) -> Engine:
 
 
 def load_model(
-    folder: Path, dtype: str, template: str | None, config: Config, settings: Mapping[str, Any] = {}
+    folder: Path, dtype: str, template: str | None, config: ExtractConfig, settings: Mapping[str, Any] = {}
 ) -> LoadedModel:
     """The model of a folder.
 
@@ -114,7 +114,7 @@ def head_in_float32(model: Any) -> None:
 
 
 def shared_prefix(
-    loaded: LoadedModel, template: str | None, config: Config, kept: Path | None = None
+    loaded: LoadedModel, template: str | None, config: ExtractConfig, kept: Path | None = None
 ) -> SharedPrefix:
     """The engine of a loaded model, in the fastest mode that gives this model's own numbers.
 

@@ -15,7 +15,7 @@ import torch
 from transformers import DynamicCache
 
 from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.rows import Job
+from vouch.models.decoder.rows import PassRow
 from vouch.models.families import family_of
 from vouch.pipeline.errors import UserError
 
@@ -94,7 +94,7 @@ def images_of(rows: Sequence[Mapping[str, torch.Tensor]], model: Any, device: st
 
 
 @dataclass(frozen=True)
-class State:
+class CachedRow:
     """What a model has cached of one row: layers of one row, number of tokens, the next position."""
 
     layers: tuple[Any, ...]
@@ -164,7 +164,7 @@ class Forward:
         sliding = self._layer_kinds <= {"full_attention", "sliding_attention"}
         return sliding and tokens <= self._config.sliding_window
 
-    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+    def prefixes(self, rows: Sequence[Prepared]) -> list[CachedRow]:
         """The cache after the prefix of each row; all prefixes have one length."""
         length = rows[0].prefix
         ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
@@ -181,17 +181,19 @@ class Forward:
         )
         following = _after(self.positions, torch.full((len(rows),), length - 1, device=self.device))
         return [
-            State(tuple(row_of(layer, row) for layer in cache.layers), length, int(following[row]))
+            CachedRow(tuple(row_of(layer, row) for layer in cache.layers), length, int(following[row]))
             for row in range(len(rows))
         ]
 
-    def logits(self, rows: Sequence[Job], states: Sequence[State] | None) -> torch.Tensor:
+    def logits(self, rows: Sequence[PassRow], states: Sequence[CachedRow] | None) -> torch.Tensor:
         """[r, n, vocabulary] float32 at the wanted positions of rows. states: after their prefixes."""
         if rows[0].mode == "trie" and states is not None:
             return self.tries(rows, states)
         return self.chains(rows, states).logits
 
-    def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> PassResult:
+    def chains(
+        self, rows: Sequence[PassRow], states: Sequence[CachedRow] | None, keep: bool = False
+    ) -> PassResult:
         """Each row's sequence, padded on the right. keep: return the cache, for decoding.
 
         With states the sequences follow them; without, they are whole prompts and images are shown.
@@ -226,7 +228,7 @@ class Forward:
         )
         return PassResult(logits, cache if keep else None, mask, _after(self.positions, ends))
 
-    def tries(self, rows: Sequence[Job], states: Sequence[State]) -> torch.Tensor:
+    def tries(self, rows: Sequence[PassRow], states: Sequence[CachedRow]) -> torch.Tensor:
         """See logits: each row's trie after its state."""
         length = rows[0].length
         ids = torch.full((len(rows), length), self._pad)
@@ -311,7 +313,7 @@ class Forward:
     def _cache(self) -> DynamicCache:
         return DynamicCache(config=self.model.config)
 
-    def _joined_cache(self, states: Iterable[State]) -> DynamicCache:
+    def _joined_cache(self, states: Iterable[CachedRow]) -> DynamicCache:
         """The cache of all rows; updating it changes none of the states."""
         cache = self._cache()
         cache.layers = [join(layers) for layers in zip(*(state.layers for state in states), strict=True)]

@@ -27,7 +27,7 @@ from vouch.models.chat.chat import (
     messages,
 )
 from vouch.models.engine import Question
-from vouch.models.families import Family, family_of
+from vouch.models.families import ModelFamily, family_of
 from vouch.models.sandbox import LONGEST
 from vouch.pipeline.errors import UserError, out_of_memory, raised_for_us, reason
 
@@ -80,7 +80,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Needs:
+class InputNeeds:
     """What a model asks of its inputs.
 
     context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
@@ -92,11 +92,11 @@ class Needs:
     image_token: int | None = None
     indicators: tuple[int, ...] = ()
     separate_decoder: bool = False
-    family: Family = field(default_factory=Family)
+    family: ModelFamily = field(default_factory=ModelFamily)
     reader_context: int | None = None
 
     @classmethod
-    def of(cls, config: Any) -> "Needs":
+    def of(cls, config: Any) -> "InputNeeds":
         """The needs of a model, from its configuration."""
         text, family = config.get_text_config(), family_of(config)
         named = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
@@ -153,7 +153,7 @@ class _Measured:
 class Preparer:
     """A model's processor with a chat template, `template` or the processor's own."""
 
-    def __init__(self, processor: Any, template: str | None, needs: Needs) -> None:
+    def __init__(self, processor: Any, template: str | None, needs: InputNeeds) -> None:
         self._original, self._template, self.needs = processor, template, needs
         self._processor = copy.copy(processor)
         self._processor.image_processor = ProcessedImages(processor.image_processor)
@@ -166,7 +166,7 @@ class Preparer:
     @classmethod
     def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
         """The preparer of a loaded model."""
-        return cls(loaded.processor, template, Needs.of(loaded.model.config))
+        return cls(loaded.processor, template, InputNeeds.of(loaded.model.config))
 
     def for_thread(self) -> "Preparer":
         """A copy with its own processor: two threads must not use one tokenizer at once."""

@@ -83,7 +83,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Job:
+class PassRow:
     """One row of a pass.
 
     mode: trie (several questions after a prefix), batch (one sequence after a prefix), plain (one whole
@@ -129,7 +129,7 @@ def padded_length(tokens: int, bucket: int) -> int:
 
 def jobs(
     output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
-) -> Iterator[Job]:
+) -> Iterator[PassRow]:
     """The jobs of a pack. Prompts without images are always read whole (`plain`), text is never a trie.
 
     may_pad: whether a row of so many tokens, padding and answer included, can be continued after
@@ -147,7 +147,7 @@ def jobs(
             if output == TEXT and not may_pad(start + length + one.question.max_tokens):
                 length = len(sequence)
             target = Target(one, (positions,), number)
-            yield Job(chained, output, one, (target,), length, _padded(positions), sequence=sequence)
+            yield PassRow(chained, output, one, (target,), length, _padded(positions), sequence=sequence)
     for group in groups.values():
         yield from _tries(output, group, bucket)
 
@@ -162,10 +162,10 @@ def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[i
     return [((*prompt, *option[:-1]), tuple(range(last, last + len(option)))) for option in options]
 
 
-def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
+def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[PassRow]:
     """Tries of the questions in their order, each with as many questions as its size allows."""
     chosen: list[Prepared] = []
-    job: Job | None = None
+    job: PassRow | None = None
     for one in group:
         more = _trie(output, [*chosen, one], bucket)
         if job is not None and not _fits(more):
@@ -177,12 +177,12 @@ def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]
         yield job
 
 
-def _fits(job: Job) -> bool:
+def _fits(job: PassRow) -> bool:
     wanted = sum(len(path) for target in job.targets for path in target.wanted)
     return job.trie is not None and len(job.trie) <= MAX_NODES and wanted <= MAX_WANTED
 
 
-def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
+def _trie(output: str, group: Sequence[Prepared], bucket: int) -> PassRow:
     branches = [_branches(output, one, one.prefix) for one in group]
     trie = build([sequence for of_one in branches for sequence, _ in of_one])
     paths = iter(trie.paths)
@@ -197,7 +197,7 @@ def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
         for one, of_one in zip(group, branches, strict=True)
     )
     nodes = sorted({node for target in targets for path in target.wanted for node in path})
-    return Job("trie", output, group[0], targets, padded_length(len(trie), bucket), _padded(nodes), trie)
+    return PassRow("trie", output, group[0], targets, padded_length(len(trie), bucket), _padded(nodes), trie)
 
 
 def _padded(wanted: Sequence[int]) -> tuple[int, ...]:

@@ -21,9 +21,9 @@ from PIL import Image
 from psutil import virtual_memory
 
 from vouch.models.decoder.decoding import continued
-from vouch.models.decoder.passes import Forward, State, Unsupported
+from vouch.models.decoder.passes import CachedRow, Forward, Unsupported
 from vouch.models.decoder.preparing import Prepared, Preparer
-from vouch.models.decoder.rows import MODES, Job, Mode, jobs
+from vouch.models.decoder.rows import MODES, Mode, PassRow, jobs
 from vouch.models.engine import Question
 from vouch.pipeline.errors import UserError, out_of_memory
 from vouch.pipeline.files import sealed, unsealed, write_json
@@ -188,7 +188,7 @@ class _Check:
         for one in asked:
             whole = (*one.ids, *one.options[0][:-1])
             wanted = tuple(range(len(one.ids) - 1, len(whole)))
-            job = Job("plain", LIKELIHOOD, one, (), len(whole), wanted, sequence=whole)
+            job = PassRow("plain", LIKELIHOOD, one, (), len(whole), wanted, sequence=whole)
             name = one.question.id
             self._own[name] = forward.chains([job], None).logits[0]
             self._positions[name] = self._received(1, len(whole))[:, 0]
@@ -243,15 +243,15 @@ class _Check:
             self._continued(rows, states, differences)
         return differences
 
-    def _passes(self, output: str, mode: Mode) -> Iterator[list[Job]]:
+    def _passes(self, output: str, mode: Mode) -> Iterator[list[PassRow]]:
         made = list(jobs(output, self._asked, mode, self._bucket, self._forward.may_pad))
         for shape in dict.fromkeys(job.shape for job in made):
             yield [job for job in made if job.shape == shape]
 
-    def _prefixes(self, differences: Differences) -> dict[str, State]:
+    def _prefixes(self, differences: Differences) -> dict[str, CachedRow]:
         """The state after each prefix; the next position is compared with that of a whole prompt."""
         firsts = {one.prefix_digest: one for one in self._asked}
-        states: dict[str, State] = {}
+        states: dict[str, CachedRow] = {}
         for _, group in groupby(firsts.values(), key=lambda one: (one.prefix, one.shown_shape)):
             rows = list(group)
             read = self._forward.prefixes(rows)
@@ -262,7 +262,7 @@ class _Check:
                 differences.positions = False
         return states
 
-    def _read(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
+    def _read(self, rows: Sequence[PassRow], states: dict[str, CachedRow], differences: Differences) -> None:
         logits = self._forward.logits(rows, _states_of(rows, states))
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
@@ -271,7 +271,9 @@ class _Check:
                 own = logits[row, [job.index_of[position] for position in positions]]
                 self._compare(differences, target.prepared, 0, own, received[:, row, positions])
 
-    def _continued(self, rows: Sequence[Job], states: dict[str, State], differences: Differences) -> None:
+    def _continued(
+        self, rows: Sequence[PassRow], states: dict[str, CachedRow], differences: Differences
+    ) -> None:
         """Feeds the answer token by token, as a text would grow."""
         prepared = [job.prepared for job in rows]
         read = self._forward.chains(rows, _states_of(rows, states), keep=True)
@@ -307,7 +309,7 @@ class _Check:
         differences.positions = differences.positions and bool((own == received).all())
 
 
-def _states_of(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
+def _states_of(rows: Sequence[PassRow], states: dict[str, CachedRow]) -> list[CachedRow] | None:
     """The state after each row's prefix, None where rows are whole prompts."""
     return None if rows[0].mode == "plain" else [states[row.prepared.prefix_digest] for row in rows]
 

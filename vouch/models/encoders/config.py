@@ -39,7 +39,7 @@ class _Encoder(BaseModel):
         return None if self.encoder in self.FILES else Path(self.encoder).stem
 
 
-class Images(_Encoder):
+class ImageEncoderConfig(_Encoder):
     """What turns images and questions into vectors, to compare datasets: a file, or a model like CLIP."""
 
     FILES: ClassVar[tuple[str, ...]] = (COLOURS, NONE)
@@ -47,7 +47,7 @@ class Images(_Encoder):
     encoder: str = COLOURS
 
 
-class Texts(_Encoder):
+class TextEncoderConfig(_Encoder):
     """What tells how similar sampled texts are to the greedy one: none.py, or a model like BERT.
 
     layer: whose tokens are compared, null for the last.
@@ -58,10 +58,10 @@ class Texts(_Encoder):
     batch: int = Field(default=64, ge=1, le=4096)
 
 
-class Config(BaseModel):
+class EmbedConfig(BaseModel):
     """Parameters of `embed`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    images: Images = Images()
-    texts: Texts = Texts()
+    images: ImageEncoderConfig = ImageEncoderConfig()
+    texts: TextEncoderConfig = TextEncoderConfig()

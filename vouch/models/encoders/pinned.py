@@ -16,7 +16,7 @@ import torch
 import transformers
 from PIL import Image
 
-from vouch.models.encoders.config import Images, Texts
+from vouch.models.encoders.config import ImageEncoderConfig, TextEncoderConfig
 from vouch.models.encoders.vectors import Encoded, Encoder, Vectors, encoded
 from vouch.models.loading import (
     LOCAL,
@@ -40,7 +40,7 @@ WHAT, ADVICE = (
 ENDS = ("cls", "sep", "bos", "eos")  # tokens that a tokenizer puts at the ends of a text
 
 
-def load(pin: Pin, config: Images) -> Encoder:
+def load(pin: Pin, config: ImageEncoderConfig) -> Encoder:
     """The encoder that a pin names. Raises UserError where its files are not as pinned or no encoder."""
     folder, device, model = _loaded(pin, config)
     name, notes = encoder_name(pin), {"device": device}
@@ -63,7 +63,7 @@ def load(pin: Pin, config: Images) -> Encoder:
 class TextEncoder:
     """A text encoder whose tokens are compared. name: for the table; device: what it runs on."""
 
-    def __init__(self, pin: Pin, config: Texts) -> None:
+    def __init__(self, pin: Pin, config: TextEncoderConfig) -> None:
         """Raises UserError where the files are not those pinned, or hold no model that encodes texts."""
         folder, self.device, model = _loaded(pin, config)
         self.name, self._config = encoder_name(pin), config
@@ -182,7 +182,7 @@ def encoder_name(pin: Pin) -> str:
     return f"{pin.model} {pin.digest[:DIGITS]}"
 
 
-def _loaded(pin: Pin, config: Images | Texts) -> tuple[Path, str, Any]:
+def _loaded(pin: Pin, config: ImageEncoderConfig | TextEncoderConfig) -> tuple[Path, str, Any]:
     """Folder, device and model in evaluation mode. Raises UserError, one line, whatever is wrong with it."""
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from vouch.images.opening import decode
-from vouch.models.encoders.config import Images
+from vouch.models.encoders.config import ImageEncoderConfig
 from vouch.pipeline.errors import UserError
 from vouch.tables import SIMILARITIES
 from vouch.tables.answered import TEXT, read_pin
@@ -55,7 +55,7 @@ class Encoder:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-def encoder_of(config: Images) -> Encoder:
+def encoder_of(config: ImageEncoderConfig) -> Encoder:
     """The encoder that the parameters name. Raises UserError."""
     if config.model is None:
         encoder: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()

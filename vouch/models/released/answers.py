@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from vouch.models.released.files import INDEX, Answers, answer_files, form_of, relative
-from vouch.models.released.logits import Rows, parse_parquet, parse_pickle
-from vouch.models.released.samples import HARNESSES, Sample, read_samples
+from vouch.models.released.logits import LogitRows, parse_parquet, parse_pickle
+from vouch.models.released.samples import HARNESSES, LogSample, read_samples
 from vouch.models.released.tables import table_samples
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
@@ -99,7 +99,7 @@ def _read(path: Path, digest: str | None, model: str) -> bytes:
     return path.read_bytes()
 
 
-def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
+def letters(rows: LogitRows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
     """The letters table, rows in the order of the prompts, logits in the dtype of `rows`.
 
     prompts: columns id, item, variation, options of the prompts table. schema: of the letters table.
@@ -176,13 +176,13 @@ def _table(logits: npt.NDArray[Any], prompts: list[str], schema: pa.Schema) -> p
 
 
 def join_samples(
-    samples: Sequence[Sample],
+    samples: Sequence[LogSample],
     prompts: Sequence[Prompt],
     items: Sequence[Mapping[str, str]],
     keyed: bool,
     where: str,
     dataset: str,
-) -> list[tuple[Prompt, Sample]]:
+) -> list[tuple[Prompt, LogSample]]:
     """Every prompt with its samples, in the order of the prompts and of the samples' numbers.
 
     prompts: id, item, variation, options. items: id and source_id. keyed: samples name their items.
@@ -212,7 +212,7 @@ def join_samples(
     return pairs
 
 
-def _by_doc_id(samples: Sequence[Sample], order: Sequence[str], where: str, dataset: str) -> list[str]:
+def _by_doc_id(samples: Sequence[LogSample], order: Sequence[str], where: str, dataset: str) -> list[str]:
     if sorted(sample.doc_id for sample in samples) != list(range(len(order))):
         last = max(sample.doc_id for sample in samples)
         raise UserError(
@@ -223,7 +223,7 @@ def _by_doc_id(samples: Sequence[Sample], order: Sequence[str], where: str, data
 
 
 def _by_name(
-    samples: Sequence[Sample], items: Sequence[Mapping[str, str]], where: str, dataset: str
+    samples: Sequence[LogSample], items: Sequence[Mapping[str, str]], where: str, dataset: str
 ) -> list[str]:
     """The item of each sample: by the one column of names in which every sample finds one item of its own."""
     names = [sample.name for sample in samples]
@@ -245,7 +245,7 @@ def _by_name(
 
 
 def _unmatched(
-    samples: Sequence[Sample], items: Sequence[Mapping[str, str]], where: str, dataset: str
+    samples: Sequence[LogSample], items: Sequence[Mapping[str, str]], where: str, dataset: str
 ) -> str:
     """Why no column of names fits: the first sample that names no item, several, or one named before."""
     count = Counter(name for item in items for name in {item[column] for column in NAMES})
@@ -260,7 +260,7 @@ def _unmatched(
     return f"{where}: names items of {dataset} now by id, now by source_id; use a key of one kind"
 
 
-def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
+def likelihood_rows(pairs: Sequence[tuple[Prompt, LogSample]]) -> Iterator[dict[str, Any]]:
     """Rows of LIKELIHOOD; what the choices were made of is unknown, so tokens and bytes are null."""
     for prompt, sample in pairs:
         for option in range(len(prompt["options"])):
@@ -269,7 +269,7 @@ def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str
             yield {"prompt": prompt["id"], "option": option, "nll": nll, "problem": problem, **CONSTANT}
 
 
-def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
+def text_rows(pairs: Sequence[tuple[Prompt, LogSample]]) -> Iterator[dict[str, Any]]:
     """Rows of TEXT, the texts of each prompt; a missing text gets a problem instead."""
     for prompt, sample in pairs:
         own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}

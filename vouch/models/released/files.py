@@ -28,7 +28,7 @@ MAX_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Form:
+class ReleasedForm:
     """What a file of released answers holds, and the endings of its name that say so."""
 
     holds: Literal["logits", "samples", "table"]
@@ -36,11 +36,11 @@ class Form:
 
 
 FORMS = {
-    "lm_eval": Form("samples", (".jsonl", ".gz")),
-    "lmms_eval": Form("samples", (".jsonl", ".gz")),
-    "parquet": Form("logits", (".parquet",)),
-    "pickle": Form("logits", (".pkl", ".pickle")),
-    "table": Form("table", (".csv", ".tsv", ".xlsx")),
+    "lm_eval": ReleasedForm("samples", (".jsonl", ".gz")),
+    "lmms_eval": ReleasedForm("samples", (".jsonl", ".gz")),
+    "parquet": ReleasedForm("logits", (".parquet",)),
+    "pickle": ReleasedForm("logits", (".pkl", ".pickle")),
+    "table": ReleasedForm("table", (".csv", ".tsv", ".xlsx")),
 }
 """By name. logits.py, samples.py and tables.py read what they hold."""
 
@@ -123,7 +123,7 @@ def relative(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path != folder else path.name
 
 
-def form_of(path: Path, name: str | None = None) -> tuple[str, Form]:
+def form_of(path: Path, name: str | None = None) -> tuple[str, ReleasedForm]:
     """The form of that name, or the one that the suffix stands for, by name. Raises UserError."""
     if name is not None:
         if name not in FORMS:

@@ -30,7 +30,7 @@ MAX_ID = 1000
 
 
 @dataclass(frozen=True)
-class Rows:
+class LogitRows:
     """ids: as texts, distinct. logits: [row, letter], A first, finite, float32 or float64 as stored."""
 
     ids: tuple[str, ...]
@@ -49,7 +49,7 @@ def id_text(value: Any, where: str) -> str:
     return text
 
 
-def checked(ids: Sequence[str], logits: npt.NDArray[Any], where: str) -> Rows:
+def checked(ids: Sequence[str], logits: npt.NDArray[Any], where: str) -> LogitRows:
     """Rows out of columns. Raises UserError naming file, row and id of the first problem."""
     if not ids:
         raise UserError(f"{where}: holds no rows; fetch it again")
@@ -68,14 +68,14 @@ def checked(ids: Sequence[str], logits: npt.NDArray[Any], where: str) -> Rows:
             f"{where} row {row + 1}: id {ids[row]}: logit {letter + 1} is {logits[row, letter]}; "
             "a row needs finite numbers, remove it here and among the items"
         )
-    return Rows(tuple(ids), logits)
+    return LogitRows(tuple(ids), logits)
 
 
 ADVICE = "write the columns id and logits"
 MAX_UNPACKED_BYTES = 2**30
 
 
-def parse_parquet(data: bytes, where: str) -> Rows:
+def parse_parquet(data: bytes, where: str) -> LogitRows:
     """The rows of a file's bytes; `where` names the file in errors. Raises UserError."""
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
@@ -279,7 +279,7 @@ def unpickle(data: bytes) -> Any:
 CONVERT = "convert the file to parquet with the columns id and logits"
 
 
-def parse_pickle(data: bytes, where: str) -> Rows:
+def parse_pickle(data: bytes, where: str) -> LogitRows:
     """The rows of a file's bytes; `where` names the file in errors. Raises UserError."""
     try:
         rows = unpickle(data)

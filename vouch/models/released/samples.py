@@ -31,7 +31,7 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LogSample:
     """One answer: its location in the file, doc_id, name (of the item, by the key), and what it is.
 
     choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or where a
@@ -54,7 +54,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Record:
+class LogRecord:
     """doc: what is known of the question. context: the prompt's text.
 
     Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
@@ -101,18 +101,18 @@ class Harness:
     """
 
     responses: Callable[[Mapping[str, Any]], Any]
-    sample: Callable[[Record], dict[str, Any]]
+    sample: Callable[[LogRecord], dict[str, Any]]
 
 
 def read_samples(
     data: bytes, where: str, harness: "Harness", key: str | None, chosen: str | None
-) -> list[Sample]:
+) -> list[LogSample]:
     """The samples of a log: all that have an answer have choices, or all have texts.
 
     key: dotted path to the item's name, None for the doc_id. chosen: the filter whose lines count. Raises
     UserError naming file, line and doc_id of the first problem.
     """
-    samples: list[Sample] = []
+    samples: list[LogSample] = []
     first: dict[int, str] = {}
     filters: set[str] = set()
     kinds: set[bool] = set()
@@ -148,23 +148,23 @@ def read_samples(
 
 def _sample(
     values: Mapping[str, Any], line: str, doc_id: int, where: str, harness: "Harness", key: str | None
-) -> Sample:
+) -> LogSample:
     name = str(doc_id) if key is None else id_text(_field(values, key, where), f"{where}: {key}")
     given = harness.responses(values)
     if given is None and not any(name in values for name in ("resps", "filtered_resps")):
         raise UserError(f"{where}: has no responses; write the log with --log_samples")
     answers = [_only(request, where) for request in (given if isinstance(given, list) else [given])]
     if any(answer is None for answer in answers):
-        return Sample(line, doc_id, name)
+        return LogSample(line, doc_id, name)
     if "acc_mutual_info" in values and len(answers) % 2 == 0:
         answers = answers[: len(answers) // 2]  # the rest are the choices without the question
     if answers and all(_is_pair(answer) for answer in answers):
         choices = tuple(_log_likelihood(answer[0], choice, where) for choice, answer in enumerate(answers, 1))
         if max(choices) == -math.inf:
             raise UserError(f"{where}: all its choices are impossible (-inf); remove it, or ask it again")
-        return Sample(line, doc_id, name, choices)
+        return LogSample(line, doc_id, name, choices)
     if len(answers) == 1 and isinstance(answers[0], str):
-        return Sample(line, doc_id, name, text=sound(answers[0], where))
+        return LogSample(line, doc_id, name, text=sound(answers[0], where))
     raise UserError(
         f"{where}: responses are neither one text nor [log-likelihood, is greedy] for each choice; "
         "only multiple_choice and generate_until tasks are read"
@@ -385,7 +385,7 @@ def _value(text: str, at: int, where: str) -> tuple[Any, int]:
         size = min(8 * size, MAX_LINE)
 
 
-def _lm_eval_sample(record: Record) -> dict[str, Any]:
+def _lm_eval_sample(record: LogRecord) -> dict[str, Any]:
     arguments = {
         f"gen_args_{number}": {f"arg_{index}": value for index, value in enumerate(request)}
         for number, request in enumerate(record.requests)
@@ -404,7 +404,7 @@ def _lm_eval_sample(record: Record) -> dict[str, Any]:
     }
 
 
-def _lmms_eval_sample(record: Record) -> dict[str, Any]:
+def _lmms_eval_sample(record: LogRecord) -> dict[str, Any]:
     return {
         "doc_id": record.doc_id,
         "doc": dict(record.doc),

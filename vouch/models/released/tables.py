@@ -26,20 +26,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vouch.models.released.logits import MAX_ROWS, check_size, id_text
-from vouch.models.released.samples import MAX_LINE, Sample, objects, sound
+from vouch.models.released.samples import MAX_LINE, LogSample, objects, sound
 from vouch.pipeline.errors import UserError
 from vouch.tables.results import model_slug
 
 Row = Mapping[str, Any]
 
 
-def table_samples(data: bytes, where: str, model: str, key: str | None, column: str | None) -> list[Sample]:
+def table_samples(
+    data: bytes, where: str, model: str, key: str | None, column: str | None
+) -> list[LogSample]:
     """The answers of a model. key, column: the columns of ids and texts, `id` and `text` by default.
 
     Raises UserError naming file, row and id of the first problem.
     """
     key, column = key or "id", column or "text"
-    samples: list[Sample] = []
+    samples: list[LogSample] = []
     first: dict[tuple[str, int, float], str] = {}
     models: set[str] = set()
     read = READERS.get(Path(where).suffix.lower())
@@ -63,7 +65,7 @@ def table_samples(data: bytes, where: str, model: str, key: str | None, column: 
     return samples
 
 
-def _sample(row: Row, location: str, where: str, key: str, column: str) -> Sample:
+def _sample(row: Row, location: str, where: str, key: str, column: str) -> LogSample:
     for name in (key, column):
         if name not in row:
             known = ", ".join(map(str, row))[:200] or "none"
@@ -84,7 +86,7 @@ def _sample(row: Row, location: str, where: str, key: str, column: str) -> Sampl
         )
     if text is not None:
         sound(text, here)
-    return Sample(location, -1, name, (), text, int(number), drawn)
+    return LogSample(location, -1, name, (), text, int(number), drawn)
 
 
 def _number(value: Any, default: float, what: str) -> float:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.models.requests import DatasetRequests, rounds
-from vouch.models.server.client import MAX_BODY, Settings, error_message
+from vouch.models.server.client import MAX_BODY, ServerSettings, error_message
 from vouch.models.server.completions import (
     BadAnswer,
     NoLogprobs,
@@ -44,7 +44,7 @@ class _Response(BaseModel):
     body: Any = None
 
 
-class Reply(BaseModel):
+class BatchReply(BaseModel):
     """A line of a batch's output or error file."""
 
     custom_id: str
@@ -67,10 +67,10 @@ class Reply(BaseModel):
         return 2 if body.get("choices") else 1
 
 
-def _reply(line: bytes) -> Reply | None:
+def _reply(line: bytes) -> BatchReply | None:
     """A line as a reply, None where it is none."""
     with suppress(ValidationError, UnicodeDecodeError):
-        return Reply.model_validate_json(sound(line.decode("utf-8-sig")))
+        return BatchReply.model_validate_json(sound(line.decode("utf-8-sig")))
     return None
 
 
@@ -111,7 +111,7 @@ class Replies:
         if self._count > MOST_REPLIES:
             raise UserError(f"{path}: more than {MOST_REPLIES:,} replies; import fewer files at a time")
 
-    def get(self, name: str) -> Iterator[Reply]:
+    def get(self, name: str) -> Iterator[BatchReply]:
         """The replies to a request, the best first. Raises UserError if a file has changed since."""
         latest_first = reversed(self._found.get(name, []))
         for _, path, offset in sorted(latest_first, key=lambda found: -found[0]):
@@ -124,7 +124,7 @@ class Replies:
             raise UserError(f"{path}: changed while it was read; import it again")
 
 
-class Batch(ServerEngine):
+class RequestBatch(ServerEngine):
     """The engine of a server that is not asked: requests are written, or their answers read.
 
     write: takes the custom_id and the line of each request. replies: answers that came.
@@ -132,7 +132,9 @@ class Batch(ServerEngine):
 
     def __init__(self, pin: Pin, write: Callable[[str, str], None] | None, replies: Replies) -> None:
         assert pin.source.url and pin.source.name
-        super().__init__(pin.source.url, pin.source.name, Settings(), pin.reasoning, pin.template_kwargs)
+        super().__init__(
+            pin.source.url, pin.source.name, ServerSettings(), pin.reasoning, pin.template_kwargs
+        )
         self._write, self._replies = write, replies
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
@@ -160,7 +162,7 @@ class Batch(ServerEngine):
         answer, flags = min(given, key=lambda one: _poor(one[0]), default=(_MISSING, []))
         return Answered(job.question.id, answer, job.decoding, flags)
 
-    def _given(self, job: Job, reply: Reply) -> tuple[Any, list[str]]:
+    def _given(self, job: Job, reply: BatchReply) -> tuple[Any, list[str]]:
         response = reply.given
         if response is None:
             return _MISSING, []

@@ -54,7 +54,7 @@ _BILLED = {"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"}
 SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is also a word
 
 
-class Settings(BaseModel):
+class ServerSettings(BaseModel):
     """key: None where the server wants none. organization, project: whom OpenAI bills, None elsewhere.
 
     rate: requests a minute. timeout: seconds. prices: of a million tokens.
@@ -90,7 +90,7 @@ class Settings(BaseModel):
         return char if char in (self.key or "") and char not in '"\\' else escape[0]
 
 
-def connection(pin: Pin, environment: Mapping[str, str]) -> tuple[str, str, Settings]:
+def connection(pin: Pin, environment: Mapping[str, str]) -> tuple[str, str, ServerSettings]:
     """Address, model name there and settings of a pinned server. Raises UserError where one is missing."""
     if not pin.source.url or not pin.source.name:
         raise UserError(
@@ -99,7 +99,7 @@ def connection(pin: Pin, environment: Mapping[str, str]) -> tuple[str, str, Sett
     return pin.source.url, pin.source.name, read_settings(pin.model, pin.source.url, environment)
 
 
-def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Settings:
+def read_settings(model: str, url: str, environment: Mapping[str, str]) -> ServerSettings:
     """The settings for a model at an address. Raises UserError that names the variable, never the key."""
     hosts = {urlsplit(one).netloc for one in (OPENAI, environment.get("OPENAI_BASE_URL", "").strip()) if one}
     billed = _BILLED if urlsplit(url).netloc in hosts else {}
@@ -108,7 +108,7 @@ def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Setti
         raise UserError("VOUCH_PRICE_INPUT, VOUCH_PRICE_OUTPUT: set both prices, or neither")
     values = {key: given[name] for key, name in (_VARIABLES | billed).items() if given[name]}
     try:
-        return Settings(key=_key(model, url, bool(billed), environment), **values)
+        return ServerSettings(key=_key(model, url, bool(billed), environment), **values)
     except ValidationError as error:
         first = error.errors()[0]
         name = _VARIABLES[str(first["loc"][0])]
@@ -142,7 +142,7 @@ MOST_NAME = 200  # characters of each
 
 
 @dataclass
-class Tally:
+class RequestTally:
     """What was sent and came back, over all questions of an engine.
 
     reached: whether anything came back. answering: whether an answer could be read.
@@ -204,7 +204,7 @@ _NO_MODEL = {"model_not_found", "invalid_model"}
 class Client:
     """A server that speaks the chat completions API. For use inside one event loop."""
 
-    def __init__(self, url: str, settings: Settings, tally: Tally) -> None:
+    def __init__(self, url: str, settings: ServerSettings, tally: RequestTally) -> None:
         self._url, self._settings, self._tally = url, settings, tally
         self._next = 0.0  # when the next request may start
         self._answered: Mapping[str, Any] | None = None  # the last request that was

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vouch.models.chat import chat
-from vouch.models.config import Config
+from vouch.models.config import ExtractConfig
 from vouch.models.engine import (
     Answered,
     Decoding,
@@ -36,7 +36,7 @@ from vouch.models.engine import (
 )
 from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
-from vouch.models.server.client import Client, GivenUp, Settings, Tally, TurnedDown, connection
+from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Reasoning
@@ -128,7 +128,11 @@ AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # the server may be at fault, as l
 
 
 def each_done(
-    url: str, settings: Settings, tally: Tally, jobs: Iterator[J], do: Callable[[Client, J], Awaitable[T]]
+    url: str,
+    settings: ServerSettings,
+    tally: RequestTally,
+    jobs: Iterator[J],
+    do: Callable[[Client, J], Awaitable[T]],
 ) -> Iterator[T]:
     """What `do` makes of each job, as they come; no job is drawn before its request may be under way.
 
@@ -166,7 +170,7 @@ class Refusals(Generic[T]):
     question or because this server takes none, so such refusals are held back.
     """
 
-    def __init__(self, url: str, tally: Tally) -> None:
+    def __init__(self, url: str, tally: RequestTally) -> None:
         self._url, self._tally = url, tally
         self._given_up = 0  # since the last answer
         self.held: list[T] = []
@@ -203,7 +207,7 @@ NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another 
 THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
 
 
-def load(pin: Pin, config: Config) -> Engine:
+def load(pin: Pin, config: ExtractConfig) -> Engine:
     """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
     return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
 
@@ -221,14 +225,14 @@ class ServerEngine:
         self,
         url: str,
         name: str,
-        settings: Settings,
+        settings: ServerSettings,
         reasoning: Reasoning | None = None,
         template_kwargs: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._url, self._name, self._settings, self._reasoning = url, name, settings, reasoning
         self._variables = {"chat_template_kwargs": dict(template_kwargs)} if template_kwargs else {}
         self.notes: dict[str, Any] = {}
-        self._tally = Tally()
+        self._tally = RequestTally()
         self._refusals = Refusals[Answered](url, self._tally)
         self._top: int | None = TOP_LOGPROBS  # None where the server rejects requests for any
         self._taken: int | None = None  # the number with which it has answered letters

@@ -44,7 +44,7 @@ class Settings(Protocol):
     def max_tokens(self) -> int: ...
 
 
-class Asked(Protocol):
+class Proposal(Protocol):
     """Something to ask. It is hashable, and `str` names it in messages. prompt: the whole text that the model
     gets. start_is_enough: whether a reply that max_tokens cuts short is of use."""
 
@@ -59,11 +59,11 @@ class Asked(Protocol):
 
 
 T = TypeVar("T")
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=Proposal)
 
 
 @dataclass(frozen=True)
-class Text:
+class PlainText:
     """A prompt whose whole reply is kept."""
 
     prompt: str
@@ -86,7 +86,7 @@ class Reply:
     transient: bool = False
 
 
-class Engine(Protocol[T]):
+class Writer(Protocol[T]):
     """Something that replies. notes: measures for the run record."""
 
     @property
@@ -102,7 +102,7 @@ class EngineFile(Protocol):
 
     REVISION: int
 
-    def load(self, pin: Pin, settings: Settings) -> Engine[Any]: ...
+    def load(self, pin: Pin, settings: Settings) -> Writer[Any]: ...
 
 
 def engine_file(name: str) -> EngineFile:
@@ -133,7 +133,7 @@ class CachedModel(Generic[A]):
         self.name = f"{pin.engine}/{self._file.REVISION} {pin.model} {pin.digest[:12]}"
         folder = ROOT / "rewrite-1" / f"{pin.engine}-{self._file.REVISION}" / pin.digest[:16] / dataset
         self._cache = WorkCache(folder, _FIELDS)
-        self._engine: Engine[A] | None = None
+        self._engine: Writer[A] | None = None
         self.asked = 0
 
     @property

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vouch.models.engine import Refusal
-from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown, connection
-from vouch.models.server.client import Settings as Connection
+from vouch.models.server.client import Client, GivenUp, RequestTally, TurnedDown, connection
+from vouch.models.server.client import ServerSettings as Connection
 from vouch.models.server.completions import BadAnswer, Completion
 from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done
-from vouch.prompts.asking import Asked, Engine, Reply, Settings, too_long
+from vouch.prompts.asking import Proposal, Reply, Settings, Writer, too_long
 from vouch.tables.answered import Pin
 
 REVISION = 1
-_Done = tuple[Asked, Reply]
+_Done = tuple[Proposal, Reply]
 
 
-def load(pin: Pin, settings: Settings) -> Engine[Asked]:
+def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
     """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
     return ServerWriter(*connection(pin, os.environ), settings)
 
@@ -29,7 +29,7 @@ class ServerWriter:
 
     def __init__(self, url: str, name: str, connection: Connection, settings: Settings) -> None:
         self._url, self._name, self._connection, self._settings = url, name, connection, settings
-        self._tally = Tally()
+        self._tally = RequestTally()
         self._refusals = Refusals[_Done](url, self._tally)
 
     @property
@@ -42,14 +42,14 @@ class ServerWriter:
             "models": dict(sorted(self._tally.models.items())),
         }
 
-    def ask(self, asked: Sequence[Asked]) -> Iterator[_Done]:
+    def ask(self, asked: Sequence[Proposal]) -> Iterator[_Done]:
         """Replies as they come. Raises UserError where the server itself is at fault."""
         for one, reply in each_done(self._url, self._connection, self._tally, iter(asked), self._one):
             refusal = Refusal(reply.reason, reply.transient) if reply.text is None else None
             yield from self._refusals.passed_on((one, reply), refusal)
         yield from self._refusals.held
 
-    async def _one(self, client: Client, one: Asked) -> _Done:
+    async def _one(self, client: Client, one: Proposal) -> _Done:
         request = {
             "model": self._name,
             "messages": [{"role": "user", "content": one.prompt}],
@@ -64,7 +64,7 @@ class ServerWriter:
             return one, Reply(None, f"{TURNED_DOWN} ({error})")
 
 
-def _read(completion: Completion, one: Asked, settings: Settings) -> Reply:
+def _read(completion: Completion, one: Proposal, settings: Settings) -> Reply:
     choice = completion.choices[0]
     if choice.finish_reason == "content_filter":
         return Reply(None, "the server's content filter withheld the answer")

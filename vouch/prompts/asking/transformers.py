@@ -7,7 +7,7 @@ from typing import Any
 from vouch.models.loading import pinned_folder
 from vouch.models.sandbox import Failed, render
 from vouch.pipeline.errors import UserError, reason
-from vouch.prompts.asking import A, Asked, Engine, Reply, Settings, too_long
+from vouch.prompts.asking import A, Proposal, Reply, Settings, Writer, too_long
 from vouch.tables.answered import Pin
 
 REVISION = 1
@@ -15,7 +15,7 @@ WHAT = "cannot be loaded as a language model"
 ADVICE = "take an instruction-tuned model in the form of transformers"
 
 
-def load(pin: Pin, settings: Settings) -> Engine[Asked]:
+def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
     """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
     return LocalWriter(pinned_folder(pin), pin, settings)
 
@@ -69,7 +69,7 @@ class LocalWriter:
                 reply = self._one(one)
             yield one, reply
 
-    def _one(self, one: Asked) -> Reply:
+    def _one(self, one: Proposal) -> Reply:
         inputs = self._inputs(one.prompt)
         length = inputs["input_ids"].shape[1]
         if self._context and length + self._settings.max_tokens > self._context:

@@ -11,7 +11,7 @@ RULES = "vouch/prompts/rewrites/engines/rules.py"
 PINS = "data/models"
 
 
-class Config(BaseModel):
+class RewriteConfig(BaseModel):
     """Who rewrites questions, and which datasets get proposals for cleaning.
 
     rewriter: `vouch/prompts/rewrites/engines/rules.py`, or `data/models/NAME.json`, the pin of a model that

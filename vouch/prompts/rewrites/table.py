@@ -33,7 +33,7 @@ from vouch.tables.thoughts import apart
 PROMPTS = Path(__file__).parent / "instructions"
 
 
-class Example(BaseModel):
+class WorkedExample(BaseModel):
     """A worked example."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,7 +48,7 @@ class Instruction(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     head: str
-    examples: tuple[Example, ...]
+    examples: tuple[WorkedExample, ...]
 
 
 @cache
@@ -58,7 +58,7 @@ def instruction(kind: str) -> Instruction:
 
 
 @dataclass(frozen=True)
-class Task:
+class RewriteTask:
     """A question to rewrite, and how a model is asked to. kind: one of vouch.tables.asked.KINDS."""
 
     question: str
@@ -104,7 +104,7 @@ DECISIONS = (ACCEPT, REJECT, USE, DROP)
 class RewriteDecision:
     """One row. where: file and line."""
 
-    task: Task
+    task: RewriteTask
     decision: str
     text: str
     by: str
@@ -112,8 +112,8 @@ class RewriteDecision:
     where: str
 
 
-def _about(row: Mapping[str, str]) -> tuple[Task, str]:
-    task = Task(row["question"], row["kind"].strip())
+def _about(row: Mapping[str, str]) -> tuple[RewriteTask, str]:
+    task = RewriteTask(row["question"], row["kind"].strip())
     return task, f"{task.kind} of {task.question[:60]!r}"
 
 
@@ -132,7 +132,7 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecis
             raise UserError(f"{where}: use needs words in text; write them, or reject")
         if decision == DROP and kind != CLEAN:
             raise UserError(f"{where}: only cleaning drops a question; reject this rewrite instead")
-        task = Task(row["question"], kind)
+        task = RewriteTask(row["question"], kind)
         decisions.append(RewriteDecision(task, decision, text, row.get("by", ""), row.get("why", ""), where))
     return decisions
 
@@ -158,7 +158,7 @@ def decisions_text(decisions: Iterable[RewriteDecision]) -> str:
 
 HAND = "hand"
 Row = Mapping[str, Any]
-Propose = Callable[[Sequence[Task]], Mapping[Task, Reply]]
+Propose = Callable[[Sequence[RewriteTask]], Mapping[RewriteTask, Reply]]
 
 
 def kinds_of(variations: Iterable[str]) -> list[str]:
@@ -170,12 +170,12 @@ def kinds_of(variations: Iterable[str]) -> list[str]:
 def clean_rows(
     questions: Iterable[str],
     all_questions: bool,
-    decided: Mapping[Task, RewriteDecision],
+    decided: Mapping[RewriteTask, RewriteDecision],
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
     """Rows of the kind `clean`: for all questions, or for those that a person decided about."""
-    tasks = [Task(question, CLEAN) for question in questions]
+    tasks = [RewriteTask(question, CLEAN) for question in questions]
     return _rows([task for task in tasks if all_questions or task in decided], decided, propose, rewriter)
 
 
@@ -196,13 +196,13 @@ def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, boo
 def variation_rows(
     questions: Mapping[str, bool],
     kinds: Sequence[str],
-    decided: Mapping[Task, RewriteDecision],
+    decided: Mapping[RewriteTask, RewriteDecision],
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
     """Rows of the other kinds. Rewrites that flip the answer are made only for questions with options."""
     tasks = [
-        Task(question, kind)
+        RewriteTask(question, kind)
         for question, choice in questions.items()
         for kind in kinds
         if choice or kind not in NEGATIONS
@@ -211,7 +211,10 @@ def variation_rows(
 
 
 def _rows(
-    tasks: Sequence[Task], decided: Mapping[Task, RewriteDecision], propose: Propose, rewriter: str
+    tasks: Sequence[RewriteTask],
+    decided: Mapping[RewriteTask, RewriteDecision],
+    propose: Propose,
+    rewriter: str,
 ) -> list[Row]:
     proposals = propose([task for task in tasks if _needs_proposal(decided.get(task))])
     return [
@@ -226,7 +229,7 @@ def _needs_proposal(decision: RewriteDecision | None) -> bool:
     return decision is None or (decision.decision == ACCEPT and not decision.text)
 
 
-def _checked(task: Task, proposal: Reply, rewriter: str) -> Row:
+def _checked(task: RewriteTask, proposal: Reply, rewriter: str) -> Row:
     failed = {} if proposal.text is None else failures(task.kind, task.question, proposal.text)
     passed = proposal.text is not None and not failed
     reason = "; ".join(failed.values()) or proposal.reason
@@ -247,7 +250,9 @@ def _by_hand(decision: RewriteDecision, proposal: Reply | None, rewriter: str) -
     return _row(task, proposal.text, BY_HAND, [], why, rewriter)
 
 
-def _row(task: Task, text: str | None, status: str, failed: list[str], reason: str, rewriter: str) -> Row:
+def _row(
+    task: RewriteTask, text: str | None, status: str, failed: list[str], reason: str, rewriter: str
+) -> Row:
     return {
         "original": task.question,
         "kind": task.kind,

@@ -26,7 +26,18 @@ from vouch.report.page import (
     by_dataset,
     sentence_list,
 )
-from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, TableSpec, cells, figure, whole
+from vouch.report.table import (
+    ITEMS,
+    MISSING,
+    Cell,
+    Column,
+    Grid,
+    Measured,
+    TableSpec,
+    cells,
+    figure,
+    whole,
+)
 from vouch.report.table_files import reliability_bins
 from vouch.tables.asked import OUTPUTS
 
@@ -422,7 +433,12 @@ def _sampled(evidence: Evidence, dataset: str) -> list[Block]:
                 rows.append(cells(model, score.removeprefix("t"), number.items, *values))
     if not rows:
         return []
-    columns = [Column("Model"), Column("Temperature"), ITEMS, *(each.column for each in SAMPLED_MEASURES)]
+    columns = [
+        Column("Model"),
+        Column("Temperature"),
+        ITEMS,
+        *(each.column for each in SAMPLED_MEASURES),
+    ]
     grid = Grid("sampled-sets", f"{dataset}: sets of sampled answers (TRON)", columns, rows)
     return [Folded("Sets of sampled answers", [grid])]
 

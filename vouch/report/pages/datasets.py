@@ -116,7 +116,12 @@ def _rejects(evidence: Evidence) -> Grid | Text:
         return Text("Every entry of every source became an item.")
     groups = evidence.rejects.groupby(["dataset", "reason"])
     found = sorted(((len(g), key, g["where"].iloc[0]) for key, g in groups), key=lambda x: (-x[0], x[1]))
-    columns = (Column("Dataset"), Column("Reason"), Column("Entries", "", True), Column("First entry"))
+    columns = (
+        Column("Dataset"),
+        Column("Reason"),
+        Column("Entries", "", True),
+        Column("First entry"),
+    )
     rows = [cells(d, reason, n, where) for n, (d, reason), where in found[:MOST_REASONS]]
     caption = "What was left out"
     if len(found) > MOST_REASONS:

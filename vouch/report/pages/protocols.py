@@ -107,7 +107,10 @@ PROTOCOLS_COLUMNS = tuple(Measured(*column) for column in headline_columns(3))
 PROTOCOLS_TABLE = TableSpec(
     "protocols",
     "both protocols side by side",
-    (Column("Model"), *(Column(f"Rank, {protocol}", "by accuracy", True) for protocol in PROTOCOLS)),
+    (
+        Column("Model"),
+        *(Column(f"Rank, {protocol}", "by accuracy", True) for protocol in PROTOCOLS),
+    ),
     tuple(
         replace(each, label=f"{each.column.label}, {protocol}", protocol=protocol)
         for each in PROTOCOLS_COLUMNS

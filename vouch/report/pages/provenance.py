@@ -17,7 +17,7 @@ from vouch.report.table_files import TABLES
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemsFrame:
     """The frame of the page Items, which loads its data itself (vouch/browse).
 
     datasets: names, those with scores first. leads: JSON, by dataset the model to show first, empty if none
@@ -29,16 +29,18 @@ class Items:
     meanings: str
 
 
-def build_items(evidence: Evidence) -> Items:
+def build_items(evidence: Evidence) -> ItemsFrame:
     """Every dataset that has items."""
     names = sorted(set(evidence.costs["variation"]))
     meanings = {name: words for name in names if (words := in_words(name))}
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
     leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
-    return Items(datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False))
+    return ItemsFrame(
+        datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False)
+    )
 
 
-ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)
+ITEMS_SECTION = PageSection("items", "ItemsFrame", build_items, page="items", place=10)
 
 
 def build_method(evidence: Evidence) -> dict[str, str]:
@@ -193,7 +195,7 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
 
 ITEMS_PAGE = Page(
     "items",
-    "Items",
+    "ItemsFrame",
     "Every question, every variation of its prompt, and every model's answer.",
     place=80,
     scripts=(

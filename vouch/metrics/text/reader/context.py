@@ -115,7 +115,7 @@ def _fillers(low: str) -> bool:
     )
 
 
-class Text:
+class AnswerText:
     """A text, in lower case as well, with the ends of its sentences."""
 
     def __init__(self, said: str, low: str, question: str = "") -> None:
@@ -151,7 +151,7 @@ class Context:
     word before. head: nothing but a bullet stands before in its line.
     """
 
-    def __init__(self, text: Text, group: Group) -> None:
+    def __init__(self, text: AnswerText, group: Group) -> None:
         self.text, self.group = text, group
         index = bisect_right(text.starts, group.start)
         self.begin = max(text.starts[index - 1], group.start - _FARTHEST)

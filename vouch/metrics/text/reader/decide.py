@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader import cues
-from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, SENTENCE_END, START, Context, Text
+from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, SENTENCE_END, START, AnswerText, Context
 from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
 from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, Span, groups
 from vouch.metrics.text.wording import boxed
@@ -141,7 +141,7 @@ class Weighed:
     """The evidence of one text, each piece weighed when it is needed. unfit: its last box holds a number or
     a formula that is no option."""
 
-    def __init__(self, text: Text, known: Known, found: list[Group]) -> None:
+    def __init__(self, text: AnswerText, known: Known, found: list[Group]) -> None:
         self.text, self.known = text, known
         self.found = [Context(text, group) for group in found]
         self.unfit = text.boxes and _unfit(boxed(text.said), known)
@@ -338,7 +338,7 @@ _NEITHER = re.compile(rf"{cues.word('neither')}[^.\n]{{1,60}}{cues.word('nor')}"
 
 def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
     """The option that the text commits to; if it names none, the one that its words amount to."""
-    text = Text(said, low, question)
+    text = AnswerText(said, low, question)
     reading = _decided(Weighed(text, known, groups(said, low, known)))
     silent = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)
     if silent and (stated := answered(low, known, question)):
@@ -419,6 +419,6 @@ def _named(it: Context, kind: str) -> Reading:
     return Reading(verdict, places, kind, " ".join(span.split()))
 
 
-def _without(text: Text, span: tuple[int, int], verdict: str) -> Reading:
+def _without(text: AnswerText, span: tuple[int, int], verdict: str) -> Reading:
     kind = "decline" if verdict == DECLINED else NONE_OF_THEM
     return Reading(verdict, (), kind, " ".join(text.said[slice(*span)].split()))

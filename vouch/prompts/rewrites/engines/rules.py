@@ -28,7 +28,7 @@ from vouch.prompts.rewrites.sentences import (
     shaped,
     subject_and_rest,
 )
-from vouch.prompts.rewrites.table import Task
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.asked import RULES_ARE_ENGLISH
 
 # Kinds that keep the answer: clean, lr_i, lr_v, lr_c
@@ -341,7 +341,7 @@ class Rules:
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}
 
-    def ask(self, asked: Sequence[Task]) -> Iterator[tuple[Task, Reply]]:
+    def ask(self, asked: Sequence[RewriteTask]) -> Iterator[tuple[RewriteTask, Reply]]:
         """A rewrite for every task, in their order."""
         for task in asked:
             if not is_english(task.question):
