@@ -131,7 +131,8 @@ KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metr
 @dataclass(frozen=True, eq=False)  # compared by identity, so that results for it can be cached
 class Evidence:
     """Frames with the columns of the tables of the same names in vouch/tables, `costs` of `variations`;
-    `items`, `defects` and `rewrites` have `dataset` as well.
+    `items`, `defects` and `rewrites` have `dataset` as well. Of `items` and `outcomes` only the columns that
+    vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
     models.lock. engines: by model, the engines of its answers with their revisions. facts: by model, what
