@@ -237,7 +237,8 @@ def test_depths_turn_comparisons_of_compbench(bare: Path) -> None:
     (bare / "nyu/depth_0_529_rebalanced.json").write_text(json.dumps(rows), "utf-8")
     entry = {"loader": "compbench", "source": "nyu", "template": "kostumov", "variant": "joined"}
     settings = {"set": "depth", "expect": None}
-    set_params(datasets={"greys": {**entry, "rows": "exchangeable", "settings": settings}})
+    greys = {**entry, "rows": "exchangeable", "settings": settings, "variations": ["original", "vs_e"]}
+    set_params(datasets={"greys": greys})
     stage(prepare, "prepare", "greys")
     REWRITES.write(rewrites_path("greys"), [])
     lines = "".join(f"{number},{left},{right}\n" for number, (left, right) in enumerate(depths))
