@@ -1,6 +1,6 @@
 """The first pass over a source: each entry becomes an item with its images, or is rejected with a reason.
 
-The entries are also counted and compared with the counts that are known of the dataset. A count has one of
+The entries are also counted, and compared with the counts known for the dataset. A count has one of
 these names:
 
 items              entries, rejected ones included
@@ -166,7 +166,7 @@ class FirstPass:
 
 
 def check(raw: RawItem) -> None:
-    """Refuses what can be refused without the images. Raises Unusable."""
+    """Refuses entries that can be refused without looking at images. Raises Unusable."""
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or has blanks at an end, line breaks or control characters")
     for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
@@ -227,7 +227,7 @@ def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -
 
 
 def sampled(entries: Iterable[RawItem | Rejected], sample: Subset | None) -> Iterator[RawItem | Rejected]:
-    """The entries of a sample: chosen by group, else by the id (or row) that opens their dialogue."""
+    """The entries of a sample: chosen by group, or else by the id (or row) that opens their dialogue."""
     opening = ""
     for entry in entries:
         if not getattr(entry, "turns", ()):
@@ -251,7 +251,7 @@ def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) ->
 
 
 def expectation(loader: ModuleType, source: SourceFiles, name: str, settings: LoaderSettings) -> Expected:
-    """The counts that are expected, none where any are accepted. Raises UserError where they must be set."""
+    """The expected counts, none if any are accepted. Raises UserError if they must be set."""
     if settings.expect is None:
         return {}
     if settings.expect or not hasattr(loader, "expected"):

@@ -1,4 +1,4 @@
-"""Flags of items: what is odd about one by itself (`item_flags`), then what shows only among several.
+"""Flags of items: first what is odd about a single item (`item_flags`), then what shows only among several.
 
 vouch/tables/asked.py says what each flag means.
 """
@@ -97,7 +97,7 @@ def respelling(text: str) -> str:
     """Equal for texts that differ only in blanks, dashes, quotes, a last full stop or the case of words.
 
     Case is ignored only in texts with at least four letters in a row, and there only in words in normal case:
-    all small, all capitals, or with a first capital. It matters in codes: words in any other case (`XAXa`),
+    all lower case, all capitals, or capitalised. It matters in codes: words in any other case (`XAXa`),
     pairs of one letter (`AABB`, `Aa`), and up to three capitals (`CO`). Digits and signs always matter.
     """
     plain = " ".join(unicodedata.normalize("NFC", visible(text)).translate(_FORMS).split())
@@ -168,9 +168,9 @@ def damaged(text: str) -> bool:
 
     UTF-8 that was read as Windows-1252 or Latin-1 turns each letter beyond ASCII into two to four (`Ã©` for
     é). Such runs are found by reversing the error: as bytes of those encodings they are valid UTF-8. In real
-    text a capital and a closing quote may be so, too (`„MENÜ“`); a single such pair does not count, unless it
-    begins with Â or â, which hardly ever end a word. Replacement characters, NUL and control characters of
-    128 to 159 always count.
+    text a capital with a closing quote can look the same (`„MENÜ“`); a single such pair does not count,
+    unless it begins with Â or â, which hardly ever end a word. Replacement characters, NUL and control
+    characters of 128 to 159 always count.
     """
     if text.isascii():
         return "\0" in text
@@ -186,7 +186,7 @@ def _undone(run: str) -> bool:
 
 
 def item_flags(row: Mapping[str, Any], native: Sequence[str | None], shown: Sequence[ImageFacts]) -> set[str]:
-    """All flags of an item but those that compare items.
+    """All flags of an item except those that compare items.
 
     row: of the items table. native: its options as the source has them. shown: its images.
     """
@@ -382,7 +382,7 @@ def _compare(users: Sequence[Use], flag: str, flags: dict[int, set[str]]) -> Non
 
 
 def _conflicting(users: Sequence[Use]) -> list[Use]:
-    """The uses that ask the same of the same image as another use, but have another answer."""
+    """The uses that ask the same about the same image as another use, but have a different answer."""
     answers: dict[str, set[str]] = defaultdict(set)
     for use in users:
         if use.asks:

@@ -55,7 +55,7 @@ class Choice:
 
 
 def key(text: str) -> str:
-    """Equal for spellings of one text: NFKC, no case, no punctuation, no article, numerals as digits."""
+    """Equal for all spellings of one text: NFKC, no case, no punctuation, no article, numerals as digits."""
     words = [_NUMBERS.get(word, word) for word in _words(text)]
     if len(words) > 1 and words[0] in ("a", "an", "the"):
         words = words[1:]
@@ -67,7 +67,7 @@ def _words(text: str) -> list[str]:
 
 
 class Pool:
-    """Distractors from other groups, spelt unlike the options of the own, that make sense elsewhere."""
+    """Distractors from other groups, spelt unlike the question's own options, that make sense elsewhere."""
 
     def __init__(self, rows: Iterable[Choice], seed: int) -> None:
         texts: dict[str, str] = {}
@@ -149,7 +149,7 @@ def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Fills rows up at the end with options of rows as the source has them, drawn with replacement.
+    """Fills rows at the end with options from rows as the source has them, drawn with replacement.
 
     Of five options the correct one comes first, and three of the others are drawn with replacement. Raises
     UserError for more than five options or several answers.
@@ -175,7 +175,7 @@ def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def oodcv(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """The two digits that the source's two options end in, and two more from 0 to 5, as words, shuffled.
+    """The two digits at the end of the source's two options, and two more from 0 to 5, as words, shuffled.
 
     The two are drawn with replacement: in a quarter of the rows they are equal. Raises UserError for a row
     without two digits.
@@ -324,8 +324,8 @@ def wordnet(rows: Sequence[OpenQuestion], _seed: int, folder: Path) -> list[Sequ
     """The three answers nearest to the correct one in WordNet (A.1): for ImageNet-1K and CIFAR10.
 
     The authors do not say which similarity they took; here it is the shortest path over hypernyms. WordNet's
-    files are in the folder `wordnet` of the source. A synonym of the answer, a kind of it, and what it is a
-    kind of would be correct as well, and are never taken. Raises UserError for what WordNet lacks.
+    files are in the folder `wordnet` of the source. Synonyms, hyponyms and hypernyms of the answer would be
+    correct as well, and are never taken. Raises UserError for what WordNet lacks.
     """
     read_noun = noun_reader(folder / "wordnet")
     nouns = {text: read_noun(text) for text in _distinct(row.answer for row in rows if not is_yes_no(row))}
@@ -346,7 +346,7 @@ Noun = Mapping[str, int]  # steps up to each synset above it; its own, with 0, c
 
 
 def noun_reader(folder: Path) -> Callable[[str], Noun]:
-    """Finds nouns in WordNet (Fellbaum 1998) in their first, most frequent sense; empty where it lacks one.
+    """Finds nouns in WordNet (Fellbaum 1998) in their first, most frequent sense; empty if it lacks one.
 
     Of `tench, Tinca tinca` the first name counts. Raises UserError where the files are not WordNet's.
     """

@@ -1,4 +1,4 @@
-"""What a loader (vouch/datasets/loaders/NAME.py) gives to `prepare`.
+"""What a loader (vouch/datasets/loaders/NAME.py) gives `prepare`.
 
 A loader defines
     class Settings(LoaderSettings)      its options, under `settings:` in params.yaml
@@ -112,7 +112,7 @@ class Unusable(ValueError):
 
 
 class BrokenImage(Unusable):
-    """The same where an image is the reason."""
+    """An Unusable entry, because of an image."""
 
 
 Entry = RawItem | Rejected

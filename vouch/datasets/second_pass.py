@@ -57,7 +57,7 @@ class ItemBuffer:
 def normalised(kept: ItemBuffer, chosen: OptionScheme, rejected: int, name: str, folder: Path) -> ItemBuffer:
     """The items with the options of a scheme. rejected: number of rejected entries. folder: the source.
 
-    Raises UserError where rejected entries would shift the draws of a faithful protocol.
+    Raises UserError if rejected entries would shift the draws of a faithful protocol.
     """
     from vouch.datasets.options import DRAWN_SCHEMES  # loaded only where a dataset names a scheme
 
@@ -183,7 +183,7 @@ class Findings:
         """Whether one letter is the correct answer more often than by chance: columns of the row.
 
         The items with k options are one multinomial; Pearson's statistics and degrees of freedom of all k add
-        up. Each item counts, so rotated copies, which even out the letters by design, can only hide a skew.
+        up. Every item counts, so rotated copies, which balance the letters by design, can only hide a skew.
         """
         seen, expected = Counter[int](), defaultdict[int, float](float)
         statistic, freedom = 0.0, 0

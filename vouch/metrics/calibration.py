@@ -22,7 +22,7 @@ class Probabilities:
     """One protocol's view of n responses with at most k letters.
 
     logits  [n, k] those of the letters that count; -inf where there is none
-    shared  whether letters with the same largest logit share the prediction; else the first has all of it
+    shared  whether letters with the same largest logit share the prediction; if not, the first has all of it
     p       [n, k] softmax over the letters that count; 0 where there is none
     present [n, k] the letters that count
     answers [n, k] the correct ones among them, at least one a row
@@ -70,7 +70,7 @@ class Probabilities:
 
     @cached_property
     def sureness(self) -> Floats:
-        """[n] minus the log of 1 - confidence: in the same order, also where the confidence rounds to 1."""
+        """[n] minus the log of 1 - confidence: in the same order, even if the confidence rounds to 1."""
         return sureness(self.logits)
 
     def share(self, letters: Bools) -> Floats | Bools:
@@ -159,7 +159,7 @@ def log_softmax(logits: Floats) -> Floats:
     """[n, k] float64, log of the softmax of each row; -inf where there is no letter.
 
     Summed from the smallest up, so that the order of the options cannot move a bit, and without the largest,
-    so that the log of a probability just below 1 is no 0.
+    so that the log of a probability just below 1 is not 0.
     """
     gaps = _gaps(logits)
     return np.asarray(gaps - np.log1p(_sums(np.exp(np.sort(gaps, axis=1)[:, :-1])))[:, None])
@@ -233,7 +233,7 @@ def resampled_bins(
 
 
 def by_split(parts: Sequence[Bins], bins: int) -> Bins:
-    """Tallies whose splits lie one after another, joined to one of shape [splits, bins]."""
+    """Tallies of consecutive splits, joined into one of shape [splits, bins]."""
     columns = ([getattr(part, column.name) for part in parts] for column in fields(Bins))
     return Bins(*(np.concatenate(each).reshape(-1, bins) for each in columns))
 
@@ -277,14 +277,14 @@ COLDEST, HOTTEST = 0.05, 20.0
 one option each, every T is as good: NaN."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
 ROWS = 1 << 16
-"""Rows that are scaled at a time, of all splits together, so that memory stays flat."""
+"""How many rows of all splits together are scaled at a time, so that memory stays flat."""
 
 
 @dataclass(frozen=True)
 class Scaled:
     """Per split, [splits]: the temperature; on the test half nll in nats and bins [splits, bins].
 
-    before: bins of the same rows as they are without the temperature.
+    before: bins of the same rows without the temperature.
     """
 
     temperature: Array
@@ -321,7 +321,7 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
 def logs(ranked: Ranked) -> tuple[Floats, Floats]:
     """[n, k] log p, -inf where there is no letter; [n] that of the answer, the largest of several.
 
-    An impossible letter has what the least float64 gives, or less where another one has.
+    An impossible letter has the log of the least float64, or less if another letter has less.
     """
     impossible = np.isneginf(ranked.log_p)
     least = ranked.log_p.min(axis=1, where=~impossible, initial=np.log(np.finfo(np.float64).tiny))
@@ -331,8 +331,8 @@ def logs(ranked: Ranked) -> tuple[Floats, Floats]:
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array:
-    """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 where another split
-    has none within the bounds. NaN where all T are alike.
+    """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 if another split
+    has none within the bounds. NaN if every T is as good.
 
     logits [n, k], -inf where there is no letter; answer [n]: the answer's (the largest of several).
     Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each

@@ -1,4 +1,4 @@
-"""Everything that compares prompts of the same question, for one model and dataset.
+"""All comparisons between prompts of the same question, for one model and dataset.
 
 `Compared` collects the answers to one variation after another and yields the figures in the end. In this
 file: typographic attacks (Goh et al. 2021), answers with and without the image, and the uncertainty estimates
@@ -188,9 +188,9 @@ def paired(plain: Block, other: Block) -> Paired | None:
 
 
 def picture_figures(plain: Block, other: Block, config: ScoreConfig) -> list[Figure]:
-    """Figures of a variation that takes the image away or shows another one; nothing of all others.
+    """Figures of a variation that takes the image away or shows another one; none for other variations.
 
-    Those of correctness only where the correct answer stays the same.
+    Figures of correctness only if the correct answer stays the same.
     """
     if not other.variation.startswith((*WITHOUT_IMAGE, *OTHER_PICTURE)) or "+" in other.variation:
         return []
@@ -255,7 +255,7 @@ def text_estimates(
     config: ScoreConfig,
     metrics: Sequence[str],
 ) -> Estimates:
-    """The same of the texts to the original prompts; blurred: those to blurred images, if there are some.
+    """The same for texts that answer the original prompts; blurred: those about blurred images, if any.
 
     p_true: by item. metrics: of the open questions.
     """
@@ -324,7 +324,7 @@ class Compared:
         self._metrics: Sequence[str] = ()
 
     def add(self, outcomes: pa.Table, answers: Block | Sequence[str]) -> None:
-        """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
+        """Rows of OUTCOMES of one variation and output, and the numbers or texts that they come from."""
         if isinstance(answers, Block):
             self._blocks.setdefault(answers.output, {})[answers.variation] = answers
             predictions = self._index.predictions(outcomes)
@@ -336,7 +336,7 @@ class Compared:
             self._predictions[predictions.output][predictions.variation] = predictions
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
-        """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
+        """Texts sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
         self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
         self._metrics = self._config.answers.get(dataset, [DEFAULT_ANSWER])
         if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):

@@ -1,6 +1,6 @@
 """Metrics of confidence: calibration errors, selective prediction, temperature, letter bias.
 
-The tables say what a formula rests on. To add a metric, write its formula under `@TABLE(name, label, ...)`:
+The tables say what formulas rest on. To add a metric, write its formula under `@TABLE(name, label, ...)`:
 
 PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None where it does not apply
 OF_BINS    Bins of equal width; OF_MASS: Bins of equally many rows
@@ -178,7 +178,7 @@ def nll(probabilities: Probabilities) -> Floats:
 def top2_gap(probabilities: Probabilities) -> Floats:
     """[n] the largest probability minus the second largest, in 0 ... 1.
 
-    It names no option, so it is a measure of certainty and no nonconformity score; that is `margin`.
+    It names no option, so it is a measure of certainty and not a nonconformity score, as `margin` is.
     """
     ranked = np.maximum(probabilities.ranked, 0)
     second = ranked[:, 1] if ranked.shape[1] > 1 else 0.0
@@ -269,7 +269,7 @@ def aurc(order: Order) -> Array:
     source="Mann and Whitney 1947",
 )
 def auroc(order: Order) -> Array:
-    """[...] P(correct row more confident than wrong one) + half of the equals; NaN if all are of a kind."""
+    """[...] P(correct row more confident than wrong one) + half of the ties; NaN if all are of one kind."""
     right, wrong = order.correct, order.wrong
     total = wrong.sum(axis=-1, keepdims=True)
     surer = (right * (total - order.errors + wrong / 2)).sum(axis=-1)
@@ -356,7 +356,7 @@ OF_SCALED(
     detail="so it is what `ece_scaled` compares with",
 )(lambda scaled: ece(scaled.before))
 BLOCKS = 200
-"""Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""
+"""The most blocks of confidence that are drawn: rows between two of their edges count as equally sure."""
 
 
 def confidence_figures(

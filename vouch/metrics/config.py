@@ -37,9 +37,9 @@ class Judge(BaseModel):
     """A model that reads the generated answers to questions with options that no parser can decide.
 
     model: NAME of models or helpers, with weights or a server; none by default. open: whether it also judges
-    every answer to an open question by the references. sample: of how many questions of a model and dataset
-    people decide, too (`vouch review judge`). device, threads, max_tokens (most tokens of a reply): for the
-    model.
+    every answer to an open question by the references. sample: for how many questions of a model and dataset
+    people decide as well (`vouch review judge`). device, threads, max_tokens (most tokens of a reply): for
+    the model.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,7 +99,7 @@ class ScoreConfig(BaseModel):
     """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
     calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of
-    ECE and MCE. Of the clean protocol alone: scores, of vouch/metrics/conformal/scores.py; settings of some
+    ECE and MCE. For the clean protocol only: scores, from vouch/metrics/conformal/scores.py; settings of some
     of them; strata, what has a threshold of its own (vouch/metrics/conformal/sets.py); shares, further
     calibration shares, for which coverage and set size are given beside those of the main one. parsers: rules
     that read an option out of a generated text, in the order in which they are tried. judge: what reads

@@ -32,8 +32,8 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
     Student's t with G-1 degrees of freedom. (None, None) with fewer than two groups.
 
     share: values lie in 0 ... 1, and so does the interval; where all are 0 or all are 1, it is the one-sided
-    exact bound on G groups (Clopper and Pearson 1934). Else they are at least 0 without a largest one, and
-    where all are equal nothing is known of the spread: (None, None).
+    exact bound on G groups (Clopper and Pearson 1934). Otherwise they are at least 0 without a bound above,
+    and if all are equal nothing is known about the spread: (None, None).
     """
     clusters = int(np.count_nonzero(np.bincount(groups)))
     if clusters < 2 or (not share and (values == values[0]).all()):
@@ -66,8 +66,8 @@ def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
     """Wilson's interval of the share of n >= 1 rows, which holds for small n and for shares near 0 and 1.
 
     n is divided by the design effect of groups [n] (at least 1) and made less for few groups as in Korn and
-    Graubard 1998. It reaches at least as far as if all groups agreed: few of them say little of how they
-    differ.
+    Graubard 1998. It reaches at least as far as if all groups agreed, because few of them say little about
+    how they differ.
     """
     clusters, n, share = int(np.count_nonzero(np.bincount(groups))), len(values), float(values.mean())
     effective = float(clusters)
@@ -139,9 +139,9 @@ def group_sums(groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int
 def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:
     """Interval of a number in 0 ... 1 from its bootstrap draws [RESAMPLES], NaN where it was undefined.
 
-    Resampling adds noise to every bin and so moves calibration errors upwards; the percentiles are taken
-    about the median of the draws instead of about their own place. (None, None) where half are undefined,
-    or all are the same (one group): nothing is known of the spread then.
+    Resampling adds noise to every bin and so moves calibration errors upwards; the percentiles are taken as
+    distances from the median of the draws and added to the value. (None, None) if half are undefined, or all
+    are the same (one group): then nothing is known about the spread.
     """
     known = draws[~np.isnan(draws)]
     if len(known) < len(draws) / 2 or (known == known[0]).all():

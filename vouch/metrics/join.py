@@ -1,10 +1,10 @@
-"""Answers joined with their prompts and items; whatever does not fit together is refused here.
+"""Answers joined with their prompts and items; anything that does not fit together is refused here.
 
 `join` aligns letters, `likelihood_blocks` likelihoods of option texts: the summed log-likelihood takes the
 place of the logit, as in ReForm-Eval (Li et al. 2023). It prefers short options, so accuracy by mean per
 token and per byte stands beside it. `YesNo` gives precision, recall and F1 of the answer yes (POPE, Li et al.
-2023). `letter_mass` says how much of the first token's probability lies on the option letters: where a
-model would begin otherwise, its letter logits are not what it answers (Wang et al. 2024).
+2023). `letter_mass` says how much of the first token's probability lies on the option letters: if a model
+would begin differently, its letter logits are not what it answers (Wang et al. 2024).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -187,8 +187,8 @@ def join(
     letters, prompts, items: tables of one model and dataset; `where` names the letters' file in errors.
     A row with a problem, or with nothing but letters that its server left out, is an unanswered prompt.
     Raises UserError for an unknown, repeated or missing prompt, a prompt whose item has no correct answer,
-    fewer logits than options and logits that are not finite, but for -inf where letters were left out:
-    that is their lower end. Missing is a prompt that was asked but has no letters; `released` letters may
+    fewer logits than options and logits that are not finite, except for -inf where letters were left out:
+    that is their lower end. A prompt is missing if it was asked but has no letters; `released` letters may
     lack whole variations or everything, because nobody asked their models those.
     """
     return [
@@ -412,8 +412,8 @@ declare(
 def letter_mass(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Figure]:
     """Mean letter mass, and share of prompts where it is low, of the rows [m] where it is known.
 
-    Nothing where it is unknown everywhere, as of released logits. Prompts without an answer count where it is
-    known: the most likely tokens that a server tells may hold no letter at all.
+    Nothing where it is unknown everywhere, as of released logits. Prompts without an answer count if it is
+    known: the most likely tokens that a server returns may hold no letter at all.
     """
     if asked.mass is None:
         return []

@@ -1,10 +1,10 @@
-"""What each metric is (label, direction, unit, source), and one number of it.
+"""What each metric is (label, direction, unit, source), and a single value of one.
 
     metrics()["ece"].better     # "lower"
     find("chosen_share_A")      # the metric `chosen_share`: a name may end in `_KEY`
 
-A metric is declared once, where its formula stands: a table of formulas (`Formulas`) declares it with its
-formula, `declare` one that code works out. Nothing else lists the metrics.
+A metric is declared once, beside its formula: a table of formulas (`Formulas`) declares it with its formula,
+and `declare` declares one that other code computes. Nothing else lists the metrics.
 
 A `Figure` is one row of the metrics table; a `Protocol` holds all figures and per-row columns of some
 answers.
@@ -29,13 +29,13 @@ OPTIONS = "options"
 class Metric:
     """label: heads a column. help: one line on what it is. source: the paper or papers.
 
-    better: whether `higher` or `lower` values are better; empty where neither is.
+    better: whether `higher` or `lower` values are better; empty if neither.
     unit: SHARE for values in 0 ... 1; empty for a plain number.
     ranked: whether the leaderboard ranks models by it.
     authors: the rows over which Kostumov et al. (2024) average it, `test` or `all`; empty where they have
     none.
-    of_sets: whether it rests on prediction sets, which say nothing where a threshold is infinite.
-    over_splits: whether its interval is over splits of the same items, which tells nothing of its rank.
+    of_sets: whether it rests on prediction sets, which say nothing if a threshold is infinite.
+    over_splits: whether its interval is over splits of the same items, which says nothing about its rank.
     detail: what the documentation says beyond `help`.
     """
 
@@ -101,7 +101,7 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def find(name: str) -> Metric | None:
-    """The metric of a name in the metrics table, `_KEY` at its end or not; None for an unknown one."""
+    """The metric of a name in the metrics table, with or without `_KEY` at its end; None if unknown."""
     known = metrics()
     while name not in known:
         name = name.rpartition("_")[0]

@@ -1,10 +1,10 @@
-"""A question asked several times: in other orders, as numbered tests, as turns, sampled.
+"""A question asked several times: in several orders, as numbered tests, as turns, or sampled.
 
 `debiased` and `without_prior` give the accuracy without letter bias (Zheng et al. 2024), in two ways:
 
 `debiased` averages an option's probability over the positions it was shown at. A question asked with its
-options in every rotation (`circular`) shows every option at every position once, so whatever the model gives
-a letter falls on all options alike; two orders (`original` and `option_order`) do so roughly.
+options in every rotation (`circular`) shows every option at every position once, so whatever the model adds
+to a letter falls on all options alike; two orders (`original` and `option_order`) do so roughly.
 
 `without_prior` divides the model's prior over letters out (PriDe). On the calibration half it estimates
 
@@ -112,7 +112,7 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
 
 
 def _largest(numbers: Floats, rests: Floats) -> Bools:
-    """[n, k] the largest of the sums of a whole number and a rest; of nearly equal ones the rests decide."""
+    """[n, k] the largest of the sums of a whole number and a rest; among near ties the rests decide."""
     total = numbers + rests
     close = total > total.max(axis=1, keepdims=True) - 1e-12
     most = np.where(close, numbers, -np.inf).max(axis=1, keepdims=True)
@@ -311,7 +311,7 @@ def _means(totals: Array) -> Array:
 def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | None, float | None]:
     """2.5 and 97.5 percentiles of the draws in which the value is known; none where they are all alike.
 
-    resting: whether noise leaves the value where it is; else the percentiles are taken about their median.
+    resting: whether noise leaves the value unbiased; if not, the percentiles are taken about their median.
     """
     known = None if draws is None else draws[~np.isnan(draws)]
     if known is None or not len(known) or known.min() == known.max():

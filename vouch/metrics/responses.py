@@ -30,7 +30,7 @@ def count(marked: Bools) -> NDArray[np.uint8]:
 
 
 def uniform(items: Sequence[str]) -> Array:
-    """[n] in [0, 1): follows from the item's id alone, not from what else is scored or in which order."""
+    """[n] in [0, 1): depends on the item's id alone, not on what else is scored or in which order."""
     digests = b"".join(blake2b(item.encode(), digest_size=8).digest() for item in items)
     return np.asarray((np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
 
@@ -105,7 +105,7 @@ def descending(values: Floats, carried: Carried) -> tuple[Floats, Carried]:
     """Both [n, k] arrays with each row in descending order of `values`; `carried`: bool or unsigned numbers.
 
     Ties fall as in the released scores. numpy's default argsort is not stable: on rows of up to eight values
-    it runs a fixed sorting network, and logits in half precision tie often enough for that to move published
+    it runs a fixed sorting network, and half-precision logits tie often enough for that to change published
     set sizes. The network here gives the same order on every machine. Above eight letters: the reverse of a
     stable ascending sort, so that of equal values the later letter comes first.
     """
@@ -256,7 +256,7 @@ class Ranked:
 def rank(responses: Responses) -> Ranked:
     """The options of each prompt in descending order of their logits, in pieces.
 
-    Probabilities are worked out where a piece is used: kept, they would take twice the memory of float32
+    Probabilities are computed when a piece is used: stored, they would take twice the memory of float32
     logits.
     """
     shape = responses.logits.shape

@@ -1,4 +1,4 @@
-"""Formulas over several prompts of a question, in tables by what they rest on. To add one, declare it there.
+"""Formulas over several prompts of a question, in tables by their input. To add one, declare it there.
 
 OF_MEANS     Means of v variations, [..., v]
 OF_TESTS     mean accuracies [..., c] by number of the test of a question (Li et al. 2023)
@@ -36,7 +36,7 @@ class Means:
 class OfMeans(NamedTuple):
     """rests_on: the field of Means whose rows are counted.
 
-    averaged: over what its means over variations go: `prompts` (the original one as well), `variations` or
+    averaged: what its means over variations include: `prompts` (with the original one), `variations` or
     nothing.
     """
 
@@ -133,7 +133,7 @@ def calibrated(score: Array, random: Array) -> Array:
 
 
 def reliability(accuracy: Array, random: Array, certainty: Array) -> Array:
-    """(2 accuracy^m - 1) certainty, with m = log 2 / log(1 / random): positive where a guess is beaten.
+    """(2 accuracy^m - 1) certainty, with m = log 2 / log(1 / random): positive if a guess is beaten.
 
     Means in 0 ... 1 of the same shape, not values of rows. NaN where random is not between 0 and 1.
     """

@@ -80,9 +80,9 @@ def metric_rows(
     """Rows of METRICS in both protocols, of all items and of each category.
 
     predicted: of the answered rows [n] the option that was chosen, as shown, -1 where none was.
-    figures(protocol, category, kept): of those of them that are kept, where there are any. Prompts
-    without an answer are counted by `unanswered` and, where their letter mass is known, by letter_mass and
-    low_mass_rate, and rest in nothing else.
+    figures(protocol, category, kept): of those of them that are kept, where there are any. Prompts without an
+    answer are counted by `unanswered` and, if their letter mass is known, by letter_mass and low_mass_rate,
+    and by nothing else.
     """
     rows, asked = [], block.asked
     chosen_of = np.full(len(asked.answered), -1)
@@ -110,7 +110,7 @@ def _categories(categories: np.ndarray) -> Iterator[tuple[str, Bools]]:
 
 
 def _unanswered(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Figure]:
-    """The share of the rows [m] that count without an answer; nothing where none counts."""
+    """The share without an answer among the rows [m] that count; nothing if none counts."""
     return (
         [mean_figure(UNANSWERED, ~asked.answered[rows], asked.groups[rows], protocol)] if rows.any() else []
     )

@@ -1,4 +1,4 @@
-"""Models: how a question becomes an answer that can be scored.
+"""Models: from a question to an answer that can be scored.
 
 A pin says which weights a model is (`pins`, by its entry in models.lock, `lock_entry`). `requests` asks for
 what the work cache lacks (`packs`, `work_cache`), an engine answers (`engine`; `decoder` for transformers,

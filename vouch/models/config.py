@@ -14,7 +14,7 @@ Cap = Annotated[int, Field(ge=1, le=4096)]
 class Sampling(BaseModel):
     """Samples drawn of prompts that ask for text. samples: how many at this temperature.
 
-    models, datasets, variations: whose prompts; all where none are named.
+    models, datasets, variations: those whose prompts are sampled; all if none are named.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,8 +53,8 @@ class ExtractConfig(BaseModel):
     device: `split` spreads a model over all GPUs. reproducible: `off` lets torch choose faster kernels by the
     processor, docs/reproducibility.md.
     workers: threads that decode and prepare images while the model computes.
-    max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: of models with a cap of their
-    own. Beside the greedy text, `sampling` draws samples; `seed` decides which.
+    max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: caps of single models. Beside the
+    greedy text, `sampling` draws samples; `seed` decides which.
     datasets_of: datasets of models that are not asked all; their tables of the others have no rows.
     """
 
@@ -77,7 +77,7 @@ class ExtractConfig(BaseModel):
         return dataset in self.datasets_of.get(model, [dataset])
 
     def sampled(self, model: str, dataset: str) -> list[Sampling]:
-        """What is sampled of a model's answers to a dataset."""
+        """The samples to draw of a model's answers to a dataset."""
         return [
             one
             for one in self.sampling

@@ -4,8 +4,8 @@ An engine takes packs of questions and yields an answer to each. ENGINES lists t
 with a function `load`, and an entry there.
 
 The bits of an answer may depend on everything in its pack, on the pin and on `extract:` in params.yaml; never
-on other packs, their order or their number. There is one exception: where memory runs out, passes of a shape
-get fewer rows, and the answer records how many.
+on other packs, their order or their number. There is one exception: if memory runs out, passes of a shape get
+fewer rows, and the answer records how many.
 """
 
 import importlib
@@ -43,8 +43,8 @@ class Question:
 
     turns: earlier (question, answer) pairs. thought: what the model wrote before its answer, the end of the
     thought included. response: how the answer begins. labels: option labels to read. options: texts to score.
-    max_tokens and decodings: of generated text; stop: a text that ends it. known: its answer is stored,
-    and it is here only because others of its pack are asked.
+    max_tokens and decodings: of generated text; stop: a text that ends it. known: its answer is already
+    stored; it is included only because others of its pack are asked.
     """
 
     id: str
@@ -120,7 +120,7 @@ class Refusal:
 
     transient: a problem of this run (a server, memory), so the next run asks the question again. Otherwise
     the refusal is stored like an answer. unproven: the server may refuse every question; the refusal counts
-    as transient where no other question has an answer.
+    as transient if no other question has an answer.
     """
 
     problem: str
@@ -131,9 +131,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer with what goes beside it. question: id. decoding: the one of a TextAnswer, else None.
+    """An answer and what it belongs to. question: id. decoding: the one of a TextAnswer, else None.
 
-    A Refusal to text stands for all decodings of the question when `decoding` is None.
+    A Refusal to text applies to all decodings of the question if `decoding` is None.
     """
 
     question: str
@@ -153,8 +153,8 @@ class Engine(Protocol):
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """An answer for every question (for text: for every decoding) of every pack, in any order.
 
-        A question that cannot be answered gets a Refusal and the others go on. Raises UserError only
-        for what fails every question; answers given before it are kept.
+        A question that cannot be answered gets a Refusal and the others go on. Raises UserError only for
+        problems that affect every question; answers given before are kept.
         """
         ...
 

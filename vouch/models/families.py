@@ -1,8 +1,8 @@
-"""What a family of transformers' models does otherwise: the only file that names families.
+"""What families of transformers' models do differently: the only file that names families.
 
-The engines are written against what all vision-language models of the library have in common, and read off a
-model what differs (position ids, kinds of cache layers, arguments of `forward`). What cannot be read off
-stands here: `Family` has a hook for each such point, and its defaults suit most models. A family that needs
+The engines rely on what all vision-language models of the library have in common, and read off a model what
+differs (position ids, kinds of cache layers, arguments of `forward`). What cannot be read off is here:
+`Family` has a hook for each such point, and its defaults suit most models. A family that needs
 something else is a subclass that overrides a hook, and an entry of FAMILIES.
 
 A hook that is missing does not go unnoticed: before a model is asked, the self-check (decoder/self_check.py)
@@ -25,8 +25,8 @@ class ModelFamily:
     """A family of models, with the hooks in the order in which they are called.
 
     model_types: `model_type` of the configurations that belong to it.
-    reader: beginning of the names of inputs that a second reader of the text gets, tokens of its own
-    vocabulary; empty where there is none. reader_label: what it is called.
+    reader: how the names of the inputs for a second reader of the text begin, tokens of its own vocabulary;
+    empty if there is none. reader_label: what it is called.
     """
 
     model_types: ClassVar[tuple[str, ...]] = ()
@@ -61,7 +61,7 @@ class ModelFamily:
 
 
 class LlavaFamily(ModelFamily):
-    """LLaVA and what is built like it. Processors saved by older code, or by a class of the authors' own
+    """LLaVA and models built like it. Processors saved by older code, or by a class of the authors' own
     (Mantis), lack the settings by which they count an image's tokens."""
 
     _STRATEGY = "vision_feature_select_strategy"
@@ -101,7 +101,7 @@ class InstructBlip(ModelFamily):
 
 
 class Ovis2(ModelFamily):
-    """Ovis 2: the tokens around an image stand for more than themselves."""
+    """Ovis 2: the tokens around an image have a meaning of their own."""
 
     model_types = ("ovis2",)
 
@@ -116,7 +116,7 @@ class Molmo2(ModelFamily):
     model_types = ("molmo2",)
 
     def joined(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """Shifts each row's indices behind the patches of the rows before it; -1 stands for no patch."""
+        """Shifts each row's indices behind the patches of the rows before it; -1 means no patch."""
         together = super().joined(rows)
         patches = rows[0]["pixel_values"].shape[:2].numel()
         pooling = [row["image_token_pooling"] for row in rows]

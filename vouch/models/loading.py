@@ -1,8 +1,8 @@
 """Opening a model of transformers: pinned files only, safetensors only, no code of the folder, no network.
 
 `pinned_folder` finds a model's files and compares them with its pin, `load_weights` loads them,
-`image_processor` says what becomes of an image. A folder decides what transformers, torch and tokenizers do
-with this process: `foreign` turns whatever they raise into one line, and `opening` bounds the memory that
+`image_processor` decides how images are prepared. A folder controls what transformers, torch and tokenizers
+do in this process: `foreign` turns whatever they raise into one line, and `opening` bounds the memory that
 they take.
 """
 
@@ -89,8 +89,8 @@ def prepare_device(wanted: str, threads: int) -> str:
 def choose_device(wanted: str) -> str:
     """cpu or cuda; a split model takes its inputs on the device of its first part.
 
-    Of several GPUs this process from now on sees one that no other run uses; a split model sees all.
-    Raises UserError where CUDA, or what splitting needs, is asked for and not there.
+    Of several GPUs, this process sees from now on only one that no other run uses; a split model sees all.
+    Raises UserError if CUDA, or what splitting needs, is asked for but missing.
     """
     if wanted == "split" and find_spec("accelerate") is None:
         raise UserError(
@@ -148,8 +148,8 @@ def load_weights(
 
 
 def image_processor(folder: Path, settings: Mapping[str, Any]) -> Any:
-    """The image processor of a model folder. Where torchvision is installed it would resize images
-    differently: Pillow does it everywhere, but for the few classes that have no Pillow variant.
+    """The image processor of a model folder. If torchvision is installed, it would resize images differently;
+    so Pillow does it, except for the few classes that have no Pillow variant.
 
     settings: `processor` of models.lock, by transformers' own names, over what the folder says. Raises
     UserError for a name that the class does not know or a value of another kind, and whatever transformers
@@ -241,7 +241,7 @@ def opening(folder: Path, what: str, advice: str) -> Iterator[None]:
 
 @contextmanager
 def _bounded(more: int) -> Iterator[None]:
-    """Limits this process to so many more bytes; no limit where the system does not tell how many it has, nor
+    """Limits this process to `more` further bytes; no limit if the system does not say how many it has, nor
     with CUDA, which reserves memory of its own."""
     if not os.path.exists(_STATM) or torch.version.cuda:
         yield

@@ -138,11 +138,11 @@ class Prices(_LockEntry):
 class LockEntry(_LockEntry):
     """Where a model comes from and how it is read.
 
-    files: name -> SHA-256 that a file must have; a file that is not named may have any.
+    files: name -> SHA-256 that a file must have; files that are not named may have any.
     engine: one of ENGINES in vouch/models/engine.py. template: file in vouch/models/chat/templates, where
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
     those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
-    whose letter is read, for a model that says something else first, where the prompt gives no beginning.
+    whose letter is read, for a model that says something else first, if the prompt gives no beginning.
     template_kwargs: variables of the chat template, by its own names. reasoning: how a model thinks before it
     answers, or `off`, which sets the template's `enable_thinking` to false.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
@@ -167,7 +167,7 @@ class LockEntry(_LockEntry):
     @property
     def pinned(self) -> bool:
         """Whether the entry says which weights they are: by a commit, which fixes every file of a repository,
-        or by the digests of a folder's. Nobody can of a server's."""
+        or by the digests of a folder's. A server's cannot be known."""
         if isinstance(self.source, HubSource):
             return self.source.revision is not None
         return self.source.kind == "server" or self.digested

@@ -1,9 +1,9 @@
 """The prompts of a dataset in packs, and the cache key of every answer. No model is needed.
 
-A pack is what the bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation for
-letters and likelihood, a single prompt for text. It follows from the item and the variation alone, so a
+A pack is all that the bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation
+for letters and likelihood, a single prompt for text. It depends only on the item and the variation, so a
 variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
-original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the key of that one, and is not
+original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the original's key, and is not
 asked a second time. Placeholders `{answer k}` of dialogues are filled with the model's own answers to earlier
 prompts.
 """
@@ -33,7 +33,7 @@ _COLUMNS = [
 
 
 class PromptTable:
-    """All prompts of a dataset, in their order; none where it is not `asked`.
+    """All prompts of a dataset, in their order; none if it is not `asked`.
 
     max_tokens: of a text whose prompt sets no cap.
     """

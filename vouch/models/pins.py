@@ -155,7 +155,7 @@ def fetch(repo: str, revision: str | None) -> Path:
 
 
 def dtype_of(config: Mapping[str, Any]) -> Dtype:
-    """The dtype of a config.json, the language model's where the whole has none; else float32."""
+    """The dtype of a config.json, or the language model's if the whole has none; else float32."""
     text = config.get("text_config")
     for part in (config, text if isinstance(text, Mapping) else {}):
         for key in ("dtype", "torch_dtype"):
@@ -232,7 +232,7 @@ def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _entries(values: object) -> Iterator[tuple[str, object]]:
-    """Keys and values of a configuration, of those within it as well, however deep."""
+    """Keys and values of a configuration and of those nested in it, however deep."""
     left = [values]
     while left:
         value = left.pop()
@@ -250,7 +250,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
-    """Those of a model's files whose weights transformers loads. index: INDEX, where it is among them."""
+    """The files of a model whose weights transformers loads. index: INDEX, where it is among them."""
     if INDEX not in names:
         return [SINGLE] if SINGLE in names else sorted(name for name in names if name.endswith(WEIGHT_SUFFIX))
     weights = list(indexed_files(index))
@@ -284,7 +284,7 @@ def _shapes(path: Path) -> list[list[int]]:
 
 def check_claims(path: Path, tensors: int, longest: int) -> None:
     """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
-    of them has: a library would build all of it before it looks. longest: side of the weights.
+    of them has: a library would build all of it before it checks. longest: side of the weights.
 
     Nor may a list be so long that going through it for every image takes minutes.
     """

@@ -1,4 +1,4 @@
-"""Asks a model what the work cache does not know of a dataset, and writes its response tables.
+"""Asks a model for the answers to a dataset that the work cache lacks, and writes its response tables.
 
 `answer` asks everything, round by round; `Session` is one model under one setting, `DatasetRequests` its
 prompts of one dataset, and `Questions` sends packs with rendered images to an engine and finds the key of
@@ -135,7 +135,7 @@ class DatasetRequests:
         return len(self.known_texts) > before
 
     def questions(self, unknown: Callable[[str, bytes], bool]) -> "Questions":
-        """What asks for its unknown answers, and shows its images."""
+        """Asks for its unknown answers and renders its images."""
         images = ImageStore(images_path(self.name))
         return Questions(unknown, images.read, self.model.config.workers, images.decoded_bytes)
 
@@ -152,8 +152,8 @@ class DatasetRequests:
 class Round:
     """The outcome of asking everything unknown once.
 
-    wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: those that
-    did not come because of transient problems, the first of which was `trouble`. damaged: shards of the work
+    wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: answers that
+    did not come because of transient problems; `trouble` is the first of these. damaged: shards of the work
     cache.
     """
 

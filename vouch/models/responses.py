@@ -44,7 +44,7 @@ def restore(dataset: DatasetRequests) -> int:
 
 
 def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
-    """The answers of the response tables as (output, key, answer); sets what the dataset's prompts repeat.
+    """The answers of the response tables as (output, key, answer); notes what the dataset's prompts repeat.
 
     Raises UserError where a row is not of this engine, before any prompt that repeats its text.
     """
@@ -82,8 +82,8 @@ _CIRCUMSTANCES = ("device", "mode", "rows")  # how an answer was computed; they 
 class Recomputed:
     """One answer, stored and again. where: `letters of NAME by MODEL (DEVICE, now DEVICE)`.
 
-    distance: largest difference of a number, 0 where the answers are the same, infinite where they differ in
-    no number. moved: the best letter, the best option or the text is another.
+    distance: largest difference of a number, 0 where the answers are the same, infinite if they differ in
+    something else. moved: the best letter, the best option or the text is different.
     """
 
     where: str
@@ -97,7 +97,7 @@ Answer = tuple[str, bytes, dict[str, Any]]  # output, key, what is stored
 def draw(
     datasets: Iterable[DatasetRequests], count: int, seed: int
 ) -> list[tuple[DatasetRequests, list[Answer]]]:
-    """So many answers at random of the response tables of all datasets. Raises UserError, see `written`."""
+    """`count` random answers from the response tables of all datasets. Raises UserError, see `written`."""
     drawing = random.Random(seed)
     stored = ((drawing.random(), dataset, answer) for dataset in datasets for answer in written(dataset))
     drawn: dict[DatasetRequests, list[Answer]] = defaultdict(list)
@@ -107,7 +107,7 @@ def draw(
 
 
 def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Recomputed]:
-    """Asks the model for these answers, with all that was in their packs; the work cache stays as it is.
+    """Asks the model for these answers, together with the rest of their packs; the work cache is not changed.
 
     Raises UserError where an answer does not come.
     """

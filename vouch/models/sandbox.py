@@ -2,14 +2,14 @@
 
 A chat template runs in the sandbox that transformers gives it, which keeps it from files and from Python, but
 not from endless loops or endless texts. The Rust library under a tokenizer ends its process where memory runs
-out, and a regular expression or a list of replacements may take any amount of time. So processes of their own
+out, and a regular expression or a list of replacements may take any amount of time. So separate processes
 render templates and try a tokenizer.json on one text. The system ends them after SECONDS of processor time,
 and they get MEMORY bytes.
 
 They run this file by its path, so it imports nothing but the standard library at its top. The renderer first
 says that it is ready; then a line of JSON comes in (template, messages, answer, variables, seconds) and one
-goes out: text, or error and what it says. It knows no secrets: of the environment it gets what Python needs
-to start. The trial of a tokenizer prints a line of JSON.
+goes out: text, or error and its message. It knows no secrets: from the environment it gets only what Python
+needs to start. The trial of a tokenizer prints a line of JSON.
 """
 
 import atexit
@@ -106,7 +106,7 @@ atexit.register(_renderer.close)
 
 
 def start_renderer() -> None:
-    """Begins the process, so that it is there when the first question is."""
+    """Starts the process, so that it is ready for the first question."""
     _renderer.start()
 
 

@@ -1,10 +1,10 @@
 """An engine whose model thinks before it answers.
 
-Each decoding of a text, and each question about letters or options, is asked twice: for a thought, up to what
-closes it, and then for the answer after it, as if the model had begun its answer with the thought. So an
-answer's numbers are those of the answer alone, and letters are read after the thought. Prompts of one window
-share greedy thoughts. A thought that its budget cuts short leaves the question without an answer; a model
-that ends its text without a thought is asked again without one.
+Each decoding of a text, and each question about letters or options, is asked twice: for a thought, up to its
+closing tag or text, and then for the answer after it, as if the model had begun its answer with the thought.
+So an answer's numbers are those of the answer alone, and letters are read after the thought. Prompts of one
+window share greedy thoughts. A thought that is cut short by its budget leaves the question without an answer;
+a model that ends its text without a thought is asked again without one.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

@@ -4,14 +4,14 @@ A key (packs.py) covers all that can change an answer: the text and option label
 asked in one go with it, its images' recipes and source digests, the model's pin (which covers the dtype), the
 settings of the forward pass, the REVISION of the engine and that of image operations. It covers no name of a
 dataset or prompt, so a prompt that two datasets share is asked once. It never covers code, so an edited
-comment repeats no work. The kernels of a CPU stand in the answer's `device` instead: when a key is looked up,
-nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Images enter by the digest
-of their encoded bytes: a run whose answers are all known decodes none.
+comment repeats no work. The kernels of a CPU are recorded in the answer's `device` instead: when a key is
+looked up, nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Images enter by
+the digest of their encoded bytes: a run whose answers are all known decodes none.
 
 Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard that was
-cut short or damaged no longer has its name, is left out, and its answers are asked again. Each dataset's run
-writes into a folder of its own and reads those of its siblings, so that a model's datasets can run side by
-side.
+cut short or damaged no longer matches its name: it is left out, and its answers are asked again. Each
+dataset's run writes into a folder of its own and reads those of its siblings, so that a model's datasets can
+run side by side.
 """
 
 import hashlib
@@ -142,9 +142,9 @@ class WorkCache:
         return table
 
     def _read(self, path: Path, columns: list[str] | None = None) -> pa.Table | None:
-        """Columns of a shard (all), None where it is not what its name says or holds something else.
+        """Columns of a shard (all), None if it does not match its name or holds something else.
 
-        Raises OSError where it cannot be read: what may still be whole is not asked again.
+        Raises OSError if it cannot be read: what may still be intact is not asked again.
         """
         try:
             data = path.read_bytes()

@@ -1,9 +1,9 @@
-"""The DAG of a checkout, the one reading of it for Snakemake and for every stage: who makes and reads what.
+"""The DAG of a checkout, read in one way for Snakemake and for every stage: who makes and reads what.
 
-dvc.yaml is expanded into plain stages, with nothing left to fill in. Of its language this understands what
-this project uses: `foreach` over lists of names and over mappings, `matrix` over lists and over the keys of
-mappings, `${...}` with `item`, `key` and params.yaml. The tests compare the result with DVC's own index of
-stages. Standard library and PyYAML only, because cluster jobs read the Snakefile again.
+dvc.yaml is expanded into plain stages, with nothing left to fill in. This understands only the part of its
+language that this project uses: `foreach` over lists of names and over mappings, `matrix` over lists and over
+the keys of mappings, `${...}` with `item`, `key` and params.yaml. The tests compare the result with DVC's own
+index of stages. Standard library and PyYAML only, because cluster jobs read the Snakefile again.
 """
 
 import fnmatch
@@ -30,8 +30,8 @@ class Stage:
     """One stage as DVC sees it. params: file -> dotted key -> value.
 
     reports: out -> what Snakemake's reports show of it (`meta.report` of the out). reads: dep or parameter ->
-    the parts of it that the stage reads, where that is not the whole. without: parameter -> the deps that the
-    stage still reads where it is empty. resources: what it needs on a cluster (resources.py).
+    the parts of it that the stage reads, if not the whole. without: parameter -> the deps that the stage
+    still reads if it is empty. resources: what it needs on a cluster (resources.py).
     """
 
     name: str
@@ -46,7 +46,7 @@ class Stage:
 
     @property
     def read_params(self) -> dict[str, dict[str, Any]]:
-        """The parameters, of some only the keys that the stage reads."""
+        """The parameters; of some, only the keys that the stage reads."""
         return {
             file: {key: _part(value, self.reads.get(key)) for key, value in values.items()}
             for file, values in self.params.items()
@@ -229,7 +229,7 @@ class Dag:
         return [path for dep in stage.deps for path in self.expand_dep(dep)]
 
     def sources(self, stage: Stage) -> list[str]:
-        """The stage's deps that no stage makes and that are no code."""
+        """The stage's deps that no stage makes and that are not code."""
         made = self.maker.keys() | self._below.keys()
         return [dep for dep in stage.deps if dep not in made and not dep.startswith(CODE)]
 
@@ -315,7 +315,7 @@ def _is_inside(path: str | Path) -> bool:
 
 
 def left_out(path: str | Path) -> str | None:
-    """The part of a path because of which no digest sees the file: .dvcignore leaves it out; or None."""
+    """The part of a path for which .dvcignore leaves the file out, so that no digest sees it; or None."""
     if not any(map(_IGNORED.fullmatch, Path(path).parts)) or not _is_inside(path):
         return None
     return next(filter(_IGNORED.fullmatch, Path(os.path.relpath(path)).parts), None)

@@ -46,7 +46,7 @@ class Digests:
     def of(self, path: str, anew: bool = False) -> str | None:
         """The digest of a file or folder, None where there is nothing.
 
-        anew: every byte is read, whatever is remembered: disks turn bytes without a new time.
+        anew: read every byte, whatever is remembered: disks change bytes without a new time.
         """
         if anew:
             for file in source_files(path) if os.path.isdir(path) else [path]:
@@ -61,7 +61,7 @@ class Digests:
         return {path: digest for path, (*_, digest) in self._known.items()}
 
     def _looked_up(self, path: str, seen: tuple[int, int, int]) -> str | None:
-        """What needs no reading: of bytes that went through this process, else what is remembered."""
+        """A digest without reading: of bytes that this process saw, else the remembered one."""
         found = streamed_digest(path)
         if found:
             return self._keep(path, seen, found)
@@ -110,7 +110,7 @@ class Digests:
 
 @contextmanager
 def _stopping(pool: "ThreadPoolExecutor") -> Iterator[None]:
-    """Ends the threads of a pool where the block is left early: they would read terabytes to their end."""
+    """Ends the threads of a pool if the block is left early: they would read terabytes to the end."""
     try:
         yield
     except BaseException:
@@ -121,7 +121,7 @@ def _stopping(pool: "ThreadPoolExecutor") -> Iterator[None]:
 
 
 def fingerprint(path: str) -> str:
-    """What an edit of a file or folder changes, found without reading it: names, sizes and times.
+    """What an edit changes about a file or folder, found without reading it: names, sizes and times.
 
     Raises UserError where a file may not be read: better now than after hours.
     """
@@ -146,13 +146,13 @@ def _md5(path: str, size: int) -> str:
 
 
 def _seen(path: str) -> tuple[int, int, int]:
-    """What tells a file that was written anew: size and times."""
+    """The marks of a rewritten file: size and times."""
     stat = os.stat(path)
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 class Moment:
-    """Digests of one moment: what many stages read is looked at once."""
+    """Digests at one moment: inputs of many stages are looked at once."""
 
     def __init__(self, digests: Digests) -> None:
         self.of = functools.cache(digests.of)

@@ -1,4 +1,4 @@
-"""What DVC stores: objects of its cache or a remote, compared with their names, and its records of runs."""
+"""DVC's stored data: objects of its cache or a remote, compared with their names, and its records of runs."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ class Store:
 
 
 def held(digests: Iterable[str]) -> set[str]:
-    """Those digests, of files or of folders with all their files, whose objects DVC's cache has.
+    """The digests, of files or of folders with all their files, whose objects are in DVC's cache.
 
     Only lists of folders are read; of DVC its settings alone are loaded. Raises UserError, OSError.
     """
@@ -133,9 +133,9 @@ def repository() -> Iterator[Any]:
 def remember(entries: Iterable[dict[str, Any]]) -> None:
     """Writes DVC a record of a run for each entry of dvc.lock that has none. Raises UserError.
 
-    DVC finds results of other parameters in its cache by these records. It writes one when a stage runs, none
-    when results are pulled: these dvc.lock alone knows, and forgets with the next profile, so that they would
-    be computed anew although the cache holds them.
+    DVC finds results of other parameters in its cache by these records. It writes one when a stage runs, but
+    none when results are pulled: only dvc.lock knows these, and forgets them with the next profile, so they
+    would be computed again although the cache holds them.
     """
     from dvc.stage.cache import _get_cache_hash
 

@@ -1,6 +1,6 @@
 """The one kind of error a person is meant to read, without secrets; and errors of others in one line.
 
-Names that were changed, old to new, stand here as well. Whoever renames a key of params.yaml, a command, or
+Changed names, old to new, are here as well. Whoever renames a key of params.yaml, a command, or
 another name that people write (a column of a file of decisions, the code of a variation) adds a line. Then
 
 - a params.yaml with the old key is refused in one line that gives the new one (vouch/params/check.py),
@@ -83,7 +83,7 @@ def _line(message: str) -> str:
 
 
 def refusal(where: str, problems: Sequence[str]) -> UserError:
-    """What is told of a file's problems: one in its line, several as a list."""
+    """The message about a file's problems: one in its line, several as a list."""
     if len(problems) == 1:
         return UserError(f"{where}: {problems[0]}")
     more = [f"and {len(problems) - MOST} more"] if len(problems) > MOST else []
@@ -115,12 +115,12 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def without_threads(error: BaseException) -> bool:
-    """Whether an error comes of a limit on threads and processes, whatever it says of files."""
+    """Whether an error comes from a limit on threads and processes, whatever it says about files."""
     return any(said in str(error) for said in _NO_THREAD)
 
 
 def refused_by_system(error: OSError) -> str:
-    """What the system said, with the file where it is known; of a full disk, what to do about it."""
+    """What the system said, with the file if it is known; for a full disk, what to do about it."""
     name = error.filename2 or error.filename  # of a rename the first is a temporary name of ours
     where = f"{name}: " if name else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -213,7 +213,7 @@ def rename_key(document: Any, old: str, new: str) -> bool:
 
 
 def _level(document: Any, path: list[str]) -> Any:
-    """What stands at a path; a level that is missing becomes an empty mapping."""
+    """The value at a path; a missing level becomes an empty mapping."""
     level = document
     for name in path:
         level = level.setdefault(name, type(document)()) if isinstance(level, dict) else None

@@ -1,11 +1,11 @@
 """Writing so that nothing half-written ever looks whole: temporary name, fsync, rename; and sealed JSON.
 
-What no other record covers (receipts, the memory of digests, modes) is sealed: a digest of the values stands
-beside them. A file whose seal does not fit counts as one that is not there.
+Files that no other record covers (receipts, the memory of digests, modes) are sealed: a digest of the values
+is stored with them. A file whose seal does not fit counts as missing.
 
-Large outputs are hashed by a thread while they are written: it reads what is there of a file that only grows,
-and brings it to the disk. Images of a source are hashed by who reads them. A digest holds as long as the file
-has the inode, size and times that it had meanwhile.
+Large outputs are hashed by a thread while they are written: it reads what there is of a file that only grows,
+and flushes it to the disk. Images of a source are hashed by their reader. A digest holds as long as the file
+has the inode, size and times that it had then.
 """
 
 import filecmp
@@ -33,13 +33,13 @@ _SEAL = "seal"
 
 
 def temporary_name(name: str) -> str:
-    """What this process calls a file or folder until it is whole; no other process does, on no machine."""
+    """This process's name for a file or folder until it is whole; no other process on any machine uses it."""
     return f".{name}.{HOST}.{os.getpid()}.part"
 
 
 def check_plain(path: str | Path) -> None:
-    """Raises UserError for a pipe, a socket or a device, also at the end of a link: whoever opens one may
-    wait without end, as DVC does."""
+    """Raises UserError for a pipe, a socket or a device, even at the end of a link: opening one may block for
+    ever, as it does DVC."""
     try:
         mode = os.stat(path).st_mode
     except OSError:  # nothing is there, or it may not be seen: who reads it says so
@@ -183,7 +183,7 @@ def streamed_digest(path: str) -> str | None:
 
 
 def forget(path: str) -> None:
-    """What is on the disk counts from now on."""
+    """From now on only what is on the disk counts."""
     _found.pop(path, None)
 
 
@@ -205,7 +205,7 @@ def read_file(path: str, size: int) -> bytes:
 
 
 def read_otherwise(digests: Mapping[str, str]) -> list[str]:
-    """Files of which this process has read other bytes than those that `digests` names by path."""
+    """Files from which this process has read bytes other than those that `digests` gives by path."""
     return sorted({path for path, digest in _read if digests.get(path, digest) != digest})
 
 
@@ -248,7 +248,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class ResultCache:
-    """Bytes by a digest that names all they rest on: contents, code, parameters, versions.
+    """Bytes by a digest of everything they depend on: contents, code, parameters, versions.
 
     A file whose contents changed after it was written counts as missing.
     """
@@ -277,7 +277,7 @@ class ResultCache:
         os.replace(temporary, self._root / name)
 
     def forget_others(self) -> None:
-        """Removes what was neither asked for nor kept, so that the folder holds one run."""
+        """Removes all that was neither asked for nor kept, so that the folder holds only one run."""
         for path in self._root.glob("*"):
             if path.name not in self._used:
                 path.unlink(missing_ok=True)

@@ -1,12 +1,12 @@
 """One process at a time, one run of a stage at a time: `filelock`, and a line that says who holds a lock.
 
-A lock ends with its process, so a killed run never blocks the next one. Where a file system refuses flock
-(NFS without its lock service, Lustre mounted without `flock`, some FUSE) a marker file stands in for it: one
-of a dead process of this machine is taken over, one of another machine's is named, for a person to delete.
+A lock ends with its process, so a killed run never blocks the next one. If a file system refuses flock (NFS
+without its lock service, Lustre mounted without `flock`, some FUSE), a marker file replaces it: one left by a
+dead process on this machine is taken over; one from another machine is named, for a person to delete.
 
 A GPU of its own for every process of this machine that loads a model: a lease that ends with the process.
 
-Two models on one GPU would halve each other's rows when memory runs out, and that moves last bits.
+Two models on one GPU would halve each other's rows when memory runs out, and that changes last bits.
 """
 
 import errno
@@ -78,7 +78,7 @@ def _holder(path: Path) -> str:
 def _refuse_nameless(marker: Path, what: str) -> None:
     """Raises UserError for a marker that stays empty: a full disk, or a kill between making and writing it.
 
-    Nobody can say whether its owner is alive, so it would be waited for until patience ends.
+    Nobody can say whether its owner is alive, so others would wait for it until their patience ends.
     """
     begun = time.monotonic()
     while marker.is_file() and not marker.stat().st_size:
@@ -120,7 +120,7 @@ def stage_lock(stage: Stage, patience: float = PATIENCE_SECONDS) -> Iterator[boo
     """One run of a stage at a time; yields whether another run of it had to be waited for.
 
     A runner that is killed leaves its stage running, and the next command starts the same stage again: two at
-    once would write the same files. What killed runs left under temporary names goes. Raises UserError after
+    once would write the same files. Temporary files of killed runs are removed. Raises UserError after
     `patience` seconds.
     """
     waited = False

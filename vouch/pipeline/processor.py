@@ -1,8 +1,8 @@
 """The same numbers on every x86-64 processor that has AVX2, whoever made it.
 
-Numerical libraries choose their kernels by processor when they are loaded, and other kernels add up in
-another order: AVX2 against AVX-512 in torch, oneDNN and numpy, Intel against AMD in MKL, which heeds MKL_CBWR
-on AMD only where it is COMPATIBLE. What is equal where, and what it costs: docs/reproducibility.md.
+Numerical libraries choose their kernels by processor when they are loaded, and different kernels add up in a
+different order: AVX2 against AVX-512 in torch, oneDNN and numpy, Intel against AMD in MKL, which heeds
+MKL_CBWR on AMD only where it is COMPATIBLE. What is equal where, and what it costs: docs/reproducibility.md.
 """
 
 import os
@@ -50,5 +50,5 @@ def fixed() -> bool:
 
 
 def computed_on(device: str) -> str:
-    """What an answer's column `device` says: of a CPU also the kernels, where they are fixed."""
+    """The value of an answer's column `device`: for a CPU with the kernels, if they are fixed."""
     return f"{device}-{KERNELS}" if device == "cpu" and fixed() else device

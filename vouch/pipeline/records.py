@@ -1,4 +1,4 @@
-"""What is recorded of a stage: dvc.lock, its receipt, and the records of its run.
+"""The records of a stage: dvc.lock, its receipt, and the records of its run.
 
 dvc.lock is DVC's. The receipt is written by every stage when it has finished, whichever runner started it.
 dvc.lock passes through git, where two branches can merge into an entry that no run has made, so the run
@@ -14,8 +14,8 @@ ones, its own digest in dvc.lock differs on both sides, and git reports a confli
 runs into one that never was. Nothing depends on .vouch/runs/STAGE.json, which has the rest; git ignores it.
 
 DVC, Snakemake and `Digests` judge by sizes and times which files need to be read again. A bit that flips on
-the disk changes neither, and DVC does not look at what its cache holds. So a stage reads its inputs anew and
-compares them with these records before it makes anything of them, and so does a command that shows numbers.
+the disk changes neither, and DVC does not check its cache. So a stage reads its inputs anew and compares them
+with these records before it uses them, and so does a command that shows numbers.
 """
 
 import functools
@@ -62,7 +62,7 @@ def run_record(stage: Stage) -> Path | None:
 
 
 def local_record(stage: Stage) -> Path:
-    """Where the time and machine of a stage's last run on this machine lie."""
+    """The file with the time and machine of a stage's last run on this machine."""
     return _LOCAL / f"{stage.slug}.json"
 
 
@@ -123,7 +123,7 @@ class Record:
 
 
 def present(stage: Stage, digests: Digests | Moment) -> Record:
-    """The record that the present files would give."""
+    """The record that the current files would give."""
     return Record(
         cmd=stage.cmd,
         params={file: dict(values) for file, values in stage.params.items()},
@@ -296,7 +296,7 @@ class Recorded:
         return read_lock()
 
     def fits(self, out: str, digest: str) -> bool:
-        """Whether a record says so of an output, or none knows it. Raises UserError: dvc.lock is damaged."""
+        """Whether a record has that digest, or none has the output. Raises UserError: dvc.lock is damaged."""
         known = False
         for recorded in self._digests(out):
             if recorded == digest:
@@ -338,7 +338,7 @@ def refuse_damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -
 
 
 def intact(path: Path) -> Path:
-    """The path of a stage's output, once it is sure that it is as it was made. Raises UserError."""
+    """The path of a stage's output, after checking that it is as it was made. Raises UserError."""
     if path.exists():
         moments = map(_moment, (DEFINITION, Path(PARAMS), LOCK, RECEIPTS))
         refuse_damaged(_recorded(os.getcwd(), *moments), [str(path)], Digests())

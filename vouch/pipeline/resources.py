@@ -1,9 +1,9 @@
 """What each stage asks of a cluster, its rule's `resources:`: GPUs, memory, processors, time.
 
-They follow from dvc.yaml, params.yaml, models.lock and from what the cluster has. Rough on purpose and rather
-too much: a job that runs out of memory or time is tried again with twice as much, and one that meets its time
-limit keeps its finished answers and goes on where it was. Standard library and PyYAML only, because cluster
-jobs read the Snakefile again.
+They follow from dvc.yaml, params.yaml, models.lock and from what the cluster has. They are rough on purpose
+and on the high side: a job that runs out of memory or time is tried again with twice as much, and one that
+reaches its time limit keeps its finished answers and continues after them. Standard library and PyYAML only,
+because cluster jobs read the Snakefile again.
 """
 
 import json
@@ -21,7 +21,7 @@ from vouch.pipeline.yaml12 import load
 MODELS = Path("models.lock")
 
 _USUAL = {"gigabytes": 8, "minutes": 120, "processors": 1}
-"""What a stage needs where dvc.yaml says nothing else (`meta.resources`)."""
+"""What a stage needs unless dvc.yaml says otherwise (`meta.resources`)."""
 _SPLIT = ("extract", "rewrite", "judge")  # may spread a model over several GPUs
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _BILLION = 10**9
@@ -37,7 +37,7 @@ _SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Model:
-    """A model as far as it decides what a stage needs. parameters: None where nobody knows.
+    """The facts of a model that decide what a stage needs. parameters: None if unknown.
 
     A server's answers are computed elsewhere.
     """
@@ -246,7 +246,7 @@ def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
 def count_prompts(table: str) -> int:
     """How many prompts a table of `vary` holds, by its run record.
 
-    Raises FileNotFoundError for the table, by which Snakemake knows that it will be there later.
+    Raises FileNotFoundError for the table, from which Snakemake knows that it will exist later.
     """
     path = Path(table)
     path.stat()

@@ -119,7 +119,7 @@ class Run:
     def lock(self, file: str) -> dict[str, Any]:
         """Declared values of another parameter file, nested as there.
 
-        Every mapping is sorted: DVC passes over the order of its keys, so no output may follow it.
+        Every mapping is sorted: DVC ignores the order of its keys, so no output may depend on it.
         """
         nested: dict[str, Any] = {}
         for key, value in self._params.get(file, {}).items():
@@ -131,7 +131,7 @@ class Run:
         return dict(_sorted(nested))
 
     def rests_on(self, inputs: Iterable[Path], *facts: object) -> str:
-        """A name of all that a part of the work rests on, for what is remembered of it (`ResultCache`).
+        """A name for everything that a part of the work depends on, for `ResultCache`.
 
         These inputs by path and content, the facts, parameters among them, and of the stage its code and
         versions.
@@ -161,7 +161,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _set_strays_aside(dag: Dag, stage: Stage) -> None:
-    """Moves what no stage of this profile makes out of folders that are read as a whole, and says so."""
+    """Moves files that no stage of this profile makes out of folders that are read whole, and says so."""
     if moved := set_aside(dag.strays()) if dag.fan_ins(stage) else []:
         more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
         print(
@@ -238,7 +238,7 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 
 
 def _told(error: BaseException) -> UserError | None:
-    """What a person is told of an error that is not a bug; None of one that is."""
+    """The message to a person about an error that is not a bug; None for a bug."""
     if without_threads(error):
         what = NO_THREAD
     elif isinstance(error, UserError):

@@ -31,12 +31,12 @@ _held = ExitStack()
 
 
 def mend() -> None:
-    """Puts right what DVC was killed in the middle of writing, and says so in a line.
+    """Repairs files that DVC was writing when it was killed, and says so in one line.
 
     Promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. The copy
     of dvc.lock that was kept when the last stage began replaces one that was cut short; receipts tell
-    what stages have finished since, and `vouch store sync` then records it. A book that was cut short
-    holds nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
+    what stages have finished since, and `vouch store sync` then records it. A book that was cut short holds
+    nothing that outlives its processes, and is removed. Raises UserError if another DVC is at work.
     """
     if LOCK.is_file() and _lost(_read(LOCK)):
         with _dvc_lock():  # under which DVC writes it: nobody is writing it now
@@ -56,8 +56,8 @@ def mend() -> None:
 def _lost(data: bytes) -> str:
     """What is wrong with a dvc.lock that DVC was killed over; nothing if it is whole.
 
-    Cut between two stages it looks whole: only its copy knows of the rest. Stages that the pipeline no longer
-    has were taken out on purpose, and stay out.
+    If cut between two stages it looks whole: only its copy has the rest. Stages that the pipeline no longer
+    has were removed on purpose, and stay out.
     """
     if cut_short(data):
         return "was cut short"
@@ -124,8 +124,8 @@ def _hardlinks() -> bool:
 def enter() -> None:
     """Signs this Snakemake in, until `leave` or its end. Raises UserError where a runner is at work.
 
-    No other Snakemake of this machine is at work here then: a lock of Snakemake's own that one left behind,
-    and that would make a person type `--unlock`, goes.
+    No other Snakemake of this machine can then be at work here: so a lock that one left behind, which would
+    make a person type `--unlock`, is removed.
     """
     from dvc.fs import localfs
     from dvc.lock import LockError

@@ -4,7 +4,7 @@ A stage is fresh if a record has exactly its present command, parameters, inputs
 Modification times never decide.
 
 Snakemake decides by modification times, and for small inputs by their contents. Every rule has a stamp
-among its inputs: of a fresh stage it is older than everything, of any other it is new in content and a
+among its inputs: that of a fresh stage is older than everything, that of any other has new content and is a
 second newer than its outputs. Where a fresh output looks older than its inputs (DVC stopped early, or
 pulled), its time is moved, in dependency order. Where a clock was wrong and outputs lie in the future,
 they come back to the present: Snakemake fails a job whose outputs are older than what it has read.
@@ -73,7 +73,7 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
 
 
 def _never_ran(stage: Stage, read: Record, certain: bool) -> str:
-    """What the run's record says otherwise than dvc.lock; nothing where they agree.
+    """Where the run's record contradicts dvc.lock; nothing if they agree.
 
     read: what the stage reads now. certain: dvc.lock has the whole of it, so an old record need not say so.
     """

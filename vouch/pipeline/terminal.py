@@ -1,4 +1,4 @@
-"""Standard streams: progress of a long stage on them, libraries' warnings off them, and closed ones."""
+"""Standard streams: progress of a long stage, keeping libraries' warnings off them, and closed ones."""
 
 import logging
 import os
@@ -63,7 +63,7 @@ def warnings_aside() -> Iterator[list[str]]:
 
 
 def open_streams() -> None:
-    """Lets closed standard streams (`2>&-`, some services) lead nowhere, for this process and its children.
+    """Makes closed standard streams (`2>&-`, some services) lead nowhere, here and in child processes.
 
     The next file that is opened would get the number of a closed one, and with it what libraries print.
     """

@@ -62,7 +62,7 @@ def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _field_at(model: type[BaseModel], path: Sequence[Any]) -> str:
-    """What the field at a path of a nested model says of itself."""
+    """What the field at a path of a nested model says about itself."""
     level = _level_at(model, path[:-1])
     field = getattr(level, "model_fields", {}).get(path[-1])
     return (field and field.description) or ""

@@ -1,6 +1,6 @@
 """Rows of the items table become prompts: items are read, each variation is applied, the template renders.
 
-`read_items` yields items with what a prompt of them can need: cleaned questions, rewrites, images to
+`read_items` yields items with everything that a prompt can need: cleaned questions, rewrites, images to
 exchange, earlier turns. `Prompts.rows` yields the rows of the prompts table for one item.
 
 `vary` takes at most three times as long as pyarrow takes to write its rows (benchmarks/vary.py). So drafts of
@@ -78,7 +78,7 @@ class ItemBuilder:
     keeps: Callable[[Item], bool]
 
     def items(self, rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
-        """Items of adjacent rows of one group; each has its earlier turns.
+        """Items of one group, from adjacent rows; each has its earlier turns.
 
         rows: COLUMNS, and `index`. Raises UserError where a turn is none of the rows before.
         """
@@ -204,7 +204,7 @@ Columns = dict[str, Any]
 
 
 class Frame(NamedTuple):
-    """What a template puts around the options of an item, and what it says before all turns."""
+    """The text that a template puts around an item's options, and before all turns."""
 
     before: str
     after: str
@@ -218,9 +218,9 @@ without image marks."""
 
 
 class _Layout(NamedTuple):
-    """What a template makes of options in an order, whatever their texts.
+    """How a template shows options in a given order, whatever their texts.
 
-    added: texts of those that it adds. order: for each option its index, or what the template adds. labels:
+    added: texts of those that it adds. order: for each option its index, or the template's own. labels:
     as the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
     """
 
@@ -264,7 +264,7 @@ def render(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames
 
 
 def _correct(draft: Draft, answers: tuple[int, ...]) -> tuple[int, ...]:
-    """The correct options, and what the template adds that says the same as one of them."""
+    """The correct options, and those added by the template that say the same as one of them."""
     if not draft.template.added:
         return answers
     added = {as_added(draft.item.options[index]) for index in answers}
@@ -281,7 +281,7 @@ _NO_MARKS = ImageMarks(0, "first")  # has no state where texts hold no marks, so
 
 
 def _image_marks(draft: Draft) -> ImageMarks:
-    """Where the images were taken away, the words are those of images that come first."""
+    """If the images were taken away, the words are those for images that come first."""
     if not draft.item.marked and not draft.turns:
         return _NO_MARKS
     removed = draft.template.images == "interleaved" and not draft.images
@@ -301,7 +301,7 @@ def _turns(draft: Draft, marks: ImageMarks, template: str, frames: Frames) -> li
 def _shown(
     draft: Draft, marks: ImageMarks, template: str, frames: Frames
 ) -> tuple[str, list[str], _Layout, Frame]:
-    """A draft's text, its options as shown, and what they stand in."""
+    """A draft's text, its options as shown, and the text around them."""
     item, own, order = draft.item, draft.template, draft.order
     try:
         layout = _layout(own, template, item.kind == "choice", order)
@@ -355,7 +355,7 @@ def _frame(item: Item, template: Template, marks: ImageMarks, options: bool) -> 
 def recipes(draft: Draft) -> list[dict[str, Any]]:
     """How each image that is shown is made: `pictures` of the prompts table. Raises UserError.
 
-    A template that joins two images gets one recipe, in which the steps of each are done before.
+    A template that joins two images gets one recipe, which first does the steps of each.
     """
     images = draft.images
     join = JOINING.get(draft.template.images)

@@ -47,7 +47,7 @@ class Variation:
 
     @cached_property
     def effect(self) -> str:
-        """What becomes of the correct answers."""
+        """How the correct answers change."""
         return combined(part.declaration.effect for part in self.parts)
 
     @cached_property
@@ -62,8 +62,8 @@ class Variation:
 
     @cached_property
     def _in_order(self) -> tuple[VariationPart, ...]:
-        """The parts in an order that does not depend on the name: where two of them make several drafts, it
-        decides which is number 2."""
+        """The parts in an order that does not depend on the name: if two of them make several drafts, this
+        order decides which is number 2."""
         return tuple(sorted(self.parts, key=lambda part: part.name))
 
     def drafts(self, item: Item, template: Template) -> tuple[list[Draft], bool]:
@@ -116,7 +116,7 @@ def _misleads(first: Draft, draft: Draft) -> bool:
 
 
 def combined(effects: Iterable[str]) -> str:
-    """The effect of several together: an even number of flips keeps the answer."""
+    """The joint effect of several: an even number of flips keeps the answer."""
     effects = list(effects)
     if OWN in effects:
         return OWN
@@ -127,7 +127,7 @@ def combined(effects: Iterable[str]) -> str:
 
 
 def load_variation(name: str) -> Variation:
-    """The variation that params.yaml names so. Raises UserError with the valid names."""
+    """The variation that params.yaml calls by this name. Raises UserError with the valid names."""
     parts = tuple(_part(one) for one in name.split("+"))
     changed: dict[str, str] = {}
     for part in parts:

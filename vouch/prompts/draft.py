@@ -1,4 +1,4 @@
-"""A prompt before it is rendered: an item, what is shown of it, and the template that will show it."""
+"""A prompt before rendering: an item, the parts of it to be shown, and the template that will show them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class Item:
     images: digests. exchange: for each image the digest of another one or None, or empty. turns: the earlier
     items of the conversation, first to last. goes_on: whether a later item names this one among its turns.
     kept: whether the item itself is asked; one that is left out can still be an earlier turn.
-    rewrites: kind -> the question in other words (vouch/tables/asked.py), where these may be asked.
+    rewrites: kind -> the reworded question (vouch/tables/asked.py), if it may be asked.
     """
 
     id: str
@@ -69,8 +69,8 @@ class Draft(NamedTuple):
     variation: name of the whole variation, combination and level included.
     order: indices of the item's options in the order that will be shown.
     images: in the order of the item; the template may join them afterwards.
-    asked: whether a model is asked; released logits join on prompts that no model is asked. Items without an
-        image are not asked. A control that takes the images away leaves this as it is.
+    asked: whether a model is asked; released logits are joined on prompts that no model is asked. Items
+        without an image are not asked. A control that takes the images away leaves this as it is.
     turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft of
         an earlier item, which is rendered like this one.
     earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it. These come

@@ -1,7 +1,7 @@
-"""Images to exchange by people's decisions: VS-E of PARC (Schmalfuss et al. 2025).
+"""Which images to exchange, as people decide: VS-E of PARC (Schmalfuss et al. 2025).
 
-For datasets whose source does not say which image changes the answer. Of a question that several items ask
-about two images, people say for two images that lost which of them would win. An item whose loser would win
+For datasets whose source does not say which image changes the answer. If several items ask one question about
+two images each, people say of two images that lost which would win. An item whose loser would win
 against another loser can get that one in place of its winner (`replaced` is WINNER). The mirrored way (LOSER)
 compares images that won: an item can get one in place of its loser if its winner would lose against it.
 
@@ -194,7 +194,7 @@ class Exchanges:
                 self._fitting.setdefault((pair.replaced, pair.question, stays), set()).add(added)
 
     def of(self, row: Row) -> tuple[str | None, ...]:
-        """`exchange` of an item: the source's own, or for each image one to put in its place or None."""
+        """`exchange` of an item: the source's own, or for each image a replacement or None."""
         item = compared(row)
         if item is None:
             return tuple(row["exchange"] or ())

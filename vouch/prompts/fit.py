@@ -1,4 +1,4 @@
-"""Whether a question fits the prompt template of its dataset: what `prepare` refuses, and what it flags.
+"""Whether a question fits the prompt template of its dataset: `prepare` refuses some and flags others.
 
 Some options refer to others (`Both A and B`, `neither of the above`), so their letters and positions must
 stay as they are. Some say what a template adds, such as `None of the above`."""
@@ -144,7 +144,7 @@ class Fit:
         return ""
 
     def flags(self, row: Mapping[str, Any]) -> set[str]:
-        """Flags for a row of the items table that its prompts do not show as it is."""
+        """Flags for a row of the items table that its prompts do not show unchanged."""
         template, options, flags = self.template, row["options"], set()
         body = template.body if options else template.open_body
         passages = [text for text in (row["hint"] if "{hint}" in body else None, row["question"]) if text]

@@ -1,6 +1,6 @@
 """A prompt template, a YAML file that says how an item becomes text (docs/prompt-templates.md).
 
-The second half says where images stand among the words, since `pictures` of the template decides that.
+The second half places images among the words, as `pictures` of the template says.
 """
 
 import re
@@ -155,7 +155,7 @@ class Template(BaseModel):
         return dict(list(self.added.items())[:room])
 
     def crowded(self, options: int, name: str) -> str:
-        """Why a question cannot have so many options, or nothing. name: of the template's file."""
+        """Why a question cannot have this many options, or nothing. name: of the template's file."""
         added, most = len(self.added_to(options)), len(LABELS[self.labels])
         if options + added <= most:
             return ""
@@ -277,7 +277,7 @@ def _without_ends(line: str) -> str:
 
 
 def changed_marks(before: str, after: str) -> tuple[bool, bool]:
-    """Whether a shown text lacks marks that it had before, and whether it has some as words."""
+    """Whether a shown text lacks marks that it had before, and whether some became words."""
     marks, words = (
         len(pattern.findall(before)) - len(pattern.findall(after)) for pattern in (IMAGE_MARK, _IN_WORDS)
     )
@@ -301,7 +301,7 @@ class ImageMarks:
         return self.option(text)
 
     def option(self, text: str) -> str:
-        """An option's text, as it is shown. A mark may be all that it holds, so no mark is dropped."""
+        """An option's text, as it is shown. It may consist of nothing but a mark, so no mark is dropped."""
         if not marked(text):
             return text
         return in_words(text) if self._mode != "interleaved" else IMAGE_MARK.sub(self._place, text)
@@ -314,7 +314,7 @@ class ImageMarks:
         return f"<image {number}>"
 
     def front(self) -> str:
-        """What goes before the text: where some images have a mark, marks of all others."""
+        """The marks before the text: if some images have a mark in it, those of all others."""
         if not self._placed:
             return ""
         left = (number for number in range(1, self._images + 1) if number not in self._placed)

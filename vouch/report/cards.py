@@ -155,7 +155,7 @@ def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[
 
 
 def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
-    """What it would take to say something, where no model is better than a guess."""
+    """What it would take to say something, if no model is better than a guess."""
     if not evidence.candidates(dataset):
         return ()
     now = detectable_effect(evidence, dataset)

@@ -1,4 +1,4 @@
-"""Sentences of warning about models whose scored answers may not be what they would have answered.
+"""Warnings about models whose scored answers may not be what they would have answered.
 
 Models that claims leave out, with the rate that is too high and what to do (vouch/metrics/unranked.py has the
 limits); how far undecided texts may move an accuracy; what a judge and people decided, and how well they

@@ -83,7 +83,7 @@ _MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)")
 def specification(chart: Chart) -> str:
     """The vega-lite of a chart, without CONFIG, as JSON that may stand in a script element.
 
-    Of a dataset first the names of its columns, then its rows as lists; page.js puts them together.
+    A dataset is written as the names of its columns, then its rows as lists; page.js puts them together.
     """
     packed = {name: [sorted(rows[0]) if rows else [], *_lists(rows)] for name, rows in chart.datasets.items()}
     short = _short(chart.spec | {"datasets": packed})

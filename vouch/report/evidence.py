@@ -1,4 +1,4 @@
-"""What the earlier stages found, as every part of the report looks it up.
+"""The results of the earlier stages, in the form in which every part of the report looks them up.
 
 `Evidence` holds their tables as data frames. A cell of the leaderboard is a `Number`, the difference of two
 models a `Pair`; both are found by name in `Numbers` and `Comparisons`.

@@ -23,9 +23,9 @@ from vouch.report import formatting
 MINIMUM = 30
 """Fewest independent groups of questions on which models are ranked, averaged or named."""
 SIGNIFICANCE = 0.05 / 5
-"""A claim is made if its p after Holm's correction is below. The first page makes claims of six kinds (better
-than a guess, model against model, variation, coverage, confidence, the image); 94 of 100 reports are to be
-free of false ones."""
+"""A claim is made if its p after Holm's correction is below this. The first page makes claims of six kinds
+(better than a guess, model against model, variation, coverage, confidence, the image); 94 of 100 reports
+should be free of false ones."""
 Key = TypeVar("Key", bound=Hashable)
 INFINITE = "infinite_threshold_rate"
 HEADLINE_COLUMNS = {

@@ -39,11 +39,11 @@ HEADLINES = (
     Measured(LOW_MASS_RATE),
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
-"""Those whose columns are in a table only if some model has them."""
+"""Metrics whose columns are in a table only if some model has them."""
 METRICS = {
     f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
 }
-"""By their name in files."""
+"""Metrics by their name in files."""
 PROTOCOLS = ("clean", "faithful")
 
 

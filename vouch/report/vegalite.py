@@ -1,6 +1,6 @@
 """Charts as vega-lite, in the style of altair: `Chart(frame).mark_rule().encode(x=X("low:Q"), x2="high:Q")`.
 
-Covers what the figures need and no more. Every part is a plain value, and a chart is never changed: each call
+It covers only what the figures need. Every part is a plain value, and a chart is never changed: each call
 returns a new one. The palette stands first, what several figures have in common last. The tests check
 `Chart.to_dict` against the published schema.
 """
@@ -62,7 +62,7 @@ X = Y = XOffset = Color = Shape = Size = Opacity = Text = Tooltip = Field
 
 
 def Step(pixels: float) -> Part:
-    """A width or height by the distance of two rows."""
+    """A width or height given as the distance between two rows."""
     return {"step": pixels}
 
 
@@ -129,7 +129,7 @@ class Chart:
     mark_tick = partialmethod(_mark, "tick")
 
     def encode(self, **channels: Any) -> "Chart":
-        """Adds channels: a column, `"model:N"`, or a part that says more of it."""
+        """Adds channels: a column, `"model:N"`, or a part that says more about it."""
         every = {**self.spec.get("encoding", {})}
         every |= {name: _encoded(name, how) for name, how in channels.items()}
         return self._with(encoding=dict(sorted(every.items())))

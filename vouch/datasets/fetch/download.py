@@ -225,7 +225,7 @@ def _transfer(where: str, download: Download, partial: Path, have: int) -> None:
 def locate(name: str, source: str, origin: Origin | None, place: str = "") -> SourceFiles:
     """What a loader reads, fetched where it is not on this machine. Raises UserError.
 
-    place: what to get from where, for a dataset that no program can fetch.
+    place: what to get and where, for a dataset that no program can fetch.
     """
     if source != REMOTE and (part := left_out(source)):
         raise UserError(f"datasets.{name}.source: {source}: {UNSEEN.format(part)}")
@@ -249,7 +249,7 @@ def is_here(source: str, origin: Origin | None) -> bool:
 
 
 def promised(origin: Origin) -> SourceFiles:
-    """The source as far as known before it is fetched: its parts and the names of its downloads."""
+    """What is known of the source before it is fetched: its parts and the names of its downloads."""
     names = [download.filename for download in origin.downloads]
     return SourceFiles(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
 

@@ -1,9 +1,9 @@
 """Files of a dataset of the Hugging Face hub: which tables a split has, and fetching them.
 
-The front matter of a repository's README.md names the tables of a configuration and split (`configs`), else
-their own names do. Only the chosen files are fetched, at one commit; code of a repository is never run, and a
-hostile README.md costs no time. (`datasets` resolves a README.md only against local files, and importing it
-takes 1.9 s and 170 MiB.)
+The front matter of a repository's README.md names the tables of a configuration and split (`configs`), or
+else their own names do. Only the chosen files are fetched, at one commit; code of a repository is never run,
+and a hostile README.md costs no time. (`datasets` resolves a README.md only against local files, and
+importing it takes 1.9 s and 170 MiB.)
 """
 
 import re
@@ -157,7 +157,7 @@ def commit_of(name: str, origin: Origin, revision: str) -> str:
 
 
 def same_repositories(repo: str) -> list[str]:
-    """The repository, and those that it may have moved to."""
+    """The repository, and any that it may have moved to."""
     owner, _, rest = repo.partition("/")
     owners = next((group for group in ORGANISATIONS if owner in group), ())
     return [repo, *(f"{other}/{rest}" for other in owners if other != owner)]
@@ -182,7 +182,7 @@ def _info(repo: str, revision: str) -> tuple[str, Any]:
 
 
 def _chosen(origin: Origin, revision: str) -> tuple[str, str, dict[str, Any]]:
-    """The repository, its commit, and what the hub says of each chosen file."""
+    """The repository, its commit, and what the hub says about each chosen file."""
     repo, info = _info(str(origin.hub), revision)
     commit = str(info.sha)
     there = {sibling.rfilename: sibling for sibling in info.siblings or ()}

@@ -4,7 +4,7 @@
 
 An item has two images, left and right, and the options Left and Right. The category is the source's own type
 (`State`, `Color`, ...), because PARC's table sometimes swaps the names of the state and attribute sets. Rows
-without an answer are left out, and rows of type `None` from the attribute sets, as in the released splits.
+without an answer are left out, as are rows of type `None` in the attribute sets, like in the released splits.
 """
 
 from collections.abc import Iterator

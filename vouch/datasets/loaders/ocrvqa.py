@@ -33,7 +33,7 @@ def expected(source: SourceFiles, settings: Settings) -> Expected | None:
 
 
 def count(source: SourceFiles, name: str, settings: Settings) -> int:
-    """Rows of a TSV; else about five questions per cover."""
+    """Rows of a TSV; otherwise about five questions per cover."""
     return count_rows(source) * (1 if source.has(TSV) else _QUESTIONS)
 
 

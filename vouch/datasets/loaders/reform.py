@@ -3,7 +3,7 @@
 `settings.set` names it, docs/reform-eval.md lists them. source is a folder with files of that repository, in
 any subfolders. Images are base64 texts in the rows.
 
-What the authors do at run time without a seed is done here once, with `settings.seed` and the question's id:
+The authors draw at run time without a seed; here it is done once, with `settings.seed` and the question's id:
 wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into images.
 Where a family's instruction is itself the question, the item's question is a short one with the same meaning,
 so that other templates can ask it, and what the instruction is about (a caption, a claim) is the hint.
@@ -34,7 +34,7 @@ class ReformSet:
     dimension: one of the eight of the benchmark. family: its templates are reform_FAMILY and
     reform_FAMILY_likelihood. shape: one of SHAPES or `dialogue`, and words that complete it.
     file: in the folder huggingface_data of Aweminus/ReForm-Eval-Data.
-    version, split, dataset_name: what the file says of itself; empty where it says nothing.
+    version, split, dataset_name: as the file states them; empty if it states none.
     full, sample: rows (or dialogues) of the whole set, as the paper counts them, and of the part that the
     authors ran; several where the sources contradict each other, empty where unknown. Some follow from
     printed accuracies, which are multiples of the inverse.
@@ -211,8 +211,8 @@ class Settings(LoaderSettings):
     """set: its name. sample: what the source has: 10p, the part that the authors ran, or the full set.
 
     file: a name to look for, in place of the authors'. seed: of wrong options that are drawn. capitalize:
-    whether questions and answers of dialogues get a capital first letter and small ones after it, as the
-    authors do.
+    whether questions and answers of dialogues get a capital first letter and lower case after it, as the
+    authors do it.
     join_answers: whether several answers of an open question become one reference, joined by spaces, as the
     authors do for TextVQA, DocVQA and OCR-VQA, or one reference each.
     """
@@ -318,7 +318,7 @@ def _options(row: Row, shape: Shape, pool: Sequence[str], seed: str) -> list[str
 
 
 def _drawn_options(answer: str, pool: Sequence[str], seed: str) -> list[str]:
-    """Three wrong options, then the answer; yes and no where the answer is one of them."""
+    """Three wrong options, then the answer; or yes and no if the answer is one of these."""
     if answer in ("yes", "no"):
         return ["yes", "no"]
     wrong = [text for text in pool if text != answer]

@@ -2,7 +2,7 @@
 
 source is a folder with
   items-DATASET.parquet     id, question, hint, A, B, C, ... (null where the source lacks an option),
-                            answer (a letter), category or instead of it situation (OODCV-VQA); other columns
+                            answer (a letter), category or, in its place, situation (OODCV-VQA); other columns
                             are ignored
   published-DATASET.csv     dataset, model, metric, value: the authors' published numbers; may be missing
 Rows keep the file's order, because the authors' calibration split is drawn over it. An item's id is the id of

@@ -49,7 +49,7 @@ class Settings(LoaderSettings):
     """files: patterns of the tables to read; empty: all. choices: the options of every row.
 
     answer: the form of the answer: an index from 0, a number from 1, a letter, the text of an option, or
-    (`auto`) an index where it is an integer, else a letter or a text. image: the path of an image, where {}
+    (`auto`) an index if it is an integer, else a letter or a text. image: the path of an image, where {}
     stands for the value of its cell.
     """
 
@@ -166,7 +166,7 @@ def _references(row: Row, column: str) -> list[str]:
 
 
 def _category(row: Row, column: str | None) -> str:
-    """The category, where several are sorted into one text."""
+    """The category; several are sorted and joined into one text."""
     if column is not None and isinstance(row.values.get(column), list):
         return ", ".join(sorted(row.texts(column)))
     return _maybe(row, column)

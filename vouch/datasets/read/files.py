@@ -35,7 +35,7 @@ _SMALL = 1 << 20  # bytes that may be compressed as much as possible
 
 
 def is_bomb(unpacked: int, packed: int) -> bool:
-    """Whether a few bytes of a file would become very many."""
+    """Whether a few bytes of a file would unpack to very many."""
     return unpacked > max(_SMALL, _MOST_PACKED * packed)
 
 
@@ -171,7 +171,7 @@ class Row:
         return value
 
     def integer(self, column: str) -> int:
-        """An integer, also one written as text."""
+        """An integer, even if written as text."""
         value = self.values.get(column)
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise Unusable(f"{column} is a {type(value).__name__}, not an integer")
@@ -181,7 +181,7 @@ class Row:
         raise Unusable(f"{column} {value!r:.40} is not an integer")
 
     def texts(self, column: str) -> list[str]:
-        """A list of texts, also one written as a Python list."""
+        """A list of texts, even if written as a Python list."""
         value = self.values.get(column)
         if isinstance(value, str):
             value = listed(value, column)
@@ -272,7 +272,7 @@ def listed(text: str, column: str) -> Any:
 
 
 def items(rows: Iterable[Row], make: Callable[[Row], RawItem | None]) -> Iterator[RawItem | Rejected]:
-    """The items that `make` makes of rows. Where it returns None a row is left out; Unusable rejects it."""
+    """The items that `make` makes of rows. If it returns None, the row is left out; Unusable rejects it."""
     for row in rows:
         try:
             item = make(row)

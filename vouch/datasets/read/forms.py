@@ -42,7 +42,7 @@ def ending(file: File) -> str:
 
 
 def _read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Rows:
-    """The rows of a table. Raises UserError, also for a needed column that is missing."""
+    """The rows of a table. Raises UserError, including for a needed column that is missing."""
     number = 0
     try:
         for values in _READERS[ending(file)](file, needed, optional):
@@ -92,7 +92,7 @@ def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
 
 
 def _bytes(column: pa.Array) -> int:
-    """Bytes of the values of a column, where values of a dictionary or a run count as often as they occur."""
+    """Bytes of the values of a column, counting values of a dictionary or a run as often as they occur."""
     kind, count = column.type, len(column)
     if isinstance(column, pa.ExtensionArray):
         return _bytes(column.storage)
@@ -149,7 +149,7 @@ def _arrow(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterat
 
 
 def _packing(message: pa.Message) -> tuple[int, int]:
-    """Bytes of the buffers of an Arrow message, unpacked and packed; equal where they are not compressed.
+    """Bytes of the buffers of an Arrow message, unpacked and packed; equal if they are not compressed.
 
     The head of a message is a flatbuffer (format/Message.fbs of Arrow), which pyarrow does not expose.
     """

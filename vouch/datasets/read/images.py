@@ -98,7 +98,7 @@ def examine(data: bytes, digest: str | None = None) -> ImageFacts:
 
 
 def _decode(data: bytes, digest: str, whole: bool = False) -> ImageFacts:
-    """whole: decode every pixel, also where a reduced image is enough. The whole file is read anyway."""
+    """whole: decode every pixel, even if a reduced image is enough. The whole file is read anyway."""
     with opened(data) as image:
         if max(image.size) > MAX_RATIO * min(image.size):
             raise Unusable(f"has {image.width:,} x {image.height:,} pixels, too thin to be an image; crop it")

@@ -1,7 +1,7 @@
 """JSON of datasets: objects on lines, the values under their keys, and files with one long list of rows.
 
-Whatever JSON leaves open is refused: NaN, infinity, numbers without a float, duplicate keys. The functions
-for values raise Unusable with the key.
+Anything that JSON leaves undefined is refused: NaN, infinity, numbers without a float, duplicate keys. The
+functions for values raise Unusable with the key.
 
 `rows` and `header` read a file with one row in memory at a time. The list of rows is the whole file, or is
 under one of the names in ROWS, among other members (the header):
@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"\S+(?: \S+)*")
 
 
 def json_object(line: bytes) -> dict[str, Any]:
-    """The object on a line. Raises Unusable for anything else, also for NaN and duplicate keys."""
+    """The object on a line. Raises Unusable for anything else, including NaN and duplicate keys."""
     try:
         value = DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:

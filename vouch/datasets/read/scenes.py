@@ -1,8 +1,8 @@
 """What the loaders of the demo's datasets share: settings, and questions about images drawn from a seed.
 
 Scenes come from the test space, which has no layout that a demo model was trained on. Every image has two
-questions of different tasks. Each task comes once before any comes again, and question k is the same whatever
-the number of questions.
+questions of different tasks. Every task comes up once before any comes up again, and question k does not
+depend on the number of questions.
 """
 
 import random

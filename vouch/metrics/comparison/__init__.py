@@ -1,1 +1,1 @@
-"""compare: what needs several models: leaderboard, paired differences, published numbers beside ours."""
+"""compare: all that needs several models: leaderboard, paired differences, published numbers beside ours."""

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class CompareConfig(BaseModel):
     """seed: of the bootstrap and of the draws. resamples: how many the bootstrap draws.
 
-    labels, draws: rankings that some labels would give: of how many items, and how often they are drawn.
+    labels, draws: of the rankings that a few labels would give: how many items, and how often they are drawn.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

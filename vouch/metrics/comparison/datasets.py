@@ -44,7 +44,7 @@ class _Answers:
 
 
 def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict[str, dict[str, Array]]:
-    """By kind and item, the mean embedding of its images, and that of its question; all or none of a kind.
+    """By kind and item, the mean embedding of its images and that of its question; a kind has all or none.
 
     items: id, images and question of ITEMS; images, questions: rows of EMBEDDINGS of the same dataset.
     """
@@ -179,10 +179,10 @@ class Gaussian:
 
 
 def gaussian(vectors: Array, weights: Array) -> Gaussian:
-    """Of n embeddings [n, d] that count `weights` [n] times, whole numbers of at least two in all.
+    """Of n embeddings [n, d] that count `weights` [n] times: whole numbers, at least two in total.
 
-    The covariance is divided by that sum minus 1. Where it has less than full rank, so has its root, and the
-    distance is defined all the same.
+    The covariance is divided by that sum minus 1. If it has less than full rank, so has its root, and the
+    distance is still defined.
     """
     total = weights.sum()
     mean = weights @ vectors / total

@@ -91,8 +91,8 @@ NAMES = {
 def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> Rows:
     """Rows of REPRODUCED from PUBLISHED by dataset and METRICS.
 
-    Models that were published but not scored here are left out; a number that we do not have for a
-    scored model is null, as those of sets are for another alpha. Raises UserError for a published metric
+    Models that were published but not scored here are left out; a number that we do not have for a scored
+    model is null, as are those of sets if alpha differs. Raises UserError for a published metric
     that has no counterpart.
     """
     printed = [table.to_pandas().assign(dataset=dataset) for dataset, table in published.items()]
@@ -137,9 +137,9 @@ DIMENSION_KEYS = ["variation", "output", "protocol"]
 def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Rows:
     """Rows of DIMENSIONS from METRICS and the categories of every dataset's items.
 
-    A dimension's score is the plain mean of its datasets' accuracies, of captions of their CIDEr. A model
-    without a score on all datasets that another one has has none in this dimension, and without one in all
-    dimensions no overall one.
+    A dimension's score is the plain mean of its datasets' accuracies (for captions, of their CIDEr). A model
+    that lacks a score on a dataset on which another model has one has none in this dimension, and a model
+    that lacks a dimension has no overall score.
     """
     only = {dataset: name for dataset, names in categories.items() for name in names if len({*names}) == 1}
     frame = metrics.to_pandas()
@@ -184,7 +184,7 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
 
     Clean accuracy of the variation `original` on the prompts that both models have, each output by
     itself. Interval: `intervals`. p: t-test with the sandwich variance over groups (a bootstrap of 1,000
-    could not survive the correction), where few groups differ no less than their signs allow, Holm-corrected
+    could not survive the correction), if few groups differ no less than their signs allow, Holm-corrected
     over the pairs of a dataset and output (Holm 1979). Fewer than two groups have neither.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
@@ -245,7 +245,7 @@ GRAIN = UNITS * 2**13
 FLIPPED = "flipped"
 NOT_FLIPPED = "not_flipped"
 CONTENT = "content"
-"""Column: number of what an answer came to, NaN where nothing could be read."""
+"""Column: number of what was read from an answer, NaN if nothing could be read."""
 # metric, score, column of the outcomes
 MEASURES = (
     ("accuracy", "", "clean_correct"),
@@ -255,7 +255,7 @@ MEASURES = (
     (NOT_FLIPPED, "", CONTENT),
 )
 RANGES = {"set_size": (-np.inf, np.inf), FLIPPED: (0, 1), NOT_FLIPPED: (0, 1)}
-"""Between which the difference on an item lies, where not between -1 and 1."""
+"""Bounds of the difference on an item, if other than -1 and 1."""
 PAIR = ["model", "output", "item"]
 
 
@@ -315,7 +315,7 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
     """In the variation and in the original, in units, NaN where a measure does not apply.
 
-    For flips whether the answer differs, and 0; where answers flip, whether a correct one stayed, and 0.
+    For flips, whether the answer differs, and 0; if answers flip, whether a correct one stayed, and 0.
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
     if column == CONTENT:

@@ -31,7 +31,7 @@ class RankingTask:
     groups       [n] number of the item's group
     performance  [m, n] how correct an answer is; NaN where there is none
     label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
-    answers      [n, k] the correct options; of no use to a ranker but on a proxy
+    answers      [n, k] the correct options; rankers may use them only on a proxy
     """
 
     dataset: str
@@ -70,9 +70,9 @@ def highest(probabilities: Array) -> Array:
 class Ranker(NamedTuple):
     """label, note: head a row of the report, and say what the number is.
 
-    needs: label-free scores of which a task must have one; none: any task without samples will do.
-    values(task), or with by_proxy values(task, proxy, alpha): from the task alone, or with a labelled dataset
-    that has the same output and models. uncertainty: the authors' own score is the negative.
+    needs: label-free scores, of which a task must have at least one; if empty, any task without samples will
+    do. values(task), or with by_proxy values(task, proxy, alpha): from the task alone, or with a labelled
+    dataset that has the same output and models. uncertainty: the authors' own score is the negative.
     """
 
     label: str
@@ -190,8 +190,8 @@ def certainty(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
 def atc(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
 
-    The threshold makes this share, on the labelled proxy, the model's performance there. The mean estimates
-    the performance.
+    The threshold is such that on the labelled proxy this share is the model's performance there. The mean
+    estimates the performance.
     """
     return above(task.certainty, proxy.certainty, proxy.performance)
 

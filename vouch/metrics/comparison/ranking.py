@@ -133,7 +133,7 @@ class Ranking:
 def ranked(
     here: Sequence[RankingTask], proxies: Sequence[RankingTask], config: CompareConfig, alpha: float
 ) -> list[Ranking]:
-    """Every ranker that says something about two models at least, `combined` last; all on the same draws."""
+    """Every ranker that has values for at least two models, `combined` last; all on the same draws."""
     performance = np.rint(GRAIN * here[0].performance)
     every = list(_values(here, proxies, alpha))
     matrices = [performance, *(np.rint(GRAIN * values) for *_, values in every)]
@@ -209,7 +209,7 @@ KEYS = ["model", "dataset", "prompt", "temperature"]
 
 
 def tasks(label_free: pa.Table) -> Iterator[list[RankingTask]]:
-    """For each dataset and output its task, then one for each temperature; rows of LABEL_FREE.
+    """For each dataset and output its task, then one for each temperature; from rows of LABEL_FREE.
 
     All tasks of a dataset and output have the same models and items.
     """
@@ -289,7 +289,7 @@ def rankings(label_free: pa.Table, config: CompareConfig, alpha: float) -> tuple
 
 
 def _summaries(found: Sequence[Ranking]) -> Rows:
-    """A row for each ranking, before the first of several proxies one for their mean."""
+    """A row for each ranking; if there are several proxies, a row for their mean comes before them."""
     rows: Rows = []
     for name, score in dict.fromkeys((r.keys["ranker"], r.keys["score"]) for r in found):
         own = [r for r in found if (r.keys["ranker"], r.keys["score"]) == (name, score)]
@@ -339,11 +339,11 @@ def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
 
 
 def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
-    """Models' order on so many items against that on all: means over draws, and rho's standard deviation
+    """The models' order on `labels` items against that on all: means over draws, and rho's standard deviation
     (Tu et al. 2024, table 3).
 
     performance: [models, items] whole numbers, NaN where a model gave no answer. All models are judged on the
-    same items, which are drawn without replacement and stay among the whole. A draw on which all models are
+    same items, which are drawn without replacement and still count among all. A draw on which all models are
     equal orders nothing and counts as 0. None where there are no more items than labels, or no order at all.
     """
     count, total = performance.shape

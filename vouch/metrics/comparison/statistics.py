@@ -39,8 +39,8 @@ def intervals(
     least: ArrayLike = -math.inf,
     most: ArrayLike = math.inf,
 ) -> tuple[Array, Array]:
-    """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups, and where fewer than
-    FEW groups have another gap than the rest, which is too few to resample, exact bounds as well.
+    """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups, and, if fewer than
+    FEW groups have another gap than the rest (too few to resample), exact bounds as well.
 
     least, most [columns]: of one gap. Where all G groups agree, a further one differs with a probability of
     up to 1 - .025^(1/G) (Clopper and Pearson 1934); and the signs of fewer than FEW gaps may be chance, so
@@ -94,7 +94,7 @@ def holm(p_values: list[float | None]) -> list[float | None]:
 
 
 def sign_flip_p(sums: NDArray[np.int64]) -> float:
-    """P(the sum is so small or smaller), each group's sum [groups] having either sign with probability 1/2.
+    """P(a sum this small or smaller) if each group's sum [groups] has either sign with probability 1/2.
 
     Exact, by convolution. Of single questions it is McNemar's test, the binomial tail of those that differ.
     """
@@ -109,7 +109,7 @@ def sign_flip_p(sums: NDArray[np.int64]) -> float:
 
 
 def _fair_coins(count: int) -> Array:
-    """The law of the heads among so many coins, without what is below 1e-300 at either end."""
+    """The distribution of heads among `count` coins, without what is below 1e-300 at either end."""
     reach = min(count // 2, int(20 * math.sqrt(count)) + 1)
     heads = count // 2 - np.arange(reach)
     low = np.cumprod(np.append(1.0, heads / (count - heads + 1)))[::-1]
@@ -127,7 +127,7 @@ def detectable(error: float, significance: float = 0.05, claims: int = 1) -> flo
 
 
 def deviation(low: float, high: float, items: int) -> float:
-    """Standard deviation of a paired difference on an item, its group's share included, by its interval.
+    """Standard deviation of a paired difference on an item, including its group's share, from its interval.
 
     Before a run: the root of d times the design effect 1 + (m - 1) r, d being the share of items on which
     just one of the two is correct, m the items of a group and r their correlation (Connor 1987; Kish 1965).
@@ -136,12 +136,12 @@ def deviation(low: float, high: float, items: int) -> float:
 
 
 def finds(items: int, spread: float, significance: float = 0.05, claims: int = 1) -> float:
-    """The difference that so many items find, by their `deviation`."""
+    """The difference that this many items detect, from their `deviation`."""
     return detectable(spread / math.sqrt(items), significance, claims)
 
 
 def questions_for(wanted: float, items: int, effect: float) -> int:
-    """The fewest items, at least one, that find a wanted difference, where so many find `effect`."""
+    """The fewest items, at least one, that detect a wanted difference, given that `items` detect `effect`."""
     return max(1, math.ceil(items * (effect / wanted) ** 2 * (1 - 1e-12)))
 
 
@@ -225,8 +225,8 @@ def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered
     cancels. Variance by the sandwich formula over groups, quantile of Student's t with the sample's groups
     less 1. The weight is that of the least variance; for rows that are independent it is PPI++'s
     Cov(decided, judged) / (Var(judged) (1 + sample / others)). One more disagreement of each sort goes into
-    weight and variance, not into the value (as Bonett and Price 2012 have it for paired shares): else a small
-    sample without one would count as proof that there is none. With weight 0: `mean_interval` of the sample.
+    weight and variance, not into the value (as in Bonett and Price 2012 for paired shares): otherwise a small
+    sample without any would count as proof that there are none. With weight 0: `mean_interval` of the sample.
     """
     sample = ~np.isnan(decided)
     people, same, others = decided[sample], judged[sample], judged[~sample]
@@ -291,7 +291,7 @@ class Agreement(NamedTuple):
 
 
 def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
-    """How often a judge says of n answers what people decided.
+    """How often a judge agrees with what people decided on n answers.
 
     Sensitivity is the share of people's correct answers that the judge calls correct, specificity of the
     wrong ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None

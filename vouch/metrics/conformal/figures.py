@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 SHARE_OF_SIZE = 0.05
-"""Sizes that fewer of the test rows have are left out of worst_size_coverage: a handful says nothing."""
+"""Sizes that fewer test rows than this have are left out of worst_size_coverage: a handful says nothing."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def set_figures(
 ) -> tuple[list[Figure], dict[str, SetMembership]]:
     """All figures of sets, and the set membership by score under the main calibration.
 
-    A kind of calibration with a single stratum is left out: it is the marginal one.
+    A kind of calibration with a single stratum is left out: it equals the marginal one.
     """
     drawn: list[Drawn] = []
     calibrations = Calibrations(rows, splits)
@@ -315,7 +315,7 @@ def _values(found: dict[str, Calibrated], kind: str, settings: Settings) -> Iter
 
 
 def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
-    """Means over the splits with percentiles; nothing of a number that is infinite in some split."""
+    """Means over the splits with percentiles; none for a number that is infinite in some split."""
     finite = [each for each in drawn if np.isfinite(each[-1]).all()]
     if not finite:
         return []
@@ -344,7 +344,7 @@ declare(
     source="Barber et al. 2023",
 )
 SLACK = 1e-9
-"""Of the ends of an interval, which are rounded."""
+"""Tolerance at the ends of an interval, which are rounded."""
 
 
 def shift_figures(plain: "Block", other: "Block", config: "ScoreConfig") -> list[Figure]:

@@ -1,7 +1,7 @@
 """Nonconformity scores, by the names of `score.scores`. To add one, write its function under `@score`.
 
-The declaration carries everything that is said of a score: label, formula, source, and its parameters with
-bounds, which become `score.settings.NAME` of params.yaml. Nothing else lists the scores.
+The declaration holds everything about a score: label, formula, source, and its parameters with bounds, which
+become `score.settings.NAME` of params.yaml. Nothing else lists the scores.
 
 The function takes Ranked rows and the score's parameters and returns [n, k] numbers in the order of the
 letters' scores: the clean protocol builds {letters with a score <= threshold}, for which order is all that
@@ -21,7 +21,7 @@ import numpy as np
 from vouch.metrics.responses import Array, Floats, Ranked
 
 LARGEST = np.finfo(np.float64).max
-"""Stands for a score of exactly 1: infinity is the threshold that admits every letter."""
+"""Represents a score of exactly 1: infinity is the threshold that admits every letter."""
 MOST_PENALTY = 1e6
 """So that scores stay finite, and differences of probabilities still show."""
 Settings = Mapping[str, Mapping[str, float]]
@@ -149,7 +149,7 @@ def _log_beyond(ranked: Ranked) -> Floats:
 def margin(ranked: Ranked) -> Floats:
     """max_{j != k} p_j - p_k, in -1 ... 1; -p_k for a letter without others.
 
-    Two-sided: negative for the most probable letter. Where nearly all answers are on top the threshold is
+    Two-sided: negative for the most probable letter. If nearly all answers are on top, the threshold is
     negative too, a set may be empty, and `negative_threshold_rate` says how often.
     """
     gaps = ranked.gaps

@@ -57,9 +57,9 @@ POINTS = 20
 
 @dataclass(frozen=True)
 class AnswerThreshold:
-    """What a model may answer alone: all with a confidence of `threshold` or more; inf where none may.
+    """What a model may answer alone: everything with a confidence of `threshold` or more; inf if nothing.
 
-    answers [q]: of the q questions that prove it, whether they are answered so. errors: of these answers.
+    answers [q]: for the q questions that prove it, whether they are answered alone. errors: of these answers.
     """
 
     threshold: float
@@ -91,7 +91,7 @@ def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> I
 
 
 def tail(answers: Array, errors: Array, max_risk: float) -> Array:
-    """P(so few errors or fewer among so many answers) if a share `max_risk` were wrong (binomial law)."""
+    """P(at most this many errors among the answers) if a share `max_risk` were wrong (binomial law)."""
     return np.asarray(
         np.where(errors < answers, betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk), 1.0)
     )
@@ -106,7 +106,7 @@ def upper_bound(answers: Array, errors: Array, level: float) -> Array:
 def _planned(
     confidence: Floats, right: Floats, groups: Ints, seed: int, levels: int
 ) -> tuple[Ints, Ints, Array]:
-    """Rows that plan, rows that prove, and thresholds to try from the first of these, the largest first."""
+    """Rows for planning, rows for proof, and thresholds to try, taken from the former, the largest first."""
     rows = one_of_each(confidence, right, groups, seed)
     cut = int(PLANNED * len(rows))
     if not cut:
@@ -117,7 +117,7 @@ def _planned(
 
 
 def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Array, Array]:
-    """How many are answered by each threshold, and how many of these wrongly."""
+    """How many are answered with each threshold, and how many of these wrongly."""
     given = confidence[:, None] >= thresholds
     return given.sum(axis=0).astype(float), (given & (right < 1)[:, None]).sum(axis=0).astype(float)
 
@@ -130,8 +130,8 @@ def answer_threshold(
     confidence [n]; right [n] in 0 ... 1; groups [n]. A quarter of the groups plans: its confidences are the
     thresholds to try, and the one with most evidence among it is the first. The others prove: from that
     threshold down each is tested by the exact binomial tail at significance 1 - level, until one fails.
-    Nothing of the order rests on them, so a threshold with more errors passes with a probability of at most
-    1 - level.
+    They have no part in the order, so a threshold with more errors passes with a probability of at most 1 -
+    level.
     """
     plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
     if not len(thresholds):
@@ -171,7 +171,7 @@ def curve(confidence: Floats, right: Floats, groups: Ints, level: float = SURE, 
 def abstention(
     confidence: Floats, right: Floats, groups: Ints, max_risk: float, seed: int = 0
 ) -> tuple[float, float]:
-    """Threshold, and the share of the questions that is answered by it, of conformal abstention.
+    """The threshold of conformal abstention, and the share of the questions that is answered with it.
 
     The lowest with (W + 1) / (G + 1) <= max_risk, W being the sum of 1 - right over what is answered; the
     next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 where none is.
@@ -213,11 +213,11 @@ class Samples:
     right: Bools
 
     def first_right(self) -> Array:
-        """[n] place of the first correct sample, from 1; inf where none is correct."""
+        """[n] place of the first correct sample, from 1; inf if none is correct."""
         return np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1.0, np.inf)
 
     def shares(self, number: int) -> tuple[Array, Bools]:
-        """[n, S] share of each answer among the first so many samples, and whether that answer is correct."""
+        """[n, S] share of each answer among the first `number` samples, and whether it is correct."""
         chosen = self.same[:, :number, None] == np.arange(self.same.shape[1])
         return chosen.mean(axis=1), np.asarray((chosen & self.right[:, :number, None]).any(axis=1))
 
@@ -242,7 +242,7 @@ class SampledSetSizes:
 
 
 def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -> SampledSetSizes | None:
-    """None where in some split no number of the samples drawn is enough."""
+    """None if in some split even all samples drawn are not enough."""
     first = drawn.first_right()
     needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])
     if not np.isfinite(needed).all():

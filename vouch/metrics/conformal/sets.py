@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, count, pieces
 
 BYTES = 1 << 13
-"""Per split and step: small enough for the processor's cache."""
+"""Bytes per split and step: small enough for the processor's cache."""
 DIGITS = 12
 """Significant digits of a computed number such as 1 - 0.9; the rest is rounding error."""
 
@@ -106,12 +106,12 @@ class Splits:
 
 
 def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Splits:
-    """Splits of n rows that keep whole groups on one side.
+    """Splits of n rows that keep each group whole, on one side.
 
     groups [n]: numbers from 0; which number a group has decides where it falls, the order of the
-    rows does not. Each split draws floor(calibration G) of the G groups without replacement: those with
-    the smallest of G random numbers, of equals the first. Another share draws from the same numbers, so
-    a larger calibration half holds the smaller one. Generator: SFC64, whose raw stream numpy has frozen.
+    rows does not. Each split draws floor(calibration G) of the G groups without replacement: those with the
+    smallest of G random numbers, the first among equals. Other shares use the same numbers, so a larger
+    calibration half contains the smaller one. Generator: SFC64, whose raw stream numpy has frozen.
     """
     numbers = np.unique(groups, return_inverse=True)[1]
     total = int(numbers.max(initial=-1)) + 1
@@ -127,7 +127,7 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
 
 
 def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
-    """[n] the so many smallest of the draws [n], of equals the first."""
+    """[n] the `chosen` smallest of the draws [n], the first among equals."""
     if not chosen:
         return np.zeros(len(draws), dtype=bool)
     last = np.partition(draws, chosen - 1)[chosen - 1]
@@ -169,7 +169,7 @@ STRATA: dict[str, Callable[[Ranked, Ints], Strata]] = {
 }
 """Kinds of calibration; arguments: the rows, the category of each row's item."""
 SMALL = 4096
-"""With fewer rows the window below would save nothing."""
+"""With fewer rows than this, the window below would save nothing."""
 REACH = 4
 """The window's reach in square roots of n: more than ten standard deviations where rows are independent."""
 
@@ -210,7 +210,7 @@ def _window(answer: Floats, mine: Bools, sizes: Ints, ranks: Ints) -> tuple[floa
 
 
 def _select(answer: Floats, mine: Bools, splits: Splits, ranks: Ints, low: float, high: float) -> Array:
-    """[splits] the rank-th smallest calibrating score in each split; looks at all rows where need be."""
+    """[splits] the rank-th smallest calibrating score in each split; looks at all rows if need be."""
     inside = np.flatnonzero(mine & (answer >= low) & (answer <= high))
     order = inside[np.argsort(answer[inside], kind="stable")]
     skipped = splits.count(mine & (answer < low))
@@ -231,8 +231,8 @@ def quantile(scores: Floats, alpha: float) -> float:
 def exact_rank(count: int, alpha: float) -> int:
     """ceil((n+1)(1-alpha)) without rounding error: the 1-based rank of the conformal threshold.
 
-    1 - 0.9 as alpha means 0.1. Larger than `count` where n is too small for the target; the threshold is +inf
-    then (Vovk et al. 2005; Angelopoulos and Bates 2023, section 1).
+    1 - 0.9 as alpha means 0.1. Larger than `count` if n is too small for the target; the threshold is then
+    +inf (Vovk et al. 2005; Angelopoulos and Bates 2023, section 1).
     """
     return max(1, math.ceil((count + 1) * (1 - meant(alpha))))
 
@@ -393,7 +393,7 @@ RATIO_DIGITS = 6
 
 
 def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[Array, Array]:
-    """Of the rows of source [n, d] and target [m, d]: how much likelier they are in the target.
+    """For the rows of source [n, d] and target [m, d], how much likelier they are in the target.
 
     Odds of a logistic regression on standardised columns, times n / m; all its coefficients but the intercept
     are shrunk by penalty / 2 times their squares. By Newton's method.
@@ -420,8 +420,8 @@ def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[A
 def weighted_thresholds(scores: Array, weights: Array, new: Array, alpha: float) -> Array:
     """[m] the threshold of each question of a weight new [m]; scores, weights [n] of those that calibrate.
 
-    The smallest score that leaves at most a share alpha of all weight, that of the new question included, on
-    larger ones; inf where its own is more than that. With equal weights the usual threshold.
+    The smallest score such that larger ones have at most a share alpha of all weight, including the new
+    question's; inf if its own weight exceeds that. With equal weights the usual threshold.
     """
     order = np.argsort(scores, kind="stable")
     reached = np.cumsum(weights[order])

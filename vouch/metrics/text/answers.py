@@ -108,8 +108,8 @@ def anls(text: str, reference: str) -> float:
     "the text is a reference, but for case, spaces, outer punctuation and a leading article",
 )
 def exact_match(text: str, reference: str) -> float:
-    """1 or 0: the same but for case, spaces, outer punctuation and a leading article, or what a longer text
-    gives as its answer."""
+    """1 or 0: equal except for case, spaces, outer punctuation and a leading article; a longer text by what
+    it gives as answer."""
     return float(plain(text) == plain(reference) or same(text, reference))
 
 
@@ -208,7 +208,7 @@ def numeric(references: Sequence[str]) -> bool:
 
 
 def of_reference(reference: str) -> float | None:
-    """The number that a reference is."""
+    """The number that a reference represents."""
     return number(undressed(reference))
 
 

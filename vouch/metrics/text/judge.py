@@ -1,8 +1,8 @@
-"""The statistics of a model as judge (`score.judge`): what its verdicts are to the scores.
+"""The statistics of a model as judge (`score.judge`): how its verdicts enter the scores.
 
 The judge reads what the rules leave undecided, and, with `score.judge.open`, the answers to open questions
-(vouch/judge). People decide on a random sample of what it read. From these decisions follow its agreement
-with people, and an accuracy of open answers that is corrected for its errors."""
+(vouch/judge). People decide on a random sample of what it read. These decisions give its agreement with
+people, and an accuracy of open answers that is corrected for its errors."""
 
 import hashlib
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ class Verdicts:
     """The verdicts of a judge.
 
     places: of answers to questions with options. correct: whether an open answer is correct, by `key`; None
-    where the reply says neither. decided: what people say of it, by `decision`. open: whether open questions
-    were judged. sample: how many questions of a model people decide on."""
+    where the reply says neither. decided: what people say about it, by `decision`. open: whether open
+    questions were judged. sample: on how many questions of a model people decide."""
 
     places: Places
     correct: Mapping[str, bool | None]
@@ -149,7 +149,7 @@ def sampled(items: Sequence[str], count: int) -> set[str]:
 
 
 def drawn_order(item: str) -> bytes:
-    """What items are ordered by to be drawn."""
+    """The key by which items are ordered before they are drawn."""
     return hashlib.sha256(f"judgement\0{item}".encode()).digest()
 
 

@@ -28,20 +28,20 @@ WORD_NUMBER = re.compile(
     rf"(?<![\w-])(?:{'|'.join(WORDS)})(?:[\s-](?:and\s)?(?:{_EITHER})(?!\w))*+(?![\w-])(?!\s(?:{_PARTS})(?!\w))",
     re.IGNORECASE,
 )
-"""A number in words, but for `four times` and `three quarters`."""
+"""A number in words, except in `four times` and `three quarters`."""
 _COMPARES = r"\stimes\s(?:as|the|that|its|more|\w{1,12}er)(?!\w)"
 _TERM = r"[\d√π(.][\d√π.,*/^()]{0,40}(?:\^-\d{1,3})?(?:(?<=\d)[eE][+-]?\d{1,3}(?!\w))?"
 _EXPRESSION = re.compile(
     r"(?<![\w.^√π/])(?<![A-Za-z]-)(?<![\w)]\*)[-−]?"
     rf"(?:(?P<mixed>\d{{1,4}}\s\d{{1,3}}/\d{{1,3}}(?![\w/.]))|(?P<term>{_TERM})(?P<more>(?:\s?[-+]\s?{_TERM}){{0,4}}))"
 )
-"""Digits with roots, pi, fractions and powers; what stands at its end may be punctuation."""
+"""Digits with roots, pi, fractions and powers; the last character may be punctuation."""
 _SCALED = re.compile(rf"\s(?:{'|'.join(_SCALES)})(?!\w)", re.IGNORECASE)
 _MULTIPLE = re.compile(_COMPARES, re.IGNORECASE)
 
 
 FORMULA = re.compile(r"(?<![A-Za-z]{2})\s?[-+*/^=<>≤≥±]\s?(?![A-Za-z]{2})[\w√π(]|√|π|\d[a-zα-ω](?![a-z])|\d!")
-"""What makes of a number a part of something else: `180-x`, `2√3`, `5!`."""
+"""What makes a number part of something else: `180-x`, `2√3`, `5!`."""
 
 
 class Quantity(NamedTuple):
@@ -79,7 +79,7 @@ _LARGEST_FACTORIAL = 100
 
 
 def number(text: str) -> float | None:
-    """The number that a text consists of, but for a unit, a currency or `x =`; else None."""
+    """The number that a text consists of, apart from a unit, a currency or `x =`; else None."""
     written = quantity(text)
     return written.value if written else None
 
@@ -133,7 +133,7 @@ def _pointed(comma: re.Match[str]) -> str:
 
 
 def spelled(text: str) -> float | None:
-    """The number that English words write: `twenty-one`, `two hundred and five`."""
+    """The number that English words spell: `twenty-one`, `two hundred and five`."""
     first = text.lower().partition(" ")[0].partition("-")[0]
     if first not in WORDS and first not in _SCALES:
         return None
@@ -213,7 +213,7 @@ _RANGE = re.compile(r"[\d.]{1,20}(?:-[\d.]{1,20}){1,9}|")
 
 
 def evaluated(text: str) -> float | None:
-    """The value of digits, `+-*/^`, roots, pi and brackets; None for what is no such expression."""
+    """The value of digits, `+-*/^`, roots, pi and brackets; None if the text is no such expression."""
     text = text.replace("−", "-")
     if "," in text:
         text = _GROUPED.sub(lambda groups: groups.group().replace(",", ""), text)

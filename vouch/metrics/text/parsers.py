@@ -64,8 +64,8 @@ def mmmu(text: str, choices: Choices) -> Named:
     """The rule of the authors of MMMU-Pro (Yue et al. 2024), but for their random guess.
 
     After the last `Answer:` the only option whose letter occurs; else letters in brackets, else letters
-    before a space, else before a full stop, else, in texts of more than five words, option texts. Of several
-    the one that stands last; letters inside words count, as they do there. Where they would guess at random,
+    before a space, else before a full stop, else, in texts of more than five words, option texts. Of several,
+    the last one; letters inside words count, as in the authors' code. Where they would guess at random,
     nothing is found.
     """
     cue = text.rfind(_CUE)
@@ -101,7 +101,7 @@ DEFAULT_PARSERS = (READER,)
 
 
 def _of(rule: Callable[[str, Choices], Named]) -> Callable[[str, Choices], Reading]:
-    """A published rule as a parser: what it names is the answer, be it several options."""
+    """A published rule as a parser: what it names is the answer, even if that is several options."""
 
     def parse(text: str, choices: Choices) -> Reading:
         places = rule(text, choices)
@@ -119,7 +119,7 @@ PARSERS: dict[str, Callable[[str, Choices], Reading]] = {
 
 
 def read(text: str, choices: Choices, parsers: Sequence[str]) -> tuple[str, Reading]:
-    """The first parser that finds something, else the last one, and what it found."""
+    """The first parser that finds something, or else the last one, and what it found."""
     name, reading = "", Reading(NONE)
     for name in parsers:
         reading = PARSERS[name](text, choices)

@@ -4,15 +4,15 @@
 tokens.
 
 A letter is read where the model would write it: prompt and letter are tokenised as one text, in the spelling
-in which the model's own chat template writes answers. What these texts have in common is the prompt that the
-model gets, and the one token after it is the letter's. So the prompt may become longer (after `ASSISTANT:`
-most byte-pair encoders write a digit as a space and a digit: the space is read first) or shorter (`Answer: `
-and `A` become `Answer:` and ` A`; `(` and `A` may become `(A`). Letters that are not one token each at one
-position are refused: the model does not write them at another position, or in another spelling.
+in which the model's own chat template writes answers. The beginning that these texts share is the prompt that
+the model gets, and the one token after it is the letter's. So the prompt may become longer (after
+`ASSISTANT:` most byte-pair encoders write a digit as a space and a digit: the space is read first) or shorter
+(`Answer: ` and `A` become `Answer:` and ` A`; `(` and `A` may become `(A`). Letters that are not one token
+each at one position are refused: the model does not write them at another position, or in another spelling.
 
 One spelling is read. The sum over spellings would mix two sets of logits, which released logits do not do,
-and their maximum would favour letters by chance. The other spelling's logits are kept beside where it has
-them at the same position, the probability mass counts both, and an answer whose model prefers the other
+and their maximum would favour letters by chance. The other spelling's logits are stored too if it has them at
+the same position, the probability mass counts both, and an answer whose model prefers the other
 spelling is flagged.
 """
 
@@ -106,12 +106,12 @@ class ChatTemplate:
         self._variables = {**processor.tokenizer.special_tokens_map, **named}
 
     def render(self, conversation: list[dict[str, Any]], answer: bool = False) -> str:
-        """Messages up to where the model answers, or with `answer` those of a finished conversation."""
+        """Messages up to where the model answers or, with `answer`, those of a finished conversation."""
         return render(self._text, as_strings(conversation, self._strings), self._variables, answer)
 
     @cached_property
     def _strings(self) -> frozenset[str]:
-        """Roles whose text the template takes as a string alone, not as a list of parts: both are tried."""
+        """Roles whose text the template takes only as a string, not as a list of parts: both are tried."""
         roles = frozenset[str]()
         for role, question in _SPOKEN.items():
             if not self._takes(question, roles) and self._takes(question, roles | {role}):
@@ -166,7 +166,7 @@ class ChatTemplate:
     def between(self, begun: str | None) -> str:
         """The space before an answer's next word. begun: the words that already begin the answer.
 
-        As the template writes answers, unless the answer has begun or the model has a separate decoder.
+        It is as in the template's answers, unless the answer has begun or the model has a separate decoder.
         """
         if begun:
             return space_after(begun)
@@ -255,7 +255,7 @@ _TAG = re.compile(r"<[^<>\s][^<>]*>$")
 def space_after(text: str) -> str:
     """The separator between a text and the next word: a space, or nothing.
 
-    Nothing after a space, an opening mark (`(`, a quote, `**`, `#`), a tag, and in writing without spaces.
+    Nothing after a space, an opening mark (`(`, a quote, `**`, `#`) or a tag, and in scripts without spaces.
     """
     if not text or text[-1].isspace() or text[-1] in _BEFORE_WORDS or _TAG.search(text):
         return ""
@@ -310,7 +310,7 @@ def letter_ids(
     kept = len(common_start([known, before]))
 
     def after(tokens: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """The tokens right after `before`, of those that are one token there."""
+        """The tokens right after `before`, for the texts that are one token there."""
         single = [one[-1] for one in tokens if [*one[:-1]] == before and one[-1] != unknown]
         return tuple(dict.fromkeys(single))
 

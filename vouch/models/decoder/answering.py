@@ -1,9 +1,9 @@
 """The engine for models that go on from their prompt, and what it shares with encoder_decoder.py.
 
-All passes of one shape have the same number of rows; missing rows are copies of the last one. A row follows
-from its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
-on which other prompts are asked. There is one exception: where memory runs out twice, passes of that shape
-get half the rows, which changes the last bits. Every answer records the number of rows it was computed with.
+All passes of one shape have the same number of rows; missing rows are copies of the last one. A row depends
+on its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
+on which other prompts are asked. There is one exception: if memory runs out twice, passes of that shape get
+half the rows, which changes the last bits. Every answer records the number of rows it was computed with.
 """
 
 from abc import ABC, abstractmethod
@@ -44,8 +44,8 @@ J = TypeVar("J", bound=PassRow | EncoderRow)
 def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
     """Lists of up to rows(item) items of equal shape, as soon as they are full; rows follow from the shape.
 
-    Never holds more than `held` items: then the fullest list goes as it is (of equals the oldest).
-    The last lists come when the items are used up.
+    Never holds more than `held` items: at that limit the fullest list goes as it is (the oldest among
+    equals). The last lists come when the items are used up.
     """
     waiting: dict[Hashable, list[J]] = {}
     count = 0
@@ -69,7 +69,7 @@ class RowLimits:
         self._rows: dict[Hashable, int] = {}
 
     def of(self, shape: Hashable, rows: int) -> int:
-        """Rows of a pass that should have so many."""
+        """The rows that a pass of this shape gets, of so many."""
         return min(rows, self._rows.get(shape, rows))
 
     def halve(self, shape: Hashable, rows: int) -> bool:
@@ -166,7 +166,7 @@ class RowEngine(ABC, Generic[J]):
             batch = batch[len(part) :]
 
     def _tried(self, part: Sequence[J], count: int) -> list[Answered] | None:
-        """The answers of a pass of so many rows, None where memory ran out."""
+        """The answers of a pass with this many rows, None if memory ran out."""
         rows = [*part, *[part[-1]] * (count - len(part))]
         self._current = part[0].shape, count
         with foreign(self._preparer.folder, f"fails at {part[0].asked[0].question.id}", ADVICE):
@@ -192,7 +192,7 @@ class RowEngine(ABC, Generic[J]):
                 yield Answered(one.question.id, Refusal(problem, transient=True))
 
     def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
-        """Every decoding of rows of one question each. begin: starts anew after their prompts."""
+        """Every decoding of rows with one question each. begin: starts again after their prompts."""
         asked = [row.asked[0] for row in rows]
         stop = asked[0].question.stop  # the same for all rows: thoughts have passes of their own
         decode = partial(self._preparer.decode, special=bool(stop))

@@ -107,7 +107,7 @@ Continuation = tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]
 
 
 def continued(forward: Forward, rows: Sequence[Prepared], read: PassResult) -> Continuation:
-    """Goes on after a pass that kept its cache, which stays as it is."""
+    """Continues after a pass that kept its cache, and leaves that cache unchanged."""
     last = replace(read, cache=fresh(read.cache))
 
     def step(tokens: torch.Tensor) -> torch.Tensor:

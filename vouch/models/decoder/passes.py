@@ -45,7 +45,7 @@ def join(layers: Sequence[Any]) -> Any:
 
 
 def fresh(cache: Any) -> Any:
-    """A cache that goes on from where another one is; continuing it does not change that one."""
+    """A cache that starts where another one stands; continuing it does not change the other."""
     copied = copy.copy(cache)
     copied.layers = [join([layer]) for layer in cache.layers]
     return copied
@@ -95,7 +95,7 @@ def images_of(rows: Sequence[Mapping[str, torch.Tensor]], model: Any, device: st
 
 @dataclass(frozen=True)
 class CachedRow:
-    """What a model has cached of one row: layers of one row, number of tokens, the next position."""
+    """What a model has cached for one row: its layers, the number of tokens, the next position."""
 
     layers: tuple[Any, ...]
     length: int

@@ -81,7 +81,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class InputNeeds:
-    """What a model asks of its inputs.
+    """What a model requires of its inputs.
 
     context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
     tokens around an image that belong to it. separate_decoder: the model writes answers with a decoder of
@@ -323,7 +323,7 @@ class Preparer:
         return ids, self._end(text, own)
 
     def _head(self, tokens: Sequence[int]) -> list[int]:
-        """What stands before the first word of a text."""
+        """The characters before the first word of a text."""
         return list(takewhile(lambda one: one in self._apart or not self.decode([one]).strip(), tokens))
 
     def _end(self, text: str, tokens: Sequence[int]) -> str:
@@ -336,7 +336,7 @@ class Preparer:
 
     @cached_property
     def _apart(self) -> frozenset[int]:
-        """Special tokens: a text is split at them before it is tokenised."""
+        """Special tokens, at which a text is split before it is tokenised."""
         return frozenset(self._tokenizer.get_added_vocab().values())
 
     @cached_property
@@ -408,6 +408,6 @@ def _probe(*sizes: tuple[int, int]) -> Question:
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
-    """A tensor beside tokens, cut or extended to so many of them: the last ones are text, all alike."""
+    """A tensor beside tokens, cut or extended to `length` of them: the last ones are text, all alike."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)

@@ -34,11 +34,11 @@ TOP_TOKENS = 4  # the likeliest, whose shares are compared
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What computing in another order may change.
+    """How much computing in another order may change.
 
     logits: in standard deviations of a prompt's logits. shares: of the likeliest tokens among themselves.
     noise: of logits, between a prompt alone and in a padded batch; more means that padding itself is wrong.
-    most: what logits and shares may reach where that noise is large.
+    most: the most that logits and shares may differ if that noise is large.
     """
 
     logits: float
@@ -72,7 +72,7 @@ class Differences:
         self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
 
     def within(self, limits: Tolerances, noise: "Differences | None" = None) -> str | None:
-        """What differs too much, else None. noise: of padded batches; modes may have somewhat more."""
+        """What differs too much, or None. noise: of padded batches; modes may have somewhat more."""
         logits, shares = limits.logits, limits.shares
         if noise is not None:
             logits = max(logits, min(NOISIER * noise.logits, limits.most))
@@ -103,8 +103,8 @@ _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, N
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
     """The fastest sound mode, and a report for the run record.
 
-    Raises UserError where an input is missing without which the model reads images wrongly, or where
-    not even whole padded prompts give the model's own numbers.
+    Raises UserError if an input is missing without which the model misreads images, or if not even whole
+    padded prompts give the model's own numbers.
     """
     for one in asked:
         lacking = sorted(forward.token_kinds - one.by_token.keys())

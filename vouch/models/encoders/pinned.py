@@ -1,9 +1,9 @@
 """A pinned model of the transformers library as an encoder. Imports torch: load this file late.
 
-Of a model with an image and a text side (CLIP): its projected features. Of a text encoder: the mean over the
-last layer's tokens. Nothing is normalised. Texts are cut at the length that the model can read, or is said to
-read where its folder is one of sentence-transformers. Only texts of equally many tokens share a pass, so none
-is padded.
+A model with an image and a text side (CLIP) gives its projected features, a text encoder the mean over the
+last layer's tokens. Nothing is normalised. Texts are cut at the length that the model can read, or the length
+that its folder states if it is one of sentence-transformers. Only texts of equally many tokens share a pass,
+so none is padded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ ENDS = ("cls", "sep", "bos", "eos")  # tokens that a tokenizer puts at the ends 
 
 
 def load(pin: Pin, config: ImageEncoderConfig) -> Encoder:
-    """The encoder that a pin names. Raises UserError where its files are not as pinned or no encoder."""
+    """The encoder that a pin names. Raises UserError if its files are not as pinned, or no encoder."""
     folder, device, model = _loaded(pin, config)
     name, notes = encoder_name(pin), {"device": device}
     reads = {name: hasattr(model, f"get_{name}_features") for name in ("text", "image")}

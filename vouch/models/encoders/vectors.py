@@ -1,4 +1,4 @@
-"""What an encoder makes of a dataset: embeddings of its images and questions, similarities of its texts.
+"""A dataset through an encoder: embeddings of its images and questions, similarities of its texts.
 
 An encoder is a file of vouch/models/encoders, or a pinned model. Rows come in the order of the items. The
 similarity of a model's sampled texts to its greedy text is measured token by token (F1) and by their mean
@@ -35,11 +35,11 @@ Row = dict[str, Any]
 Vectors = NDArray[np.float32]
 ROOM = 1 << 30  # bytes of decoded images
 AT_ONCE = 64
-"""Batches of questions that are sorted by their length together."""
+"""How many batches of questions are sorted by length together."""
 Floats = NDArray[np.floating]
 TEXTS_SUFFIX = ".text.parquet"
 PROMPTS_AT_ONCE = 256
-"""Prompts whose texts are encoded together, so that memory stays flat."""
+"""How many prompts' texts are encoded together, so that memory stays flat."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _items(dataset: str, column: str) -> Iterator[Row]:
 
 
 def _of_room(keys: Iterable[str], size: int, weigh: Callable[[str], int]) -> Iterator[list[str]]:
-    """Up to `size` keys at a time, fewer where they weigh more than ROOM together."""
+    """Up to `size` keys at a time, fewer if together they weigh more than ROOM."""
     part: list[str] = []
     taken = 0
     for key in keys:
@@ -169,7 +169,7 @@ def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[
 
 
 def sampled(texts: pa.Table, prompts: pa.Table) -> list[Sampled]:
-    """What was sampled for the prompts, in their order; those without a greedy text are left out.
+    """The samples of the prompts, in their order; prompts without a greedy text are left out.
 
     texts: columns prompt, temperature, sample, text of TEXT. prompts: id, labels, options of PROMPTS.
     """
@@ -212,7 +212,7 @@ def _expanded(text: str, one: Sampled) -> str:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What an encoder makes of a text.
+    """A text as an encoder gives it.
 
     tokens [t, width], each of length 1; counted [t]: whether it is one of the text's own; mean [width]: of
     the tokens as the encoder gave them, all of them, of length 1.

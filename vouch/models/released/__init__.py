@@ -1,1 +1,1 @@
-"""What others released of a model becomes its responses: logits, logs of samples, tables of answers."""
+"""Turns what others released about a model into its responses: logits, logs of samples, tables of answers."""

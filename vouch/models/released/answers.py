@@ -32,7 +32,7 @@ NAMES = ("id", "source_id")
 Prompt = Mapping[str, Any]
 _CALLED = {"samples": "logs of samples", "table": "tables"}
 _SETTINGS = {"key": ("samples", "table"), "filter": ("samples",), "text": ("table",)}
-"""Settings of answers.yaml, and what the files hold that they are for."""
+"""Settings of answers.yaml, and the kind of file that each is for."""
 
 
 def write_released(pin: Pin, dataset: str) -> int:
@@ -225,7 +225,7 @@ def _by_doc_id(samples: Sequence[LogSample], order: Sequence[str], where: str, d
 def _by_name(
     samples: Sequence[LogSample], items: Sequence[Mapping[str, str]], where: str, dataset: str
 ) -> list[str]:
-    """The item of each sample: by the one column of names in which every sample finds one item of its own."""
+    """The item of each sample: by the one column of names in which every sample has an item of its own."""
     names = [sample.name for sample in samples]
     fitting: list[list[str]] = []
     for column in NAMES:

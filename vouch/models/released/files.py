@@ -7,7 +7,7 @@ Three layouts, the first that is there:
     logits-DATASET/MODEL.parquet   as VLM-Uncertainty-Bench releases its results, or pickles/MODEL.DATASET.pkl
     DATASET.parquet                the dataset's name and a suffix that a form reads
 
-Names of others count by their slug: `Yi-VL-6B` is yi_vl_6b.
+Others' names are compared as slugs: `Yi-VL-6B` is yi_vl_6b.
 """
 
 from collections.abc import Iterator

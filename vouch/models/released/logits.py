@@ -50,7 +50,7 @@ def id_text(value: Any, where: str) -> str:
 
 
 def checked(ids: Sequence[str], logits: npt.NDArray[Any], where: str) -> LogitRows:
-    """Rows out of columns. Raises UserError naming file, row and id of the first problem."""
+    """Rows from columns. Raises UserError naming file, row and id of the first problem."""
     if not ids:
         raise UserError(f"{where}: holds no rows; fetch it again")
     if logits.shape[1] > MAX_LETTERS:
@@ -206,7 +206,7 @@ class _Source(io.BytesIO):
     reads = 0
 
     def read(self, size: int | None = -1) -> bytes:
-        """So many bytes, fewer at the end. Raises Refused."""
+        """The next `size` bytes, fewer at the end. Raises Refused."""
         self.reads += 1
         if self.reads > MAX_STEPS:
             raise Refused(f"more than {MAX_STEPS:,} steps")
@@ -226,7 +226,7 @@ class _Unpickler(_PYTHON):  # type: ignore[misc]
         return _NAMES[module, name]
 
     def refuse(self) -> None:
-        """Instead of a step that builds anything else than data."""
+        """Replaces any step that builds something other than data."""
         raise Refused("it holds a step that is not among those that build a list of rows")
 
     def refuse_long(self) -> None:

@@ -1,4 +1,4 @@
-"""OpenAI's batch files: requests written now, answers read later, at half the price where a host offers it.
+"""OpenAI's batch files: requests written now, answers read later, at half the price if the host offers it.
 
 A request's `custom_id` is the SHA-256 of its body, so an answer finds its question in whatever file and order
 it comes. Bodies are those of live requests, and answers are kept under the same keys.
@@ -150,7 +150,7 @@ class RequestBatch(ServerEngine):
                 yield self._exchanged(job)
 
     def _exchanged(self, job: Job) -> Answered:
-        """Of several replies the first that is an answer counts, else a lasting refusal, else any."""
+        """Of several replies, the first that is an answer counts, or else a lasting refusal, or else any."""
         request = self.request(job, TOP_LOGPROBS)
         extra = request.pop("extra_body", {})
         body = request | extra

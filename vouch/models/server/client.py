@@ -12,7 +12,7 @@ VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has fail
 VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the run record
 
 A response is read up to a limit, so a hostile server can at worst be refused. The openai client's own retries
-are off: it repeats what cannot succeed, takes what cannot be read for an answer, and knows no rate.
+are off: they repeat what cannot succeed, take what cannot be read as an answer, and keep to no rate.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is al
 
 
 class ServerSettings(BaseModel):
-    """key: None where the server wants none. organization, project: whom OpenAI bills, None elsewhere.
+    """key: None if the server wants none. organization, project: whom OpenAI bills, None for other hosts.
 
     rate: requests a minute. timeout: seconds. prices: of a million tokens.
     backoff: seconds before the second try; each later wait is twice as long.
@@ -85,7 +85,7 @@ class ServerSettings(BaseModel):
         return text
 
     def _plain(self, escape: re.Match[str]) -> str:
-        """A character of the key for its JSON escape, any other escape as it is."""
+        """A JSON escape of one of the key's characters as that character, any other escape as it is."""
         char = chr(int(escape[1], 16)) if escape[1] else "\\"
         return char if char in (self.key or "") and char not in '"\\' else escape[0]
 
@@ -261,7 +261,7 @@ class Client:
         return answer
 
     async def _answers(self, instead_of: Mapping[str, Any]) -> bool:
-        """Whether the server answers another question than this: the last that it did, or a greeting."""
+        """Whether the server answers a different question: the last one that it did, or a greeting."""
         greeting = {"model": instead_of["model"], "messages": GREETING, "max_tokens": 1}
         try:
             await self._completion(self._answered or greeting)
@@ -342,7 +342,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def error_message(body: str) -> tuple[str, list[str]]:
-    """What a server says of an error, one line, and its codes for it."""
+    """What a server says about an error, one line, and its codes for it."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -364,7 +364,7 @@ class AnswerTooLarge(httpx2.RequestError):
 
 
 class AnswerCompressed(httpx2.RequestError):
-    """Compressed, though it was asked not to be: what it unpacks to is not known."""
+    """Compressed although asked not to be, so its unpacked size is unknown."""
 
 
 async def bounded(response: httpx2.Response) -> None:

@@ -1,8 +1,8 @@
-"""What a chat completion says of letters and texts.
+"""What a chat completion says about letters and texts.
 
 Letters. The value of a letter is the log-sum-exp over the returned first tokens that spell it: `A`,
-` A`, and `A.` where that is one token (as in Azad et al. 2025). A server tells the `top_logprobs` most
-likely tokens only. With tau the smallest returned probability and r one minus the sum of all
+` A`, and `A.` where that is one token (as in Azad et al. 2025). A server returns only the `top_logprobs` most
+likely tokens. With tau the smallest returned probability and r one minus the sum of all
 returned, a letter none of whose k spellings was returned has a probability between 0 and
 min(k tau, r): its value is -inf, `upper` the logarithm of that bound, and the answer is censored.
 A spelling left out beside one that was returned is not counted.
@@ -18,7 +18,7 @@ one.
 A log-probability of null stands for minus infinity, which JSON lacks: impossible.
 
 Likelihood. vLLM scores a prompt that it is given (`prompt_logprobs`): as it is, and with each option after
-it, whose tokens are those beyond.
+it; the option's tokens are the additional ones.
 """
 
 import math
@@ -154,7 +154,7 @@ class _Message(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _joined(cls, value: Any) -> Any:
-        """Content in parts as one text, and what they think beside it; a refusal where it has none."""
+        """Content in parts as one text, and the thoughts in them; a refusal if there is no text."""
         if isinstance(value, dict) and not value.get("content") and isinstance(value.get("refusal"), str):
             return value | {"content": value["refusal"]}
         if not isinstance(value, dict) or not isinstance(value.get("content"), list):
@@ -208,7 +208,7 @@ _HALF = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..
 
 
 def sound(body: str) -> str:
-    """JSON without escapes of half a character, which no text can hold; some servers cut a token so."""
+    """JSON without escapes of half a character, which no text can hold; some servers cut tokens so."""
     return _HALF.sub(lambda escape: "\\ufffd" if len(escape[0]) == 6 else escape[0], body)
 
 
@@ -394,7 +394,7 @@ def _log_sum(logprobs: Sequence[float]) -> float:
 def largest_allowed(message: str, asked: int) -> int | None:
     """How many `top_logprobs` to ask for after a server turned `asked` down.
 
-    The maximum that it names, else the next of SMALLER; None where the problem is another one, or none is
+    The maximum that it names, or else the next of SMALLER; None if the problem is a different one, or none is
     left.
     """
     if not about_logprobs(message):

@@ -46,7 +46,7 @@ class Settings(Protocol):
 
 class Proposal(Protocol):
     """Something to ask. It is hashable, and `str` names it in messages. prompt: the whole text that the model
-    gets. start_is_enough: whether a reply that max_tokens cuts short is of use."""
+    gets. start_is_enough: whether a reply that max_tokens cuts short can be used."""
 
     @property
     def prompt(self) -> str: ...
@@ -114,7 +114,7 @@ def engine_file(name: str) -> EngineFile:
 
 
 def too_long(settings: Settings) -> Reply:
-    """In place of a reply whose end is missing."""
+    """The result for a reply whose end is missing."""
     return Reply(None, f"the answer is longer than {settings.where}.max_tokens")
 
 
@@ -194,7 +194,7 @@ class CachedModel(Generic[A]):
 
 
 def _list(left: dict[A, str]) -> None:
-    """Prints what has no reply to stderr, a line each."""
+    """Prints prompts without a reply to stderr, one a line."""
     for one, reason in islice(left.items(), LISTED):
         print(f"unanswered: {one}: {reason}", file=sys.stderr)
     if len(left) > LISTED:

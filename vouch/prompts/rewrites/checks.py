@@ -1,6 +1,6 @@
 """Whether a rewrite may be asked.
 
-Checks cannot tell good words from bad ones. They catch what a program can catch: an answer in place of a
+Checks cannot tell good wording from bad. They catch what a program can catch: an answer in place of a
 question, two sentences, a lost negation or number. For more, review the table (`vouch review rewrites`).
 
 A check gets the original and the rewrite, and returns what is wrong, in words that continue `the rewrite
@@ -142,7 +142,7 @@ def _related(original: str, rewrite: str) -> str:
 
 
 def _script(original: str, rewrite: str) -> str:
-    """The language stays the same, as far as letters tell: the rewrite adds no script."""
+    """The language stays the same, as far as letters show: the rewrite adds no script."""
     before, after = (
         {unicodedata.name(char, "unknown").split(" ")[0] for char in text if char.isalpha()}
         for text in (original, rewrite)

@@ -1,9 +1,9 @@
-"""Questions taken apart, as far as the rule rewriter (engines/rules.py) needs it.
+"""Takes questions apart, as far as the rule rewriter (engines/rules.py) needs it.
 
 `parse` gives the parts of a question, and raises Cannot where it cannot. `clause` gives the question as a
 clause that other words can carry: `what colour the circle is`. English puts the verb of a question before its
-subject, and that of a clause behind it; where the subject ends no table of words can say in general. So these
-functions know the shapes in which it is plain, and refuse the rest.
+subject, and that of a clause after it; no table of words can say in general where the subject ends. So these
+functions know the forms in which it is plain, and refuse the rest.
 
 `is_english` decides by stop words whether a question is in English: it needs a common English word, more of
 them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
@@ -84,7 +84,7 @@ class Sentence:
 
 
 def parse(text: str) -> Sentence:
-    """The parts of one sentence. Raises Cannot where there are several, or clauses that commas part."""
+    """The parts of one sentence. Raises Cannot if there are several, or clauses separated by commas."""
     text = " ".join(text.split())
     end = _END.search(text)
     body = text[: end.start()] if end else text
@@ -103,7 +103,7 @@ def parse(text: str) -> Sentence:
 
 
 def shaped(shapes: Sequence[tuple[str, str]], text: str) -> str | None:
-    """The first shape whose pattern is all of a text, {1}, {2} its groups; None where none is."""
+    """The first shape whose pattern matches the whole text, {1}, {2} being its groups; None if none does."""
     for pattern, shape in shapes:
         if match := re.fullmatch(pattern, text):
             return shape.format("", *match.groups(""))
@@ -116,7 +116,7 @@ def capital(text: str) -> str:
 
 
 def semantic(text: str) -> Sentence:
-    """A sentence whose answer can be flipped. Raises Cannot where a negation or yes and no forbid it."""
+    """A sentence whose answer can be flipped. Raises Cannot if a negation, or yes and no, rule it out."""
     sentence = parse(text)
     if sentence.negated:
         raise Cannot("holds a negation already")
@@ -210,7 +210,7 @@ def has_verb(rest: str) -> bool:
 
 
 def participle(word: str) -> bool:
-    """Whether a word ends in -ing or -ed, and is none that does so by chance (`building`, `red`)."""
+    """Whether a word ends in -ing or -ed, and not just by chance (`building`, `red`)."""
     return re.search(r"\w{2}(?:ing|ed)$", word) is not None and word.lower() not in _WORDS["not_participles"]
 
 
@@ -321,7 +321,7 @@ def _subject(body: str) -> str | None:
 
 
 def _statement(body: str) -> str | None:
-    """A statement that only its question mark makes a question."""
+    """A statement that is a question only by its question mark."""
     inner = re.search(r"\b(?:what|which|who|whose|where|how)\b", body)
     if not inner and re.match(rf"^(?:the|this|there) .*?\b(?:{BE}|has|have)\b .+", body):
         return f"if {body}"

@@ -1,4 +1,4 @@
-"""Rows of the rewrites table: what the rewriter is asked, what the checks say, what people decide.
+"""Rows of the rewrites table: the rewriter's tasks, the results of the checks, people's decisions.
 
 A `Task` is a question and a kind of rewrite. What a model gets for it is in instructions/KIND.yaml: the words
 and examples of PARC (Schmalfuss et al. 2025, A7.2 and A7.4).
@@ -9,7 +9,7 @@ question  the question as the dataset has it (for kinds other than `clean`: as c
 kind      one of KINDS
 decision  accept: take the rewriter's words, whatever the checks say. reject: make no prompt.
           use: take the words in `text`. drop (only of `clean`): make no prompt at all of this question
-text      the words; with `accept` those that were accepted, so that another rewriter changes nothing
+text      the words; with `accept` the accepted ones, so that another rewriter changes nothing
 by, why   who decided, and the reason; optional
 """
 
@@ -78,7 +78,7 @@ class RewriteTask:
         return "\n".join([*lines, f'Q: "{self.question}"', "A:"])
 
     def read(self, reply: str) -> str:
-        """The rewrite in a reply, without the model's thought, and without what it copies from the examples:
+        """The rewrite in a reply, without the model's thought, and without anything copied from the examples:
         `A:`, quotation marks, and further examples of its own."""
         rewrite = apart(reply).answer.strip().removeprefix("A:").strip().split("\nQ:")[0].strip()
         for first, last in _QUOTES:
@@ -162,7 +162,7 @@ Propose = Callable[[Sequence[RewriteTask]], Mapping[RewriteTask, Reply]]
 
 
 def kinds_of(variations: Iterable[str]) -> list[str]:
-    """The kinds that variations need, also as parts of combinations (`ls_n+vs_s`)."""
+    """The kinds that variations need, including parts of combinations (`ls_n+vs_s`)."""
     parts = {part for name in variations for part in name.split("+")}
     return [kind for kind in KINDS if kind in parts]
 
@@ -180,7 +180,7 @@ def clean_rows(
 
 
 def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, bool]:
-    """The questions as people's cleaning leaves them: some in other words, some dropped.
+    """The questions as people's cleaning leaves them: some reworded, some dropped.
 
     questions: whether an item with options asks it.
     """

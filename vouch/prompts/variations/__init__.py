@@ -3,7 +3,7 @@
     @variation("fog", "images in fog", changes=IMAGES, levels=5, default_level=3)
     def fog(draft: Draft, level: int) -> Draft | None: ...
 
-Every file of this folder is read; `basic.py` has those that take a line. Nothing else lists them:
+Every file in this folder is read; `basic.py` has the variations that take one line. Nothing else lists them:
 params.yaml may name it, `vouch plan` counts its prompts, the report calls it by its label and draws its
 levels, and `vouch schema` writes its row in docs/variations.md.
 
@@ -14,9 +14,9 @@ The function gets a prompt before it is rendered and returns it changed (`draft.
 to vouch/prompts/build.py.
 
 It never touches `item.answers` or `item.options`; `effect` says which options are correct afterwards: KEPT
-the same ones, COMPLEMENT all others, SWAPPED the other one of two, OWN none, since the prompt asks about the
-model's own answer. An item whose answers cannot be flipped (an open question, no correct option or no other
-one, more than two options with SWAPPED) gets no prompt.
+the same ones, COMPLEMENT all others, SWAPPED the other one of two, OWN none, because the prompt asks about
+the model's own answer. An item whose answers cannot be flipped (an open question, no correct option or no
+other one, more than two options with SWAPPED) gets no prompt.
 
 None means that the variation does not apply to the item: there is no row, which is not the same as a zero.
 Several prompts of an item are a sequence, numbered 1, 2, ... in its order. The function is pure: randomness
@@ -41,7 +41,7 @@ _LEVEL = re.compile(r"(.+)_([0-9]+)")
 
 
 def _undeclared(draft: Draft) -> None:
-    """In place of the function, until it is declared."""
+    """Stands in for the function until it is declared."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Declaration:
     skips: the items that it does not apply to. effect: one of EFFECTS. family: of PARC (Schmalfuss et al.
     2025), empty outside of it. levels: the highest one, 0 without; `NAME_5` in params.yaml is level 5, `NAME`
     the default level. counts_prompts: its levels are numbers of prompts, not strengths. control: it takes
-    away or hides what an answer rests on, which no user would do. operation: what it puts every image
-    through, where it does nothing else (vouch/images/operations.py)."""
+    away or hides what an answer depends on, which no user would do. operation: the one that it applies to
+    every image, if it does nothing else (vouch/images/operations.py)."""
 
     name: str
     label: str = ""

@@ -18,7 +18,7 @@ ONE_ORDER = "fewer than two options, options that [name others](#limits-of-a-var
 
 @variation("original", "", does="nothing: the item as its source has it", changes=())
 def _original(draft: Draft) -> Draft:
-    """What every other variation is compared with."""
+    """The baseline for every other variation."""
     return draft
 
 
@@ -97,7 +97,7 @@ _every_image(
     control=True,
 )
 def _without_images(draft: Draft) -> Draft | None:
-    """The same words without an image, and asked all the same."""
+    """The same words without an image, which are asked nevertheless."""
     return draft._replace(images=()) if draft.images else None
 
 
@@ -123,7 +123,7 @@ def _without_question(draft: Draft) -> Draft | None:
 
 
 def reworded(kind: str, draft: Draft) -> Draft | None:
-    """The question in the words of the rewrites table; None where it has none that may be asked."""
+    """The question as the rewrites table words it; None if that has no wording that may be asked."""
     text = draft.item.rewrites.get(kind)
     return None if text is None else draft._replace(item=replace(draft.item, question=text))
 

@@ -14,7 +14,7 @@ OPENERS = " \t\"'([{「『*_<"
 
 
 def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool]:
-    """The kind of the word that stands before, but for fillers, and whether a filler names an answer.
+    """The kind of the word before it, skipping fillers, and whether a filler names an answer.
 
     asked: whether the question is what cannot be, so that `it cannot be B` is an answer.
     """
@@ -40,7 +40,7 @@ def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool
 
 
 def _denied(low: str, at: int) -> bool:
-    """Whether a negation stands before, but for two fillers: `cannot possibly be`, `no es`."""
+    """Whether a negation stands before it, skipping up to two fillers: `cannot possibly be`, `no es`."""
     for _ in range(3):
         if at < 1:
             return False
@@ -130,7 +130,7 @@ class AnswerText:
 
     @cached_property
     def others(self) -> list[int]:
-        """Where lines begin that say what is wrong with the other options."""
+        """Start of each line that says what is wrong with the other options."""
         lines = _HEADING.finditer(self.low)
         return [
             line.start()
@@ -165,7 +165,7 @@ class Context:
 
     @cached_property
     def noun(self) -> bool:
-        """Whether an answer is spoken of before, in the sentence."""
+        """Whether an answer is mentioned before it in the sentence."""
         return self._noun or cues.names_answer(
             self.text.low[max(self.begin, self.group.start - 300) : self.group.start]
         )
@@ -240,7 +240,7 @@ class Context:
 
     @property
     def offered(self) -> bool:
-        """Whether options are only named as what there is to choose from: `The options are: (A)`."""
+        """Whether options are only listed as the choices: `The options are: (A)`."""
         return self._before(_OFFERED, 40)
 
     @property
@@ -264,14 +264,14 @@ class Context:
         return self._behind(cues.DENIED) is not None and not self.affirmed
 
     def denies(self, other: "Context") -> bool:
-        """Whether what denies it after a comma denies the next option instead: `C, is not B`."""
+        """Whether the denial after a comma is of the next option instead: `C, is not B`."""
         denial = self._behind(cues.DENIED)
         if denial is None or "," not in denial.group():
             return False
         return _fillers(self.text.low[denial.end() : other.group.start])
 
     def turns(self, last: "Context") -> bool:
-        """Whether it stands for the option before, which is denied: `not A but B`, `A is not right, B is`."""
+        """Whether it replaces the option before, which is denied: `not A but B`, `A is not right, B is`."""
         between = self.text.low[last.group.end : self.group.start].lstrip(_STOPS)
         if last.untrue and last.begin == self.begin and cues.ELLIPTIC.match(self.text.low, self.group.end):
             return True
@@ -292,7 +292,7 @@ class Context:
 
     @property
     def conditional(self) -> bool:
-        """Whether only a condition is spoken of, and not "if I had to choose"."""
+        """Whether it is only part of a condition, other than "if I had to choose"."""
         said, start = self.text.said, self.group.start
         condition = cues.CONDITION.match(said, self.begin) or cues.MID_CONDITION.search(
             said, self.begin, start

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 SCRIPT = "\u2e80"
-"""From here on scripts write no spaces between words: Chinese, Japanese; Korean appends its particles."""
+"""From here on scripts have no spaces between words: Chinese, Japanese; Korean appends its particles."""
 _CUES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
 
 
@@ -56,7 +56,7 @@ class Finder:
         self.rules = {word: _rule(any_of(found) + then) for word, found in first.items()}
 
     def spans(self, low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-        """Where they stand in a text in lower case. words: of the text."""
+        """Where they occur in a text in lower case. words: of the text."""
         found = []
         for word in self.rules.keys() & words:
             rule = self.rules[word]
@@ -86,7 +86,7 @@ def _rule(pattern: str) -> re.Pattern[str]:
 
 
 def _before() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
-    """By word or phrase its kind; and of scripts without spaces the endings with their kinds."""
+    """The kind of each word or phrase; and, for scripts without spaces, the endings with their kinds."""
     words: dict[str, str] = {}
     ends = []
     for kind in ("filler", "weak", "link", "choose", "not"):
@@ -126,12 +126,12 @@ TRUE = _rule(
     rf"{PUNCTUATION}(?:{piece('optional')}\s?)?(?:{_VERB}\s{{1,4}}(?!{piece('article')}\s)(?:\w{{1,12}}\s)?)?"
     rf"{word('truth')}(?!\s?{piece('noun')})"
 )
-"""What makes it a true statement, which may be no answer."""
+"""What makes it a true statement, which may not be an answer."""
 ELLIPTIC = _rule(rf"\s{_VERB}\s?(?:[.!;\n]|$)")
 """What follows an option and affirms of it what was denied of another: `A is not right, B is.`"""
 DENIALS = frozenset(phrases("negation"))
 AFFIRMING = _rule(word("affirming"))
-"""What holds a negation and denies nothing: `no doubt`."""
+"""What contains a negation but denies nothing: `no doubt`."""
 JOINS = _rule(word("join") + "|[,、/&]")
 CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:{piece('so')},?\s)?{word('if')}")
 MID_CONDITION = _rule(rf"(?<!{piece('this')}){word('midway')}")

@@ -34,7 +34,7 @@ _SCENE = re.compile(rf"{cues.any_of(_PLACES)}\s(?:{cues.word('article', 'pronoun
 
 
 def paraphrased(low: str, known: Known) -> list[Group]:
-    """Where the words of an option stand in their order with nothing but small words between them."""
+    """Where the words of an option occur in their order with only small words between them."""
     options = [_words(text) for text in known.texts]
     sought = {
         words: place
@@ -157,7 +157,7 @@ class Weighed:
         return self._kinds[index]
 
     def _corrects(self, index: int) -> bool:
-        """Whether the piece takes the place of an answer before it, or of what took its place."""
+        """Whether the piece replaces an answer before it, or that answer's replacement."""
         for at in range(index, max(0, index - _CORRECTIONS), -1):
             it, last = self.found[at], self.found[at - 1]
             if it.group.places == last.group.places or not it.corrects:
@@ -218,7 +218,7 @@ class Weighed:
         return opens and not any(self.known.texts[place] for place in first.group.places)
 
     def _at_head(self, it: Context, yes_no: bool, affirmed: bool) -> str:
-        """Of what begins a line."""
+        """The kind of a piece that begins a line."""
         group = it.group
         if yes_no and it.closed == group.end < len(self.text.said):
             return NOISE
@@ -243,7 +243,7 @@ class Weighed:
         return MENTION
 
     def _inside(self, it: Context, yes_no: bool, affirmed: bool) -> str:
-        """Of what stands within a line."""
+        """The kind of a piece within a line."""
         group = it.group
         counted = group.form != VALUE or group.marked or self._result(it)
         # A bare letter says little, but for `option B` and `... is B.`
@@ -386,8 +386,8 @@ def _decided(weighed: Weighed) -> Reading:
 
 
 def _mentioned(weighed: Weighed) -> Reading:
-    """The only option mentioned; else the only one of the first sentence or the last one. What is said amid a
-    text that weighs several options is as often as not the wrong one."""
+    """The only option mentioned; else the only one of the first sentence or the last one. An option named
+    amid a text that weighs several is as often as not the wrong one."""
     pieces = weighed.of(MENTION)
     pieces = [it for it in pieces if not it.explains] or pieces
     if len({it.group.places for it in pieces}) == 1:

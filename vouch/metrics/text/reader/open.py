@@ -70,7 +70,7 @@ def phrase(text: str) -> str:
 
 
 def declined(text: str) -> Reading:
-    """Whether a text declines from its beginning, without an answer further on; else it is one."""
+    """Whether a text declines at its beginning and gives no answer further on."""
     said = _Said(prepared(text))
     if (
         said.declines
@@ -229,7 +229,7 @@ def _before(rule: re.Pattern[str], low: str, begin: int, at: int) -> bool:
 
 
 def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
-    """Where numbers are written, but for those of steps, `the two`, `one of them` and `the 50s`."""
+    """Where numbers are written, except those of steps, `the two`, `one of them` and `the 50s`."""
     found = []
     step = _STEP.match(said, begin, end)
     for start, close, _ in expressions(said, step.end() if step else begin, end, scaled=False):

@@ -1,6 +1,6 @@
 """A question's options as the reader looks for them: letters, texts, values, yes and no.
 
-`Choices` are the options as shown, `Known` the same prepared for the search, `Reading` what a text came to.
+`Choices` are the options as shown, `Known` the same prepared for the search, `Reading` the result for a text.
 """
 
 import re
@@ -31,7 +31,7 @@ class Choices:
 
 
 class Reading(NamedTuple):
-    """What a text came to. verdict: OPTION, SEVERAL that contradict another, DECLINED or NONE; ANSWER to an
+    """What a text says. verdict: OPTION, SEVERAL that conflict, DECLINED or NONE; ANSWER to an
     open question. places: of the options named. kind, span: the reason, a kind of evidence and its words."""
 
     verdict: str
@@ -100,7 +100,7 @@ class Known:
 
     @cached_property
     def values(self) -> tuple[float | None, ...]:
-        """Of the options that are numbers, of which no other has the same; empty where none is one."""
+        """The values of options that are numbers and equal to no other option; empty if there are none."""
         if not any(char.isdigit() or char == "π" for text in self.texts for char in text) and not any(
             text.partition(" ")[0].partition("-")[0] in WORDS for text in self.texts
         ):
@@ -170,7 +170,7 @@ def compared(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def known(choices: Choices) -> Known:
-    """The options as they are looked for."""
+    """The options prepared for the search."""
     return Known(choices)
 
 

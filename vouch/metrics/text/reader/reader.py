@@ -60,7 +60,7 @@ def lowered(said: str) -> tuple[str, str]:
 
 
 def cut(said: str) -> str | None:
-    """What stands before a question that the text makes up; None where it makes up none."""
+    """The text before a question that it makes up; None if it makes up none."""
     question = QUESTION.search(said, 1)
     return None if question is None else said[: question.start()]
 
@@ -146,7 +146,7 @@ def _alone(plain: str, options: Known) -> Reading | None:
 
 
 def _marked(plain: str, options: Known) -> Reading | None:
-    """A mark and the text or the value of an option, be it another one's."""
+    """A mark and the text or the value of an option, even of another one."""
     found = _MARK.match(plain)
     place = options.places.get(found[1]) if found else None
     if found is None or place is None:
@@ -165,7 +165,7 @@ def _marked(plain: str, options: Known) -> Reading | None:
 
 
 def _named(plain: str, options: Known) -> int | None:
-    """The option with this text, but for an article or blanks, or with words of the same meaning."""
+    """The option with this text, ignoring an article and blanks, or with words of the same meaning."""
     place = options.unique.get(plain, options.unique.get(without_article(plain)))
     if place is None and options.compact:
         place = options.compact.get(tight(plain))

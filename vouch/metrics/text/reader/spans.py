@@ -31,7 +31,7 @@ class Span:
 
 
 def whole(low: str, start: int, end: int) -> bool:
-    """Whether no word, number or formula goes on before or after this place."""
+    """Whether this place is not inside a longer word, number or formula."""
     if _goes_on(low[start - 1 : start], low[start]) or _goes_on(low[end : end + 1], low[end - 1]):
         return False
     if low[start].isdigit() and start and low[start - 1] in _POINTS:
@@ -58,7 +58,7 @@ _QUOTES = ('"', "'", "“", "”")
 
 
 def marked(said: str, low: str, known: Known) -> list[Span]:
-    """All marks of a text that stand by themselves, with the texts that follow them."""
+    """All marks in a text that are not part of something else, with the texts that follow them."""
     found = []
     end = 0
     matches = [match for rule in known.labels for match in rule.finditer(said)]
@@ -175,7 +175,7 @@ class Group:
         self.add(span)
 
     def add(self, span: Span) -> None:
-        """What is said on. span: the latest."""
+        """Adds the next span, the latest so far."""
         self.span, self.end = span, span.end
         self.marked |= span.marked
         if not {*span.places, *span.clash} <= {*self.places}:
@@ -183,7 +183,7 @@ class Group:
 
 
 def groups(said: str, low: str, known: Known) -> list[Group]:
-    """All places of a text that name options, in its order. low: the text in lower case, as long as it."""
+    """All places in a text that name options, in order. low: the text in lower case, of the same length."""
     marks = marked(said, low, known)
     taken = [(span.start, span.end) for span in marks if span.end > span.start + 1]
     texts = [span for span in _texts(said, low, known) if not _inside(span, taken)]
@@ -216,7 +216,7 @@ def _together(gap: str, before: Group, span: Span) -> bool:
 
 
 def _denied_alone(said: str, gap: str, span: Span) -> bool:
-    """Whether what stands behind denies the latter of two options alone: `选C，B不正确`."""
+    """Whether the words after two options deny only the second: `选C，B不正确`."""
     denied = cues.DENIED.match(said, span.end) if gap.strip() in (",", "、") else None
     return denied is not None and denied.group()[-1] >= cues.SCRIPT
 

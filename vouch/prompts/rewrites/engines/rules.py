@@ -1,4 +1,4 @@
-"""The rule rewriter: no model, no network, the same words everywhere. For English questions of plain shape.
+"""The rule rewriter: no model, no network, the same words everywhere. For English questions of simple form.
 
 One function for each kind of rewrite. It raises Cannot for questions that it does not know: such a question
 is left out, whereas a wrong rewrite would be asked. The reasons are in the table of rewrites. `Rules`, at the
@@ -75,7 +75,7 @@ def lr_i(text: str) -> str:
     """LR-I: the question as an instruction; an instruction stays as it is. Raises Cannot.
 
     PARC (Schmalfuss et al. 2025) writes `Determine` and `Identify`, words that the demo's models never saw.
-    `Tell me` is as plain, so what it costs them is the form and not a new word."""
+    `Tell me` is as plain, so it costs them only the form and not a new word."""
     sentence = parse(text)
     if sentence.imperative:
         return text
@@ -309,7 +309,7 @@ def ls_m(text: str) -> str:
 
 
 def _less_or_fewer(before: str, after: str) -> str:
-    """`fewer` before things that can be counted, if `more` is followed by a thing."""
+    """`fewer` before countable things, if `more` is followed by a thing."""
     if not after:
         raise Cannot("compares nothing")
     if not _HOLDS.search(before):
