@@ -1,4 +1,4 @@
-"""What a profile asks of its models, counted before anything runs, and what that costs.
+"""The work that a profile asks of its models, counted before anything runs, and its cost.
 
 `vouch plan` prints it: items and prompts of each dataset, the size of the study, GPU hours of models of the
 hub, and prices of models on servers.
@@ -57,7 +57,7 @@ def variations_of(project: Project, dataset: str) -> list[str]:
 
 
 def prompt_sets(project: Project) -> tuple[int, int]:
-    """Pairs of dataset and variation that every model answers: of one variation, and of two at once."""
+    """Pairs of dataset and variation that every model answers: with one variation, and with two at once."""
     names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
     combined = sum("+" in name for name in names)
     return len(names) - combined, combined

@@ -150,7 +150,7 @@ def exported_pairs(pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecis
 
 
 def _winner(decision: ExchangeDecision, candidate: Candidate) -> str:
-    """The decision's winner, also if the candidate has the two images in the other order."""
+    """The decision's winner, even if the candidate has the two images in the other order."""
     if decision.winner == NEITHER or decision.pair == candidate.pair:
         return decision.winner
     return {FIRST: SECOND, SECOND: FIRST}[decision.winner]

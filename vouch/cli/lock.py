@@ -265,7 +265,7 @@ def _has_tail(entry: CommentedMap) -> bool:
 
 
 def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
-    """Sorted digests, with the comments beside the old ones and behind the last of them."""
+    """Sorted digests, with the comments beside the old ones and after the last of them."""
     new = CommentedMap((name, files[name]) for name in sorted(files))
     last = next(reversed(old), None)
     for name, comment in old.ca.items.items():

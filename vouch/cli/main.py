@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _find(given: Sequence[str]) -> Command:
-    """The command that the first words name. Exits with help or with one line where they name none."""
+    """The command that the first words name. Exits with help, or with one line if they name none."""
     known = commands()
     group = given[0] if given and given[0] in known else ""
     word = next(iter(given[1:] if group else given), "--help")

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain(text: object) -> str:
-    """One line that neither moves the cursor nor sets a colour: what cannot be printed becomes a space.
+    """One line that neither moves the cursor nor sets a colour: unprintable characters become spaces.
 
     Such are control characters, the first character of escape sequences, line ends, and characters that
     change the direction of writing.

@@ -1,1 +1,1 @@
-"""Images: decoding, the operations of variations, looks for finding copies, prefetching."""
+"""Images: decoding, the operations of variations, `Look`s for finding copies, prefetching."""

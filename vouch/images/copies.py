@@ -47,8 +47,8 @@ def sideways(image: Image.Image) -> bool:
 def reduced(image: Image.Image) -> tuple[float, float] | None:
     """Makes an upright JPEG that is not decoded yet decode to fewer pixels, at least LEAST.
 
-    Returns the width and height of the image in those pixels, which are fractions where the last pixels of a
-    row or column stand for less. None: it will be decoded whole, because it is not such a JPEG or too small.
+    Returns the width and height of the image in those pixels, which are fractions if the last pixels of a row
+    or column cover less. None if it will be decoded whole, because it is not such a JPEG or too small.
     """
     if image.format != "JPEG" or rotated(image):
         return None

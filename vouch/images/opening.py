@@ -178,7 +178,7 @@ def mode_of(file: Image.Image) -> str:
 
 
 def _raw_mode(file: Image.Image) -> str:
-    """The format of the file's samples, as Pillow's decoders name it; empty where they do not."""
+    """The format of the file's samples, as Pillow's decoders name it; empty if they do not name one."""
     args = next((tile.args for tile in getattr(file, "tile", ())), None)
     return args if isinstance(args, str) else str(args[0]) if args else ""
 

@@ -66,7 +66,7 @@ def _filled(kind: str, question: str, text: str, **fields: str) -> str:
 # Quoting
 
 FIRST, LAST = 1_500, 4_500
-"""Characters of a long answer that are shown: so many of its beginning, and of its end."""
+"""Characters of a long answer that are shown: this many of its beginning, and of its end."""
 _MARKUP = str.maketrans("<>|", "‹›¦")
 _BRACKETED = re.compile(  # tokens of Mistral, BERT and GLM; [B], [1, 2] and [YES] are words of an answer
     r"\[(/[A-Z_]+|[A-Z]+(?:_[A-Z]+)+|control_\d+|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS"
@@ -189,7 +189,7 @@ def open_prompt(answer: OpenAnswer) -> str:
 def open_verdict(reply: str | None) -> str:
     """CORRECT, INCORRECT, or UNREAD for a reply that says neither, or both.
 
-    A letter or word counts where it stands between punctuation or line ends: `B. incorrect`, `The answer is
+    A letter or word counts if it stands between punctuation or line ends: `B. incorrect`, `The answer is
     A`, but not `A cat`. A question (`Is the answer correct?`) is no verdict, and a reply that negates
     anything, or makes a condition, is never CORRECT.
     """

@@ -68,7 +68,7 @@ def calibration_error(
 ) -> CalibrationError:
     """Expected calibration error (Naeini et al. 2015; Guo et al. 2017).
 
-    probabilities: [n] the confidence of each answer, or [n, k], of which the largest counts. correct: [n] 1
+    probabilities: [n] the confidence of each answer, or [n, k], in which the largest counts. correct: [n] 1
     or 0, or a share. bins of equal width, or with equally many rows each. Intervals: bootstrap over groups
     [n] about its median, since resampling moves the error upwards.
 
@@ -109,7 +109,7 @@ def _estimate(formula: Any, found: Bins, draws: Bins) -> Estimate:
 
 @dataclass(frozen=True, repr=False)
 class Temperature(Result):
-    """value: T, fitted on all rows; NaN where each has equal logits or one option, for every T is as good.
+    """value: T, fitted on all rows; NaN if each has equal logits or one option, because every T is as good.
     ece_before, ece_after, nll_after (nats): on the test halves of the splits, with T fitted on the other
     halves.
     """
@@ -139,7 +139,7 @@ def temperature(
 ) -> Temperature:
     """Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017); arguments as for `prediction_sets`.
 
-    T lies in 0.05 ... 20, and at a bound where all answers are correct or all wrong.
+    T lies in 0.05 ... 20, and at a bound if all answers are correct or all are wrong.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -166,7 +166,7 @@ class ImageInformation(Result):
     """gain: mean fall of the answers' log-likelihood without the image. information: mean rise of the
     entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the image, so
     gain is biased upwards where logits are noisy: it does not show that the image is used. auroc: of plain
-    confidence; auroc_corrected and auroc_vauq: theirs minus that, paired. None without answers. gains,
+    confidence; auroc_corrected and auroc_vauq: the others' minus auroc, paired. None without answers. gains,
     informations, uncertainty, corrected: [n].
     """
 
@@ -191,7 +191,7 @@ def image_information(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> ImageInformation:
-    """What a model knows by the image.
+    """What the image tells a model.
 
     logits, without: [n, k] of the same questions with the image, and without it or with
     another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
@@ -236,9 +236,9 @@ def semantic_entropy(
 ) -> Floats:
     """[n] entropy over clusters of the answers sampled for each question, nats; NaN with fewer than two.
 
-    Clusters are texts that are equal after normalisation, or of which same(a, b) and same(b, a) hold for the
-    first of the cluster (bidirectional entailment in Farquhar et al. 2024). Each sample counts alike; with
-    loglikelihoods of the same shape by its likelihood. noisy: samples for a disturbed image; then the
+    A cluster holds texts that are equal after normalisation, or for which same(a, b) and same(b, a) hold with
+    its first text (bidirectional entailment in Farquhar et al. 2024). All samples count alike or, with
+    loglikelihoods of the same shape, by their likelihood. noisy: samples for a disturbed image; then the
     entropy is that of softmax(p + alpha (p - q)), VASE (Liao et al. 2025).
 
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
@@ -332,8 +332,8 @@ def read_answer(
 ) -> ReadAnswer:
     """Reads an option out of a generated text.
 
-    options: their texts as shown, empty where a question has none. labels: what stood before them; A, B, ...
-    by default. question: lets a text be read that answers yes or no in the words of the question.
+    options: their texts as shown, empty if a question has none. labels: the marks before them; A, B, ... by
+    default. question: makes it possible to read texts that answer yes or no in the words of the question.
 
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')

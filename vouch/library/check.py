@@ -1,6 +1,6 @@
-"""Checks of the arguments, and their form for vouch.metrics.
+"""Checks the arguments and brings them into the form for vouch.metrics.
 
-What does not fit raises ValueError: one line that names the argument and, where there is one, the row.
+An argument that does not fit raises ValueError: one line that names it and, if one row is at fault, the row.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
@@ -16,7 +16,7 @@ MOST = 26
 MOST_DRAWS = 100_000
 MOST_FEATURE = 1e100
 EXACT = 2**53
-"""Above it float64 does not hold every whole number."""
+"""Above this, float64 does not hold every whole number."""
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,7 +91,7 @@ def numeric(
     missing: bool = False,
     exact: bool = False,
 ) -> NDArray[Any]:
-    """The same of numbers or truth values, not of texts or dates. missing: whether NA of pandas is NaN.
+    """The same for numbers or truth values, not for texts or dates. missing: whether NA of pandas is NaN.
 
     exact: whether whole numbers that float64 would round are refused, since they would tie.
     """
@@ -122,7 +122,7 @@ def _is_number(value: Any) -> bool:
 
 
 def features(values: Any, name: str) -> Floats:
-    """[n, d] float64 without NaN or infinity, or what overflows when it is squared."""
+    """[n, d] float64 without NaN, infinity or numbers that overflow when squared."""
     array = numeric(values, name, 2).astype(np.float64)
     if not array.shape[1]:
         raise ValueError(f"{name}: shape {array.shape}; give at least one column")
@@ -198,7 +198,7 @@ def shares(values: Any, name: str, rows: int | None = None, of: str = "") -> Flo
 
 
 def same_rows(given: Sized, name: str, rows: int, of: str = "") -> None:
-    """Refuses another number of rows than the argument `of` has."""
+    """Refuses a number of rows that differs from that of the argument `of`."""
     if len(given) != rows:
         there = f"{of} has {rows}" if of else f"there are {rows} elsewhere"
         raise ValueError(f"{name}: {len(given)} rows, but {there}")
@@ -242,7 +242,7 @@ def groups(values: ArrayLike | None, rows: int) -> Ints:
 
 
 def names(values: ArrayLike | None, name: str, rows: int) -> list[str] | None:
-    """[n] names, each once; None where none are given."""
+    """[n] names, each once; None if none are given."""
     if values is None:
         return None
     given, first = [str(value) for _, value in _labels(values, name, rows)], dict[str, int]()

@@ -25,7 +25,7 @@ from vouch.metrics.intervals import mean_interval, some
 from vouch.metrics.robustness import calibrated, reliability
 
 LEAST_SHARE, MOST = 1e-6, 1e9
-"""Bounds of what `power` is asked, so that no number overflows."""
+"""Bounds on the arguments of `power`, so that no number overflows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +33,7 @@ class Comparison(Result):
     """difference: accuracy of a minus that of b. p: two-sided, None with fewer than two groups.
 
     minimum_detectable_effect: the smallest true difference that four of five studies of this size would find;
-    None where they are too few for any.
+    None if there are too few for any.
     """
 
     rows: int
@@ -50,10 +50,10 @@ def compare(
     """Paired difference of two models' accuracies.
 
     correct_a, correct_b: [n] 1 or 0, or a share, on the same questions in the same order. groups: [n]
-    questions that are not independent. Interval: 2.5 and 97.5 percentiles of a bootstrap over groups; where
-    few of them differ, or none, exact bounds as well (Clopper and Pearson 1934). p: t-test with the sandwich
-    variance over groups, never below what flipping the signs of the groups could give. Of several comparisons
-    correct the p-values yourself (Holm 1979).
+    questions that are not independent. Interval: 2.5 and 97.5 percentiles of a bootstrap over groups; if few
+    of them differ, or none, with exact bounds as well (Clopper and Pearson 1934). p: t-test with the sandwich
+    variance over groups, never below what flipping the signs of the groups could give. If you make several
+    comparisons, correct the p-values yourself (Holm 1979).
 
     >>> compare([1, 1, 1, 0, 1, 1, 0, 1], [1, 0, 1, 0, 0, 1, 0, 0]).difference.value
     0.375
@@ -98,11 +98,11 @@ def power(
     significance: float = 0.05,
     claims: int = 1,
 ) -> Power:
-    """What a paired comparison of so many questions finds, before it is made (Connor 1987).
+    """What a paired comparison of this many questions would find, before it is made (Connor 1987).
 
-    discordant: share of the questions on which just one of the two is correct. design: variance over that of
-    independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims: comparisons
-    that Holm's correction counts.
+    discordant: share of the questions on which exactly one of the two is correct. design: variance over that
+    of independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims:
+    comparisons that Holm's correction counts.
 
     >>> found = power(1000)
     >>> found
@@ -148,11 +148,11 @@ def regressions(
 ) -> Regressions:
     """Which models got worse from one version to the next, with a bound on false alarms.
 
-    before, after: by name [n] 1 or 0, or a share, of which less than 1 is wrong; the same questions in the
-    same order. groups: [n] questions that are not independent. If the versions of a model are alike, an alarm
-    comes with a probability of at most false_alarms, however many names and, if `look` counts the comparisons
-    so far from 1, over all of these: the k-th spends 6 / (pi k)^2 of the bound. p: of flipping the signs of
-    the groups, exact. allowed: smaller losses raise no alarm.
+    before, after: by name [n] 1 or 0, or a share, where less than 1 counts as wrong; the same questions in
+    the same order. groups: [n] questions that are not independent. If the versions of a model are alike, the
+    probability of an alarm is at most false_alarms, however many names there are and, if `look` counts the
+    comparisons so far from 1, over all of these: the k-th spends 6 / (pi k)^2 of the bound. p: exact, from
+    flipping the signs of the groups. allowed: smaller losses raise no alarm.
 
     >>> worse = [1] * 80 + [0] * 20
     >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
@@ -184,7 +184,7 @@ MOST_OPTIONS = 1_000_000
 @dataclass(frozen=True, repr=False)
 class Robustness(Result):
     """accuracy, accuracy_varied: under the original and the changed prompts. consistency: share of changed
-    prompts answered as the answer to the original one demands. reliability: (2 accuracy^m - 1) certainty of
+    prompts answered as the answer to the original one requires. reliability: (2 accuracy^m - 1) certainty of
     the changed prompts; None without certainty.
     """
 
@@ -210,10 +210,10 @@ def robustness(
 
     original, varied: [n] option chosen for the original and the changed prompt, as indices. answers: [n]
     the correct one. options: how many a question has. flipped_answers: [n] the correct ones under the changed
-    prompt where it changes them (a negation); the choice should then differ from the original one.
+    prompt if it changes them (a negation); the choice should then differ from the original one.
     certainty: [n] in 0 ... 1 of the changed prompts, such as 1 - (set size - 1) / (options - 1). groups:
-    [n] questions that belong together. A guess among k options is consistent in 1/k of the cases, where the
-    answer flips in 1 - 1/k.
+    [n] questions that belong together. A guess among k options is consistent in 1/k of the cases or, if the
+    answer flips, in 1 - 1/k.
 
     >>> robustness([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3], options=4).consistency.value
     0.75
@@ -252,9 +252,9 @@ def _sizes(options: int | ArrayLike, rows: int) -> Floats:
 
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(Result):
-    """accuracy: what people would say of all rows. people: the same from the sample alone. judge: mean of the
-    verdicts. weight: how much the judge counts, from 0 (not at all). kappa, sensitivity, specificity: of the
-    judge on the sample, at one half; None where undefined. decided: rows of the sample.
+    """accuracy: what people would say about all rows. people: the same from the sample alone. judge: mean of
+    the verdicts. weight: how much the judge counts, from 0 (not at all). kappa, sensitivity, specificity: of
+    the judge on the sample, at one half; None where undefined. decided: rows of the sample.
     """
 
     decided: int

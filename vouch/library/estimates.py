@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval; low and high are None where the rows say nothing of the spread."""
+    """A number with its 95 % interval; low and high are None if the rows say nothing about the spread."""
 
     value: float
     low: float | None = None
@@ -41,7 +41,7 @@ def over_splits(values: Any) -> Estimate:
 
 
 def needs(what: str, module: str, package: str) -> None:
-    """Says what to install where a module is missing."""
+    """Says what to install if a module is missing."""
     if find_spec(module) is None:
         raise ModuleNotFoundError(f"{what} needs {package}: pip install {package}", name=module)
 
@@ -84,7 +84,7 @@ PUBLISHED = "tables/{}.parquet"
 
 
 def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
-    """By name every table of a report: headline, metrics, variations, differences, rankings, ...
+    """Every table of a report, by name: headline, metrics, variations, differences, rankings, ...
 
     folder: what `dvc repro`, `dvc pull` or `vouch publish hub` made. Raises FileNotFoundError where it holds
     no tables.
@@ -110,7 +110,7 @@ def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
     """An image [h, w, 3] uint8 after a corruption, severity 1 to 5; the same bytes everywhere.
 
     kind: an operation with levels, such as blur or noise; docs/variations.md#strengths has all of them.
-    What is random follows from the pixels.
+    Random choices are determined by the pixels.
 
     >>> int(np.ptp(corrupt(np.full((8, 8, 3), 100, np.uint8), "contrast", 5)))
     0

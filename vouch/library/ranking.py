@@ -23,7 +23,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class LabelFreeRanking:
-    """values: by ranker and model, higher is better. ranks: 1 for the best, equals share the smallest.
+    """values: by ranker and model, higher is better. ranks: 1 for the best; ties share the smallest.
 
     rank_ends: by ranker and model the 2.5 and 97.5 percentiles of the rank over resampled groups.
     """
@@ -64,7 +64,7 @@ def rank_without_labels(
     alpha: float = 0.1,
     seed: int = 0,
 ) -> LabelFreeRanking:
-    """Ranks models by what their probabilities say, without an answer key.
+    """Ranks models by their probabilities, without an answer key.
 
     probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN where a question has
     fewer options. Rankers: confidence, entropy, gap. With proxy (by model [m, k] on other questions) and

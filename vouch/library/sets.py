@@ -20,12 +20,12 @@ from vouch.metrics.responses import NO_ROLE, Array, Ranked, Responses, rank, uni
 
 @dataclass(frozen=True, repr=False)
 class Answering(Result):
-    """threshold: the model may answer alone from this confidence on; inf where nothing is shown.
+    """threshold: the model may answer alone from this confidence on; inf if none is shown to be enough.
 
-    answered: share of the questions that it then answers. errors, questions: wrong answers, and questions,
-    among those that prove it. conformal_threshold, conformal_answered: by conformal abstention, at most a
-    share `max_risk` of all questions answered wrongly, on average. thresholds, shares, risks, bounds [p]: the
-    risk-coverage curve; share answered, share of that which is wrong, bounds that hold all at once.
+    answered: share of the questions that it then answers. errors, questions: wrong answers, and all
+    questions, among those for the proof. conformal_threshold, conformal_answered: by conformal abstention, at
+    most a share `max_risk` of all questions answered wrongly, on average. thresholds, shares, risks, bounds
+    [p]: the risk-coverage curve; share answered, share of these that is wrong, bounds that hold all at once.
     """
 
     max_risk: float
@@ -83,7 +83,7 @@ def answering(
 @dataclass(frozen=True, repr=False)
 class SampledSets(Result):
     """samples: how many to draw. coverage, set_size: of sets of these answers. unreached: share of the
-    questions without a correct sample. The others are None where no number of samples is enough.
+    questions without a correct sample. The others are None if no number of samples is enough.
     """
 
     unreached: Estimate
@@ -104,7 +104,7 @@ def sampled_sets(
 ) -> SampledSets:
     """Prediction sets of sampled answers (TRON, Wang et al. 2024); half of alpha for either of its levels.
 
-    answers: [n][S] what was sampled, equal texts for equal answers. correct: [n][S] which are correct.
+    answers: [n][S] the sampled answers, equal texts for equal answers. correct: [n][S] which are correct.
 
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
@@ -134,7 +134,7 @@ def sampled_sets(
 
 @dataclass(frozen=True, repr=False)
 class WeightedSets(Result):
-    """effective: questions that calibrate, by their weights, (sum w)^2 / sum w^2. infinite: share of the sets
+    """effective: calibration questions by their weights, (sum w)^2 / sum w^2. infinite: share of the sets
     that hold every option because too little weight calibrates. thresholds [m], sets [m, k], weights [n].
     """
 
@@ -152,8 +152,8 @@ def weighted_sets(
 
     logits [n, k], answers [n]: those that calibrate, as for `prediction_sets`. features [n, d], new_features
     [m, d]: what shifts, such as embeddings of the images; the density ratio is the odds of a logistic
-    regression. Coverage holds if nothing else shifts and the ratio is right. Judge by `effective` (few:
-    noise) and `infinite` (many: too little weight where the new questions lie).
+    regression. Coverage holds if nothing else shifts and the ratio is right. Check `effective` (low: noise)
+    and `infinite` (high: too little weight where the new questions lie).
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -227,7 +227,7 @@ class PredictionSets(Result):
         """Sets [m, k] of new questions with logits [m, k], by the threshold of all n rows.
 
         seed, ids: of the random term of the scores that have one, as for `prediction_sets`. A question has
-        the same set whether it comes alone or among others.
+        the same set whether it is passed alone or among others.
         """
         new = check.logits(logits)
         names = check.names(ids, "ids", len(new))
@@ -257,8 +257,8 @@ def prediction_sets(
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
     that calibrate. settings: parameters of the score, as {"penalty": 0.1, "k_reg": 2}. Empty sets are
     filled with the most probable options.
-    ids: [n] names of the questions. The random term of aps_randomised, raps and saps follows from the name
-    and the seed; without names from the row's logits, so that rows with equal logits share it.
+    ids: [n] names of the questions. The random term of aps_randomised, raps and saps depends on the name and
+    the seed or, without names, on the row's logits, so that rows with equal logits share it.
 
     Raises ValueError with the row at fault.
 
@@ -301,7 +301,7 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     """Share of sets [n, k] (bool) that hold a correct option, with its interval over groups [n].
 
     answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986);
-    exact where all or no sets do (Clopper and Pearson 1934).
+    exact if all or no sets do (Clopper and Pearson 1934).
 
     >>> coverage([[True, False], [True, True], [False, True], [True, False]], [0, 1, 1, 1])
     0.75 (0 to 1)

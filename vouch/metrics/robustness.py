@@ -125,8 +125,7 @@ def instability(
 def calibrated(score: Array, random: Array) -> Array:
     """-1 ... 1: 0 for what a guess gives, 1 for a score of 1, -1 for 0 (equation 5).
 
-    score, random: means in 0 ... 1, of the same shape; NaN where either is unknown or random is 0 below or 1
-    above it.
+    score, random: means in 0 ... 1, of the same shape; NaN if either is unknown or both are 1.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(score >= random, (score - random) / (1 - random), (score - random) / random)

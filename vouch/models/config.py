@@ -53,8 +53,8 @@ class ExtractConfig(BaseModel):
     device: `split` spreads a model over all GPUs. reproducible: `off` lets torch choose faster kernels by the
     processor, docs/reproducibility.md.
     workers: threads that decode and prepare images while the model computes.
-    max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: caps of single models. Beside the
-    greedy text, `sampling` draws samples; `seed` decides which.
+    max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: caps of individual models. Beside
+    the greedy text, `sampling` draws samples; `seed` decides which.
     datasets_of: datasets of models that are not asked all; their tables of the others have no rows.
     """
 

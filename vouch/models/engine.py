@@ -131,7 +131,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer and what it belongs to. question: id. decoding: the one of a TextAnswer, else None.
+    """An answer and the facts that go with it. question: id. decoding: the one of a TextAnswer, else None.
 
     A Refusal to text applies to all decodings of the question if `decoding` is None.
     """

@@ -82,8 +82,8 @@ _CIRCUMSTANCES = ("device", "mode", "rows")  # how an answer was computed; they 
 class Recomputed:
     """One answer, stored and again. where: `letters of NAME by MODEL (DEVICE, now DEVICE)`.
 
-    distance: largest difference of a number, 0 where the answers are the same, infinite if they differ in
-    something else. moved: the best letter, the best option or the text is different.
+    distance: largest difference of a number, 0 where the answers are the same, infinite if they differ, but
+    in no number. moved: the best letter, the best option or the text is different.
     """
 
     where: str

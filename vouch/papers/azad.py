@@ -32,7 +32,7 @@ DATASETS = names_in("azad", "datasets")
 
 
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
-    """The metric of each score; the margin score is no part of the faithful protocol."""
+    """The metric of each score; the margin score is not part of the faithful protocol."""
     return (
         Measure("LAC", metric, "lac", scale=scale, better=better),
         Measure("MS", metric, "margin", scale=scale, better=better, only="clean"),
@@ -87,7 +87,7 @@ def counts(lookup: Lookup) -> Built:
 
 
 def _scored(lookup: Lookup, measures: Sequence[Measure]) -> dict[str, Measure]:
-    """Those of the scores' measures that were computed, by the score's label. Raises Absent for none."""
+    """The measures that were computed, by the score's label. Raises Absent if there are none."""
     found = {measure.label: measure for measure in measures if len(lookup.of(measure))}
     if not found:
         raise Absent("no prediction sets were computed")
@@ -95,7 +95,7 @@ def _scored(lookup: Lookup, measures: Sequence[Measure]) -> dict[str, Measure]:
 
 
 def _together(lookup: Lookup, measures: Sequence[Measure], clean: bool = False) -> pd.DataFrame:
-    """One row for each model and dataset that has all measures, a column each."""
+    """One row for each model and dataset that has all measures, one column for each measure."""
     frame = lookup.long(measures, lookup.own(DATASETS))
     wide = frame.pivot(index=KEYS, columns="measure", values="clean" if clean else "value")
     wide = wide.reindex(columns=range(len(measures))).dropna()
@@ -230,7 +230,7 @@ def _radar(title: str, frame: pd.DataFrame) -> Built:
 
 
 def families(lookup: Lookup) -> Built:
-    """Figure 6: the models of a family together, where it has two."""
+    """Figure 6: the models of a family together, for families with two."""
     known = lookup.evidence.facts
     long = _profiles(lookup)
     long = long.assign(panel=[family(model, known) for model in long["model"]])

@@ -1,4 +1,4 @@
-"""The few kinds of charts that the papers' figures come down to."""
+"""The few kinds of charts that the papers' figures need."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from vouch.report import vegalite as alt
 COLOURS = (alt.BLUE, alt.ORANGE, alt.GREEN, alt.FAINT, alt.INK, alt.MUTED)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 MOST = len(COLOURS)
-"""More kinds than that cannot be told apart by colour; they are drawn alike."""
+"""More kinds than this cannot be told apart by colour, and are drawn alike."""
 PANEL = 230.0
 # Text on coloured cells, which look the same by day and by night; no colour of the alt.
 ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
@@ -30,7 +30,7 @@ def _kinds(frame: pd.DataFrame, name: str) -> list[Any]:
 
 
 def _apart(frame: pd.DataFrame, looks: Sequence[str]) -> Any:
-    """A channel by `series`, each kind with a look of its own; all alike where there are one or too many."""
+    """A channel by `series`, each kind with a look of its own; all alike if there is only one or too many."""
     kinds = _kinds(frame, "series")
     if not 1 < len(kinds) <= MOST:
         return alt.value(looks[0])
@@ -42,7 +42,7 @@ def _names(angle: int = 0) -> Any:
 
 
 def _tips(**titles: str) -> list[Any]:
-    """What a mark says under the pointer. titles: of columns of the frame."""
+    """The tooltips of a mark. titles: of columns of the frame."""
     return [
         alt.Tooltip(f"{column}:Q", title=title, format=".3~r")
         if column in ("x", "y", "value")
@@ -54,7 +54,7 @@ def _tips(**titles: str) -> list[Any]:
 def _panels(
     frame: pd.DataFrame, draw: Callable[[pd.DataFrame], Any], columns: int = 3, shared: Sequence[str] = ()
 ) -> Any:
-    """A chart for each `panel` under its name, or the bare chart where there is one. shared: scales."""
+    """A chart for each `panel` under its name, or the bare chart if there is only one. shared: scales."""
     names = _kinds(frame, "panel")
     if len(names) < 2:
         return draw(frame)
@@ -88,8 +88,8 @@ def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
 
 
 def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
-    """A row for each `row` with a point for each `series`; a panel each of `panel`. rule: a line to hold
-    them against."""
+    """A row for each `row` with a point for each `series`; a panel each of `panel`. rule: a line to compare
+    them with."""
     rows, colour, shape = _kinds(frame, "row"), _apart(frame, COLOURS), _apart(frame, SHAPES)
 
     def draw(part: pd.DataFrame) -> Any:
@@ -112,8 +112,8 @@ def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
 def scatter(
     frame: pd.DataFrame, x: str, y: str, log: bool = False, fit: bool = False, shared: Sequence[str] = ()
 ) -> Any:
-    """Points `x`, `y` of a `name` in the colour of `series`, joined within a `line` where there is that
-    column, as large as `size` where there is that; a panel each of `panel`. log: of x. fit: with a straight
+    """Points `x`, `y` of a `name` in the colour of `series`, joined within a `line` if there is that column,
+    as large as `size` if there is that; a panel for each `panel`. log: of x. fit: with a straight
     line through each panel. shared: scales of all panels."""
     colour, shape = _apart(frame, COLOURS), _apart(frame, SHAPES)
     span = [float(frame["x"].min()), float(frame["x"].max())]
@@ -143,8 +143,8 @@ def scatter(
 def by_number(
     frame: pd.DataFrame, numbers: Mapping[str, float], kinds: Mapping[str, str], x: str, y: str, line: bool
 ) -> Any:
-    """Scatter plots of each column of the frame against a number that is known of its models, the rows, in
-    the colours of their kinds. line: joins the points of a kind."""
+    """Scatter plots of each column of the frame against a known number of its models, the rows, in the
+    colours of their kinds. line: joins the points of a kind."""
     long = frame.loc[list(numbers)].rename_axis("name").reset_index()
     long = long.melt(id_vars="name", var_name="panel", value_name="y").dropna(subset=["y"])
     points = long.assign(x=long["name"].map(numbers), series=long["name"].map(kinds))

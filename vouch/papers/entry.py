@@ -1,6 +1,6 @@
 """A table or figure of a paper, and what it is built from: our numbers by metric, and the published ones.
 
-First what is known of a model apart from its answers: its names in the papers, family, series and size.
+First come the facts about a model apart from its answers: its names in the papers, family, series and size.
 """
 
 import csv
@@ -29,7 +29,7 @@ SIZE = re.compile(r"(?:^|_)(\d+(?:_\d+)?)b(?=_|$)")
 def facts(
     locked: Mapping[str, Mapping[str, Any]], train: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Facts]:
-    """By model: those of models.lock, and of demo models family and size.
+    """The facts by model: those of models.lock, and for demo models family and size.
 
     The size of a demo model is 12 x layers x width^2, the weights of its transformer blocks without
     embeddings and image encoder (Kaplan et al. 2020).
@@ -56,13 +56,13 @@ def size(model: str, known: Mapping[str, Facts]) -> float | None:
 
 
 def family(model: str, known: Mapping[str, Facts]) -> str:
-    """The family that is on record, else the name up to its first number."""
+    """The family on record, or else the name up to its first number."""
     stated = known.get(model, {}).get("family")
     return str(stated) if stated else re.split(r"_?v?\d", model, maxsplit=1)[0].strip("_") or model
 
 
 def series(model: str, known: Mapping[str, Facts]) -> str:
-    """Models that differ in size alone: the series that is on record, else the family."""
+    """Models that differ only in size: the series on record, or else the family."""
     return str(known.get(model, {}).get("series") or family(model, known))
 
 
@@ -208,8 +208,8 @@ def _labelled(here: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
 def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -> pd.DataFrame:
     """Adds the mean over the datasets `over` that are in the frame, if there are several.
 
-    complete: only for models that have a number on all of them; else over those that they have. The mean has
-    no interval and no rank.
+    complete: only for models that have a number on all of them; otherwise over those that they have. The mean
+    has no interval and no rank.
     """
     asked = set(frame["dataset"])
     over = [dataset for dataset in over if dataset in asked]

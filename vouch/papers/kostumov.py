@@ -91,8 +91,8 @@ def _printed(
 
 
 def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
-    """What the authors released of 26 models, of which ten are printed, rounded as it would be printed: the
-    tables of their repository, and before these what our own data of a dataset have."""
+    """What the authors released for 26 models, of which ten are printed, rounded as in print: the tables of
+    their repository and, preferred to these, the tables that come with our own data of a dataset."""
     places = {(measure.score, measure.metric): index for index, measure in enumerate(measures)}
     rows = [
         (places.get((row["score"], row["metric"])), row["model"], column, float(row[label]))

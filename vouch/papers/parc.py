@@ -1,6 +1,6 @@
 """Schmalfuss et al. 2025, PARC: how sensitive models are to the prompt, and how far to rely on them.
 
-Here the figures and the paper; parc_tables.py has the numbers by dataset and the tables.
+This file has the figures and the paper; parc_tables.py has the numbers by dataset and the tables.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def _reliability(random: float) -> np.ndarray:
 
 
 def _planes(title: str, said: str, planes: Mapping[str, np.ndarray]) -> Built:
-    """What follows from accuracy and certainty alone."""
+    """The quantities that follow from accuracy and certainty alone."""
     points = pd.DataFrame({"x": ACCURACY, "y": CERTAINTY})
     parts = [points.assign(value=np.round(value, 3), panel=panel) for panel, value in planes.items()]
     return figure(title, said, charts.surface(pd.concat(parts), "Accuracy", "Certainty"))
@@ -66,7 +66,7 @@ def against_uacc(_: Lookup) -> Built:
 def calibration(average: bool, lookup: Lookup) -> Built:
     """Figures 3 and A7: accuracy on original and negated questions, before and after calibration.
 
-    average: over the datasets; else of those that are hardest and easiest to guess.
+    average: over the datasets; otherwise for those that are hardest and easiest to guess.
     """
     if "ls_n" not in tables.asked_kinds(lookup):
         raise Absent("needs the variation ls_n")

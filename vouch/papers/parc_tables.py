@@ -35,7 +35,7 @@ def four(variation: str, score: str = "") -> tuple[Measure, ...]:
 
 
 def _answers(lookup: Lookup, logits: bool) -> dict[str, str]:
-    """Datasets by output: the text where there is one, unless the largest logit is wanted."""
+    """Datasets by output: the text if there is one, unless the largest logit is wanted."""
     outputs = {name: lookup.evidence.outputs(name) for name in lookup.evidence.datasets}
     wanted = (LETTERS,) if logits else (TEXT, LETTERS)
     return {
@@ -61,13 +61,13 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
 
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
-    """What the answers are, by dataset."""
+    """The kind of answers, by dataset."""
     description = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
     return {name: description[output] for name, output in _answers(lookup, logits).items()}
 
 
 def _label(variation: str) -> str | None:
-    """`vr_b_5` -> `VR-B 5`, `lr_i+vr_l` -> `LR-I/VR-L`; None for what is none of PARC's."""
+    """`vr_b_5` -> `VR-B 5`, `lr_i+vr_l` -> `LR-I/VR-L`; None for variations that are not PARC's."""
     labels = []
     for part in variation.split("+"):
         base, _, level = part.rpartition("_")
@@ -92,7 +92,7 @@ PRINTED = ("reliability", "accuracy", "certainty", "consistency")
 
 
 def _short(frame: pd.DataFrame) -> pd.DataFrame:
-    """Of accuracy and certainty the mean alone, as tables 2 and 3 have them; all where there is no mean."""
+    """Of accuracy and certainty only the mean, as in tables 2 and 3; everything if there is no mean."""
     means = frame["dataset"] == MEAN
     return frame[frame["measure"].isin((0, 3)) | means] if means.any() else frame
 
@@ -132,7 +132,7 @@ PROPERTIES = (
 
 
 def properties(lookup: Lookup) -> Built:
-    """Table A4: what is on record of the models; what the paper printed, where it says another thing."""
+    """Table A4: what is on record about the models, and what the paper printed if it differs."""
     printed = {row["model"]: row for row in lookup.printed("parc_a4")}
     body = []
     for name, label in lookup.models(MODELS).items():
@@ -191,7 +191,7 @@ def combined(lookup: Lookup) -> Built:
 
 
 def same(lookup: Lookup) -> Built:
-    """Table A7, which is A8 once more. Raises Absent where that is."""
+    """Table A7, which repeats A8. Raises Absent if A8 is absent."""
     models_table(False, False, lookup)
     return Built(sentences=("Tables A7 and A8 are the same table in the paper; see Table A8.",))
 

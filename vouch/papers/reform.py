@@ -1,6 +1,6 @@
 """Li et al. 2023, ReForm-Eval: 61 datasets as choices and short answers, generated or by likelihood.
 
-Here the figures and the paper; reform_tables.py has the numbers by dataset and the tables.
+This file has the figures and the paper; reform_tables.py has the numbers by dataset and the tables.
 """
 
 from dataclasses import replace
@@ -44,7 +44,7 @@ def by_backbone(lookup: Lookup) -> Built:
 
 
 def training(lookup: Lookup) -> Built:
-    """Figure 4: with and without COCO, and by the size of the training data, of what is on record."""
+    """Figure 4: with and without COCO, and by the size of the training data, as far as known."""
     parts, missing = [], []
     data = ("accuracy and training data", "Samples of training data", "training_data_size", "(b)")
     for part, build in (("(a)", _with_coco), ("(b)", partial(by_count, *data))):
@@ -106,7 +106,7 @@ def _rounded(count: float) -> str:
 
 
 def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Built:
-    """Figures 4 and 9: mean accuracy against a count that is on record of the models, by output."""
+    """Figures 4 and 9: mean accuracy against a count on record for the models, by output."""
     facts = lookup.evidence.facts
     wide = tables.means(lookup).rename(columns=NOUNS)
     counts = {name: facts.get(name, {}).get(key) for name in wide.index}

@@ -1,7 +1,7 @@
 """ReForm-Eval's datasets by dimension, its models, and its tables.
 
 First the names, then accuracy and instability of the main evaluation by dataset with what the paper printed,
-then the tables: by dimension, by what changes, and what is on record of datasets and models.
+then the tables: by dimension, by kind of change, and the facts on record about datasets and models.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ SEARCHED = (
 
 
 def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict[str, str]:
-    """Datasets of an output by their name in the benchmark; all that there are where none are wanted.
+    """Datasets of an output by their name in the benchmark; all of them if none are named.
 
     Where a dataset and its entry for the likelihood were both asked for the likelihood, the latter counts.
     """
@@ -140,7 +140,7 @@ def coco_ranks(lookup: Lookup) -> pd.DataFrame:
 
 
 def with_sampled(*measures: Measure) -> tuple[Measure, ...]:
-    """The measures, and behind them those of generated texts once more, of the first samples."""
+    """The measures, then those of generated texts again, from the first samples."""
     return (*measures, *(_twin(measure) for measure in measures if measure.output == TEXT))
 
 
@@ -311,7 +311,7 @@ def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
 
 
 def shaken(title: str, measures: Mapping[str, Measure], lookup: Lookup) -> Built:
-    """Tables 23 and 24: what a change of the prompt does to answers."""
+    """Tables 23 and 24: how a change of the prompt affects answers."""
     every = with_sampled(*measures.values())
     frame = _shaken(lookup, every)
     prints = printed(lookup, "reform_23_24", tuple(measures), "scienceqa")
@@ -386,7 +386,7 @@ def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:
 
 
 def known(title: str, keys: Mapping[str, str], lookup: Lookup) -> Built:
-    """What is on record of the models: a row for each of which any of the keys is known."""
+    """The facts on record about the models: a row for each model for which any of the keys is known."""
     body = []
     for name, label in lookup.models(MODELS).items():
         values = [lookup.evidence.facts.get(name, {}).get(key) for key in keys]

@@ -88,13 +88,13 @@ def _table(
 
 
 def _of_the_paper(lookup: Lookup) -> bool:
-    """Whether all models are of the series of the paper; correlations of others are another thing."""
+    """Whether all models are of the series of the paper; correlations of other models are not comparable."""
     facts = lookup.evidence.facts
     return all("tu" in facts.get(name, {}).get("papers", ()) for name in lookup.order)
 
 
 def _capped(build: Callable[[Lookup], Built]) -> Callable[[Lookup], Built]:
-    """With a sentence on the length of the texts: NLL and entropy of last tokens and means hang on it."""
+    """With a sentence on the length of the texts: NLL and entropy of last tokens and means depend on it."""
 
     def built(lookup: Lookup) -> Built:
         extract = lookup.evidence.setup.get("extract", {})
@@ -132,7 +132,7 @@ def methods(lookup: Lookup) -> Built:
 
 
 def few_labels(lookup: Lookup) -> Built:
-    """Table 3, which has rho alone."""
+    """Table 3, which has only rho."""
     parts = []
     for output in OUTPUTS:
         frame = _correlations(lookup, output, LABELS)
@@ -197,7 +197,7 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
 
 
 def trends(evidence: Evidence) -> Iterator[str]:
-    """What compare found of all pairs, a sentence for each kind of embedding and output."""
+    """The results of compare for all pairs, a sentence for each kind of embedding and output."""
     for row in evidence.trends.dropna(subset=["rho", "p"]).itertuples():
         yield (
             f"{row.of.capitalize()} and rankings by {formatting.OUTPUT_NAMES[row.output]}: Spearman's rho "

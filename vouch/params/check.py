@@ -234,7 +234,7 @@ def _check_origins(project: Project) -> Problems:
 
 
 def _check_helpers(project: Project, locked: Models) -> Problems:
-    """Of models that rewrite, judge or encode."""
+    """Checks the models that rewrite, judge or encode."""
     rewrite, embed = project.rewrite, project.embed
     yield from _known(rewrite.clean, project.datasets, "rewrite.clean")
     for key, name in (

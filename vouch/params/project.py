@@ -1,12 +1,9 @@
-"""What a params file leaves out: defaults of the models in project.py, written out for DVC.
+"""params.yaml and models.lock as a whole: which keys there are, what each may be, and the defaults.
 
-DVC reads params.yaml itself: what dvc.yaml names must be there, and `dvc exp run -S KEY=VALUE` changes only
-what is there. So `vouch use` writes a profile's defaults into params.yaml, where people see them as well.
-
-params.yaml and models.lock as a whole: which keys there are, and what each may be.
-
-Each stage's own model of its parameters lies in that stage's package, so that a new key for one stage is no
-change to another.
+Each stage's own model of its parameters lies in that stage's package, so that a new key for one stage does
+not change another. DVC reads params.yaml itself: every key that dvc.yaml names must be in it, and
+`dvc exp run -S KEY=VALUE` changes only keys that are. So `vouch use` writes a profile's defaults into
+params.yaml, where people see them as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -146,13 +146,13 @@ def _md5(path: str, size: int) -> str:
 
 
 def _seen(path: str) -> tuple[int, int, int]:
-    """The marks of a rewritten file: size and times."""
+    """Size and times, by which a rewritten file is recognised."""
     stat = os.stat(path)
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 class Moment:
-    """Digests at one moment: inputs of many stages are looked at once."""
+    """Digests of one moment: what many stages read is looked up only once."""
 
     def __init__(self, digests: Digests) -> None:
         self.of = functools.cache(digests.of)

@@ -137,7 +137,7 @@ def variation_cell(variation: str) -> Cell:
 
 
 STEPS = (0.03, 0.1, 0.2)
-"""Differences of shares above which the colour becomes darker."""
+"""Differences of shares at which the colour becomes darker."""
 
 
 def shade(difference: float) -> str:

@@ -37,7 +37,7 @@ Device = Literal["auto", "cpu", "cuda", "split"]  # split: a model over all GPUs
 
 
 class Source(BaseModel):
-    """Where the model or its answers come from, or which server answers for the model."""
+    """The place that the model or its answers come from, or the server that answers for the model."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -52,8 +52,8 @@ class Source(BaseModel):
 class Reasoning(BaseModel):
     """How a model thinks before it answers.
 
-    tokens: most tokens of the thought. closes: what ends the thought, and all that the model writes between
-    it and its answer.
+    tokens: the most tokens of the thought. closes: the end of the thought, and all that the model writes
+    between it and its answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -84,7 +84,7 @@ class Pin(BaseModel):
     processor   settings of the image processor over those of the model folder, left out where there are none
     answer_prefix  how an answer begins before its letter is read, left out where there is none
     template_kwargs  variables of the chat template, left out where there are none
-    reasoning   how the model thinks before it answers, left out where it does not
+    reasoning how the model thinks before it answers, left out if it does not
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
     dtype       see Dtype
     parameters  number of parameters, null where unknown
@@ -158,7 +158,7 @@ def is_loaded(name: str) -> bool:
 def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
     """The folder in the hub's cache that holds one commit, with the files that are loaded.
 
-    Of subfolders SECOND alone is (or what begins as it does, which nobody reads).
+    Of the subfolders, only SECOND is there (or others that begin like it, which nothing reads).
 
     local: nothing is fetched. Raises what huggingface_hub raises.
     """
@@ -249,7 +249,7 @@ def folder_digests(folder: Path) -> dict[str, str]:
 
 
 LOW_MASS = 0.5
-"""Letter mass below which an answer more probably begins with something else than with a letter."""
+"""Letter mass below which an answer is more likely to begin with something other than a letter."""
 ANSWER = """
 pixels   string    SHA-256 over the decoded images that were shown, or empty
 engine   string    name of the engine, its revision and that of how images are decoded, `transformers/2.1`
@@ -344,7 +344,7 @@ def _response(table: Table) -> Response:
 
 
 RESPONSES: Mapping[str, Response] = {table.name: _response(table) for table in (LETTERS, LIKELIHOOD, TEXT)}
-"""What is asked -> where its answers go."""
+"""Request type -> the table for its answers."""
 letters_path, likelihood_path, text_path = (found.path for found in RESPONSES.values())
 
 

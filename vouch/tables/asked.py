@@ -142,7 +142,7 @@ rewrites_path = per_dataset("data/rewrites/{}.parquet")
 
 
 ORIGINAL = "original"
-"""The variation that shows an item as its source has it: what others are compared with."""
+"""The variation that shows an item as its source has it: the baseline for all others."""
 TYPOGRAPHIC, TYPOGRAPHIC_CONTROL = "typographic", "typographic_control"
 """Variations that paint a wrong option, or a harmless word, into the image."""
 P_TRUE = "p_true"
@@ -156,7 +156,7 @@ TEXT = "text"
 PLACEHOLDER = re.compile(r"\{answer ([1-9][0-9]*)\}")
 OUTPUTS = (LETTERS, LIKELIHOOD, TEXT)
 TEXT_TOKENS = 30
-"""Most tokens of a text where neither its prompt nor `extract.max_tokens` says another number."""
+"""Most tokens of a text, unless its prompt or `extract.max_tokens` gives another number."""
 
 KEPT = "kept"
 COMPLEMENT = "complement"
@@ -168,7 +168,7 @@ FAMILIES = ("LR", "LS", "VR", "VS")
 
 TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
 IMAGE_REVISIONS: dict[str, int] = {}
-"""Revisions of the image operations (vouch/images/operations.py) that draw otherwise than at first, which is
+"""Revisions of the image operations (vouch/images/operations.py) that no longer draw as at first, which is
 revision 1. Raised by hand: recipes name it, so prompts are made again and images are asked about again."""
 STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
 RECIPE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
@@ -238,7 +238,7 @@ def painted_option(item: str, options: int, answers: Collection[int]) -> int | N
 
 
 def repeats(prompt: str, variation: str) -> str | None:
-    """The variation of the same item that shows what this prompt (its id) shows; None where none does.
+    """The variation of the same item that shows the same as this prompt (its id); None if none does.
 
     The first prompt of `circular` is that of `original`, that of `circular+vr_b` that of `vr_b`.
     """
@@ -262,7 +262,7 @@ TREATMENTS: dict[Treatment, str] = {
 
 @dataclass(frozen=True)
 class Defect:
-    """One entry of KNOWN. meaning: what an item with it looks like. whole: of the dataset, no item's flag."""
+    """One entry of KNOWN. meaning: what an item with it looks like. whole: of the dataset, not of items."""
 
     treatment: Treatment
     meaning: str

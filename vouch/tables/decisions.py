@@ -1,4 +1,4 @@
-"""What people decided, as CSV files in decisions/, under version control.
+"""People's decisions, as CSV files in decisions/, under version control.
 
 A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided and the
 reason) are optional. People open these files in spreadsheets, which run a cell that begins with one of `= + -
@@ -38,8 +38,8 @@ def decided_rows(
     """(file and line, row) of each row with a decision, none where there is no file. Raises UserError with
     file and line.
 
-    decision: the column that holds it. further: names of columns that may stand there and are not read.
-    about: what a row decides about, and its name in messages; two rows about the same are refused.
+    decision: the column that holds it. further: names of columns that are allowed but not read.
+    about: the subject of a row's decision, and its name in messages; two rows about the same are refused.
     """
     if not are_there(path):
         return

@@ -1,10 +1,10 @@
 """Tables of what follows from the answers: metrics, outcomes, label-free scores and comparisons of models.
 
 The text that declares a table's columns is its specification. `metrics` holds aggregate numbers in long form,
-always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models give away
-of themselves without labels: one row per answered original prompt and output that the clean protocol keeps,
-and for a generated text one more row per sampled temperature. Only `performance` and `answers` of it rest on
-labels. The other tables are those of data/compare and data/embeddings.
+always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models reveal
+about themselves without labels: one row per answered original prompt and output that the clean protocol
+keeps, and for a generated text one more row per sampled temperature. Only its `performance` and `answers`
+depend on labels. The other tables are those of data/compare and data/embeddings.
 """
 
 import re
@@ -120,12 +120,12 @@ def grades(outcomes: pa.Table) -> Floats:
 
 
 def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Floats:
-    """[pairs] 1 where the other prompt did to the answer what it should not, 0 where it did not, NaN where
-    that cannot be said.
+    """[pairs] 1 if the other prompt affected the answer as it should not, 0 if it did not, NaN if that cannot
+    be said.
 
     answer, original: contents, with the other and with the original prompt. grade: of the original. kept:
-    whether both prompts ask for the same answer; then another one is a flip, and what could not be read
-    differs from everything. Where they ask for opposite ones, a correct answer that stays is not flipped, and
+    whether both prompts ask for the same answer; then another one is a flip, and an unread text differs from
+    everything. If they ask for opposite ones, a correct answer that stays is not flipped, and
     a wrong one says nothing.
     """
     other = answer != original

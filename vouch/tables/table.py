@@ -167,7 +167,7 @@ def columns(text: str, **structs: pa.DataType) -> pa.Schema:
 
 
 def per_dataset(pattern: str) -> Callable[[str], Path]:
-    """Where a file lies by the name of its dataset, which takes the place of `{}`."""
+    """The path of a file by the name of its dataset, which replaces `{}`."""
     return lambda dataset: Path(pattern.format(dataset))
 
 
@@ -283,7 +283,7 @@ class Table:
 
 
 class Opened(pq.ParquetFile):  # type: ignore[misc]
-    """A parquet file whose damage is a UserError that names it, wherever in it the reader has come to."""
+    """A parquet file; damage anywhere in it raises a UserError that names it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, page_checksum_verification=True)
@@ -313,7 +313,7 @@ class Opened(pq.ParquetFile):  # type: ignore[misc]
 
 
 def _same(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Equal but for the names parquet gives to list elements."""
+    """Equal except for the names that parquet gives to list elements."""
     if pa.types.is_list(found) and pa.types.is_list(expected):
         return _same(found.value_type, expected.value_type)
     if pa.types.is_struct(found) and pa.types.is_struct(expected):

@@ -1,4 +1,4 @@
-"""The thought that a model writes before its answer, and the text taken apart.
+"""Separates the thought that a model writes before its answer from the answer.
 
 A family of models with other delimiters is a line of TAGS or PAIRS.
 """
@@ -72,8 +72,8 @@ _BEGINNINGS = "aAhHtT*#\n "
 
 
 class Parts(NamedTuple):
-    """A text apart. thought: None where it has none. answer: what it says beside; empty where the thought has
-    no end and nothing stands before."""
+    """The parts of a text. thought: None if it has none. answer: the rest; empty if the thought has no end
+    and nothing precedes it."""
 
     thought: str | None
     answer: str
@@ -115,7 +115,7 @@ def apart(text: str) -> Parts:
 def _within(text: str, at: int, end: int, tags: list[tuple[str, int, int]], to_the_end: bool = False) -> str:
     """What the last tags of an answer hold in a part of a text; all of it where they hold nothing.
 
-    to_the_end: it counts only if nothing stands behind, else nothing does.
+    to_the_end: they count only if nothing follows them; otherwise nothing counts.
     """
     for number in range(len(tags) - 1, -1, -1):
         kind, _, begin = tags[number]

@@ -35,7 +35,7 @@ _EXPRESSION = re.compile(
     r"(?<![\w.^√π/])(?<![A-Za-z]-)(?<![\w)]\*)[-−]?"
     rf"(?:(?P<mixed>\d{{1,4}}\s\d{{1,3}}/\d{{1,3}}(?![\w/.]))|(?P<term>{_TERM})(?P<more>(?:\s?[-+]\s?{_TERM}){{0,4}}))"
 )
-"""Digits with roots, pi, fractions and powers; the last character may be punctuation."""
+"""Digits with roots, pi, fractions and powers; the end of a match may be punctuation."""
 _SCALED = re.compile(rf"\s(?:{'|'.join(_SCALES)})(?!\w)", re.IGNORECASE)
 _MULTIPLE = re.compile(_COMPARES, re.IGNORECASE)
 

@@ -69,7 +69,7 @@ class RowLimits:
         self._rows: dict[Hashable, int] = {}
 
     def of(self, shape: Hashable, rows: int) -> int:
-        """The rows that a pass of this shape gets, of so many."""
+        """The rows of a pass of this shape, at most `rows`."""
         return min(rows, self._rows.get(shape, rows))
 
     def halve(self, shape: Hashable, rows: int) -> bool:

@@ -408,6 +408,6 @@ def _probe(*sizes: tuple[int, int]) -> Question:
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
-    """A tensor beside tokens, cut or extended to `length` of them: the last ones are text, all alike."""
+    """A tensor beside tokens, cut or extended to `tokens` of them: the last ones are text, all alike."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)
