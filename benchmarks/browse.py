@@ -32,8 +32,9 @@ RUN = """
 import sys
 from pathlib import Path
 from stages.browse import write
-from vouch.browse.config import Config
-write(sys.argv[1], Config(images=False, thumbnail=160, budget=0), sorted(Path("data").rglob("*.parquet")))
+from vouch.browse.config import BrowseConfig
+config = BrowseConfig(images=False, thumbnail=160, budget=0)
+write(sys.argv[1], config, sorted(Path("data").rglob("*.parquet")))
 """
 
 

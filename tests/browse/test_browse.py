@@ -217,8 +217,8 @@ def test_same_bytes_in_another_process(inputs, tmp_path, monkeypatch):
     Path("data").symlink_to(data)
     again = (
         "from pathlib import Path; from stages.browse import write;"
-        "from vouch.browse.config import Config;"
-        f"write({CHOICE!r}, Config(images=True, thumbnail=64, budget=1_000_000), [Path(p) for p in {[str(p) for p in inputs]!r}])"
+        "from vouch.browse.config import BrowseConfig;"
+        f"write({CHOICE!r}, BrowseConfig(images=True, thumbnail=64, budget=1_000_000), [Path(p) for p in {[str(p) for p in inputs]!r}])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7", "LC_ALL": "C"}
     subprocess.run([sys.executable, "-c", again], check=True, env=environment)

@@ -89,8 +89,8 @@ def test_same_inputs_same_bytes_in_another_process(
     """Every page, table and chart; of the figures, which are keyed by their charts, some are drawn again."""
     again = (
         "from pathlib import Path; from vouch.report.loading import load; from vouch.report.site import write;"
-        "from vouch.report.config import Config; from tests.report.project import REGISTRY, SCORING;"
-        "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING), registry=REGISTRY)"
+        "from vouch.report.config import ReportConfig; from tests.report.project import REGISTRY, SCORING;"
+        "write(ReportConfig(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING), registry=REGISTRY)"
     )
     monkeypatch.chdir(tmp_path)
     for name in ("data", ".vouch"):
