@@ -253,7 +253,7 @@ def _sizes(options: int | ArrayLike, rows: int) -> Floats:
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(Result):
     """accuracy: what people would say about all rows. people: the same from the sample alone. judge: mean of
-    the verdicts. weight: how much the judge counts, from 0 (not at all). kappa, sensitivity, specificity: of
+    the verdicts. weight: given to the judge; 0 ignores it. kappa, sensitivity, specificity: of
     the judge on the sample, at one half; None where undefined. decided: rows of the sample.
     """
 

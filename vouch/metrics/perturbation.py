@@ -343,7 +343,7 @@ def _fields(part: Predictions, plain: Predictions | None, certainty: Array) -> M
 
 
 def _sums(parts: Sequence[Predictions], rows: Sequence[Mapping[str, Array]]) -> Array:
-    """[G, v * fields * 2] by group the sums and numbers of the known values."""
+    """[G, v * fields * 2] sum and count of the known values, by group."""
     groups = np.unique(np.concatenate([part.groups for part in parts]))
     columns = []
     for part, values in zip(parts, rows, strict=True):

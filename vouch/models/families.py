@@ -2,7 +2,7 @@
 
 The engines rely on what all vision-language models of the library have in common, and read off a model what
 differs (position ids, kinds of cache layers, arguments of `forward`). What cannot be read off is here:
-`Family` has a hook for each such point, and its defaults suit most models. A family that needs
+`ModelFamily` has a hook for each such point, and its defaults suit most models. A family that needs
 something else is a subclass that overrides a hook, and an entry of FAMILIES.
 
 A hook that is missing does not go unnoticed: before a model is asked, the self-check (decoder/self_check.py)
@@ -67,11 +67,11 @@ class LlavaFamily(ModelFamily):
     _STRATEGY = "vision_feature_select_strategy"
 
     def fits(self, config: Any) -> bool:
-        """See Family.fits."""
+        """See ModelFamily.fits."""
         return hasattr(config, self._STRATEGY)
 
     def complete(self, processor: Any, config: Any) -> None:
-        """See Family.complete."""
+        """See ModelFamily.complete."""
         if getattr(processor, "patch_size", 0) is not None:
             return
         tower = config.vision_config
@@ -96,7 +96,7 @@ class InstructBlip(ModelFamily):
         setattr(processor, SECOND, AutoTokenizer.from_pretrained(folder / SECOND, **LOCAL))
 
     def reader_context(self, config: Any) -> int | None:
-        """See Family.reader_context."""
+        """See ModelFamily.reader_context."""
         return getattr(config.qformer_config, "max_position_embeddings", None)
 
 
@@ -106,7 +106,7 @@ class Ovis2(ModelFamily):
     model_types = ("ovis2",)
 
     def indicators(self, config: Any) -> tuple[int, ...]:
-        """See Family.indicators."""
+        """See ModelFamily.indicators."""
         return tuple(config.visual_indicator_token_ids)
 
 
@@ -130,7 +130,7 @@ class MiniCpm(ModelFamily):
     model_types = ("minicpmv4_6", "minicpmv4_7", "minicpm_ocr")
 
     def joined(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """See Family.joined."""
+        """See ModelFamily.joined."""
         return {
             name: torch.cat([row[name] for row in rows], -1 if name == "pixel_values" else 0)
             for name in rows[0]
@@ -143,7 +143,7 @@ class PaliGemma(ModelFamily):
     model_types = ("paligemma",)
 
     def beyond(self, name: str, values: torch.Tensor) -> torch.Tensor:
-        """See Family.beyond."""
+        """See ModelFamily.beyond."""
         return torch.ones_like(values) if name == "token_type_ids" else values
 
 

@@ -183,7 +183,7 @@ def streamed_digest(path: str) -> str | None:
 
 
 def forget(path: str) -> None:
-    """From now on only what is on the disk counts."""
+    """Drops the digest of what was streamed: from now on only the bytes on the disk count."""
     _found.pop(path, None)
 
 

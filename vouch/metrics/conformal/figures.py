@@ -142,7 +142,7 @@ def uacc(sets: SetCounts) -> Array:
     unit=SHARE,
 )
 def unfilled_coverage(sets: SetCounts) -> Array:
-    """[...] share of the sets that hold an answer and were not empty."""
+    """[...] share of the sets that contain an answer and were not empty before they were filled."""
     return sets.mean(sets.covered * (1 - sets.empty))
 
 

@@ -332,7 +332,8 @@ def probes(preparer: Preparer) -> list[Prepared]:
         why = str(error) or "no memory left"
         raise UserError(
             f"the model's processor or chat template fails at a plain question about an image ({why}); "
-            "correct chat_template.jinja in its folder, or name another one as `template` in models.lock"
+            "correct the processor's files or chat_template.jinja in its folder, or name another `template` in "
+            "models.lock"
         ) from None
 
 

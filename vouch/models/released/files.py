@@ -48,9 +48,9 @@ FORMS = {
 class Answers(BaseModel):
     """One file of answers. file: its path, in answers.yaml from that folder on.
 
-    form: one of FORMS where the suffix does not tell it. Of logs of samples, key:
-    the field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several
-    filters. Of tables, key and text: the columns of ids and answers, `id` and `text` by default.
+    form: one of FORMS if the suffix does not tell it. For logs of samples, key: the field that names the item
+    (`doc.id`); by default doc_id is its index; filter: which of several filters. For tables, key and text:
+    the columns of ids and answers, `id` and `text` by default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -103,7 +103,7 @@ def parse(text: str) -> Sentence:
 
 
 def shaped(shapes: Sequence[tuple[str, str]], text: str) -> str | None:
-    """The first shape whose pattern matches the whole text, {1}, {2} being its groups; None if none does."""
+    """The first shape whose pattern matches the text, {1}, {2} filled from its groups; None if none does."""
     for pattern, shape in shapes:
         if match := re.fullmatch(pattern, text):
             return shape.format("", *match.groups(""))

@@ -23,7 +23,7 @@ _WORD = r"(?:(?:option|choice|answer|letter|opción|opção|alternativa|letra|�
 
 @dataclass(frozen=True)
 class Choices:
-    """marks: the letter before each option as shown. texts: of the options. question: empty where unknown."""
+    """labels: the letter before each option as shown. texts: of the options. question: empty if unknown."""
 
     labels: tuple[str, ...]
     texts: tuple[str, ...]
@@ -164,7 +164,7 @@ def _slack(known: float) -> float:
 
 
 def compared(text: str) -> str:
-    """Undressed, in lower case, with single spaces and no punctuation around it."""
+    """In plain Unicode without LaTeX, in lower case, with single spaces and no punctuation around it."""
     return trimmed(" ".join(undressed(text).lower().split()))
 
 
