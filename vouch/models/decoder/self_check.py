@@ -332,8 +332,7 @@ def probes(preparer: Preparer) -> list[Prepared]:
         why = str(error) or "no memory left"
         raise UserError(
             f"the model's processor or chat template fails at a plain question about an image ({why}); "
-            "correct the processor's files or chat_template.jinja in its folder, or name another `template` in "
-            "models.lock"
+            "correct its processor or chat_template.jinja, or name another `template` in models.lock"
         ) from None
 
 

@@ -68,7 +68,7 @@ def _every_image(
     declare(partial(disturbed, operation))
 
 
-# At the five severities of ImageNet-C (Hendrycks and Dietterich 2019)
+# In five strengths: those of ImageNet-C (Hendrycks and Dietterich 2019), or of the operation's own table
 _corruption = partial(_every_image, levels=5)
 _corruption("vr_b", "images blurred", "blur", "every image blurred", family="VR")
 _corruption("vr_l", "images brightened", "brighten", "every image brightened", family="VR")
