@@ -10,9 +10,9 @@ from vouch.pipeline.errors import did_you_mean
 
 
 class OptionScheme(BaseModel):
-    """The scheme that gives items their options, one of vouch/datasets/options.py. seed: of its draws.
+    """Which scheme of vouch/datasets/options.py gives items their options. seed: for its random draws.
 
-    protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim without the
+    protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim but not the
     defects.
     """
 
@@ -33,7 +33,7 @@ class OptionScheme(BaseModel):
 
 
 class Subset(BaseModel):
-    """A part of a dataset. share: of its groups, which stay whole, or of its items if it names no groups.
+    """A sample of a dataset. share: of the groups, which stay whole, or of the items if there are no groups.
 
     Each group is drawn by itself, so the share is met only on average, and a larger sample includes a smaller
     one.
@@ -53,8 +53,8 @@ class Subset(BaseModel):
 class DatasetEntry(BaseModel):
     """One dataset.
 
-    loader: a file of vouch/datasets/loaders. source: file or folder, or vouch/datasets/fetch to fetch from
-    `origin`. settings: the loader's own. sample: take only a part. options: null keeps those of the
+    loader: a file of vouch/datasets/loaders. source: file or folder, or vouch/datasets/fetch to download from
+    `origin`. settings: the loader's own. sample: use only a part. options: null keeps those of the
     source. For `vary` (vouch/prompts/config.py says more): template, a file of
     vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's; rows. For
     `browse`: images, whether item pages may show the dataset's images.

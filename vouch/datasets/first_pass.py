@@ -1,11 +1,11 @@
 """The first pass over a source: each entry becomes an item with its images, or is rejected with a reason.
 
-The entries are also counted, and compared with the counts known for the dataset. A count has one of
+The entries are also counted, and the counts compared with those known for the dataset. A count has one of
 these names:
 
 items              entries, rejected ones included
 choice, open       questions with options, and without
-groups             different groups, where the source gives them
+groups             different groups, if the source names groups
 hints              entries with a hint
 images N           entries with N images
 options N          entries with N options
@@ -79,11 +79,11 @@ Problem = Callable[[int, int, Sequence[int]], str]
 
 
 class FirstPass:
-    """Takes the entries of a source one after the other.
+    """Reads the entries of a source one after the other.
 
-    kept: the items. known: facts of their images, by digest. without_image: number of items without an image.
+    kept: the items. known: facts about their images, by digest. without_image: how many items have no image.
     problem: why no prompt can be made of a question, from its numbers of options and images, and the heights
-    of the images; empty where one can.
+    of the images; empty if a prompt can be made.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class FirstPass:
 
 
 def check(raw: RawItem) -> None:
-    """Refuses entries that can be refused without looking at images. Raises Unusable."""
+    """Checks what can be checked without looking at images. Raises Unusable."""
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or has blanks at an end, line breaks or control characters")
     for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
@@ -237,7 +237,7 @@ def sampled(entries: Iterable[RawItem | Rejected], sample: Subset | None) -> Ite
 
 
 def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) -> Mapping[str, str]:
-    """A row of the rejects table; raises UserError instead where the settings say to stop."""
+    """A row of the rejects table. Raises UserError instead if the settings say to stop."""
     if stop:
         known = f" (id {entry.id!r:.80})" if entry.id else ""
         raise UserError(
@@ -284,7 +284,7 @@ class Tally:
             yield entry
 
     def check(self, where: str) -> None:
-        """Raises UserError where a count is not as expected."""
+        """Raises UserError if a count is not as expected."""
         self._counts["groups"] = len(self._groups)
         different = [
             f"{key}: {' or '.join(f'{value:,}' for value in sorted(values))} expected, "

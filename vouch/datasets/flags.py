@@ -1,4 +1,4 @@
-"""Flags of items: first what is odd about a single item (`item_flags`), then what shows only among several.
+"""Flags of items: first what is odd about a single item (`item_flags`), then what only a comparison shows.
 
 vouch/tables/asked.py says what each flag means.
 """
@@ -69,10 +69,10 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 
 def visible(text: str) -> str:
-    """A text as a reader sees it, so that it is equal for texts that look the same.
+    """A text as a reader sees it: texts that look the same become equal.
 
-    Invisible characters are removed; full width forms and HTML entities become the characters that they stand
-    for. Nothing else is changed: `m²` is not `m2`.
+    Invisible characters are removed; full width forms and HTML entities become the characters that they mean.
+    Nothing else is changed: `m²` is not `m2`.
     """
     if text.isascii() and "&" not in text:
         return text
@@ -97,7 +97,7 @@ def respelling(text: str) -> str:
     """Equal for texts that differ only in blanks, dashes, quotes, a last full stop or the case of words.
 
     Case is ignored only in texts with at least four letters in a row, and there only in words in normal case:
-    all lower case, all capitals, or capitalised. It matters in codes: words in any other case (`XAXa`),
+    all lower case, all capitals, or capitalised. Case matters in codes: words in any other case (`XAXa`),
     pairs of one letter (`AABB`, `Aa`), and up to three capitals (`CO`). Digits and signs always matter.
     """
     plain = " ".join(unicodedata.normalize("NFC", visible(text)).translate(_FORMS).split())
@@ -136,7 +136,7 @@ def option_flags(options: Sequence[str], answers: Sequence[int]) -> set[str]:
 def leaks(question: str, options: Sequence[str], answers: Sequence[int]) -> bool:
     """Whether the question contains its own answer.
 
-    It counts only if the text of the one correct option, and of no other, is in the question as whole words;
+    It does only if the text of the one correct option, and of no other, is in the question as whole words;
     if it is informative (docs/cleaning.md: not a colour, number or side); and if no other option shares an
     uncommon word with it, so that the question cannot mean all options. The hint is not searched: a passage
     contains its answer by design.
@@ -186,7 +186,7 @@ def _undone(run: str) -> bool:
 
 
 def item_flags(row: Mapping[str, Any], native: Sequence[str | None], shown: Sequence[ImageFacts]) -> set[str]:
-    """All flags of an item except those that compare items.
+    """All flags of an item except those that need other items.
 
     row: of the items table. native: its options as the source has them. shown: its images.
     """
@@ -241,7 +241,7 @@ _SIMILAR_PAIRS = 2**19  # compared at a time
 def default_group(name: str, images: Sequence[str]) -> str:
     """The group of all questions about the same images (by their digests), or of an item without any.
 
-    Its wording does not group it: `Is there a dog?` may be asked of many images that the source lacks.
+    Equal wordings make no group: `Is there a dog?` may be asked about many images that the source lacks.
     """
     return digest_of(json.dumps(sorted(set(images)) or [name]).encode())[:32]
 
@@ -259,7 +259,7 @@ def key_of(row: Mapping[str, Any]) -> bytes:
 
 
 def _normal(text: str) -> str:
-    """A text as a person reads it: without invisible characters and further blanks."""
+    """A text as a person reads it: without invisible characters and superfluous blanks."""
     return " ".join(unicodedata.normalize("NFC", visible(text)).split())
 
 
@@ -298,7 +298,7 @@ class Use:
     """An item that shows an image.
 
     asks: digest of its question, empty if the item cannot be compared (several images, no options).
-    answer: texts of the correct options, in one.
+    answer: the texts of the correct options, joined.
     """
 
     item: int
@@ -373,7 +373,7 @@ def similar_flags(images: Mapping[str, ImageFacts], uses: Mapping[str, Sequence[
 
 
 def _compare(users: Sequence[Use], flag: str, flags: dict[int, set[str]]) -> None:
-    """Adds the flags of items whose images look the same. flag: of those in different groups."""
+    """Adds the flags of items whose images look the same. flag: the one for items in different groups."""
     if len({use.group for use in users}) > 1:
         for use in users:
             flags[use.item].add(flag)

@@ -55,7 +55,7 @@ class Choice:
 
 
 def key(text: str) -> str:
-    """Equal for all spellings of one text: NFKC, no case, no punctuation, no article, numerals as digits."""
+    """A text in one spelling: NFKC, lower case, no punctuation, no article, numerals as digits."""
     words = [_NUMBERS.get(word, word) for word in _words(text)]
     if len(words) > 1 and words[0] in ("a", "an", "the"):
         words = words[1:]
@@ -67,7 +67,7 @@ def _words(text: str) -> list[str]:
 
 
 class Pool:
-    """Distractors from other groups, spelt unlike the question's own options, that make sense elsewhere."""
+    """Distractors from other groups that differ from the question's own options and need no context."""
 
     def __init__(self, rows: Iterable[Choice], seed: int) -> None:
         texts: dict[str, str] = {}
@@ -83,7 +83,7 @@ class Pool:
         random.Random(f"{seed}/pool").shuffle(self._texts)
 
     def draw(self, row: Choice, wanted: int) -> tuple[str, ...]:
-        """Distractors for a row; fewer where the pool has no more."""
+        """Distractors for a row; fewer than `wanted` if the pool has no more."""
         own = sorted(key(option) for option in row.native)
         taken = set(self._of_group[row.group])
         start = random.Random(f"{self._seed}/{row.group}/{own}").randrange(max(1, len(self._texts)))
@@ -100,7 +100,7 @@ def _named(text: str) -> list[int]:
 
 
 def resized(rows: Sequence[Choice], seed: int, size: int = SIZE) -> list[Choice]:
-    """Every row with `size` options: distractors are added at the end, or wrong ones removed at random."""
+    """Gives every row `size` options: adds distractors at the end, or removes wrong options at random."""
     pool = Pool(rows, seed)
     return [_resized(row, size, pool, seed) for row in rows]
 
@@ -127,7 +127,7 @@ DIGITS = [word.capitalize() for word in number_words(5)]
 
 
 def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Fills rows with cells of rows drawn with replacement, rows that are already filled included.
+    """Fills rows with cells of rows drawn with replacement, including rows that were filled before.
 
     The first cell becomes option D, the second C; it may itself be missing. Raises UserError for a row with
     more than four options.
@@ -149,7 +149,7 @@ def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Fills rows at the end with options from rows as the source has them, drawn with replacement.
+    """Adds options at the end of rows, drawn with replacement from rows as the source has them.
 
     Of five options the correct one comes first, and three of the others are drawn with replacement. Raises
     UserError for more than five options or several answers.
@@ -175,7 +175,7 @@ def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def oodcv(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """The two digits at the end of the source's two options, and two more from 0 to 5, as words, shuffled.
+    """The two digits that end the source's two options, and two more from 0 to 5, all as words, shuffled.
 
     The two are drawn with replacement: in a quarter of the rows they are equal. Raises UserError for a row
     without two digits.
@@ -185,7 +185,7 @@ def oodcv(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def oodcv_clean(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Like `oodcv`, but with four different digits, drawn for each item by itself."""
+    """Like `oodcv`, but with four different digits, drawn separately for each item."""
     four = []
     for row in rows:
         digits = _digits(row)
@@ -208,7 +208,7 @@ def _digits(row: Choice) -> list[int]:
 def _with_digits(
     row: Choice, native: list[int], rng: random.Random, draw: Callable[..., list[int]]
 ) -> Choice:
-    """The row with two more digits, which `draw` takes from those that are not its own."""
+    """The row with two more digits, which `draw` takes from those that the row lacks."""
     correct = native[row.answers[0]]
     digits = [*native, *draw([digit for digit in range(len(DIGITS)) if digit not in native], k=2)]
     rng.shuffle(digits)
@@ -241,14 +241,14 @@ class OpenQuestion:
 
 
 def is_yes_no(asked: OpenQuestion) -> bool:
-    """Whether its other option is known."""
+    """Whether the answer is yes or no, so that the other option is known."""
     return key(asked.answer) in YES_NO
 
 
 def built_choices(
     rows: Sequence[OpenQuestion], wrong: Sequence[Sequence[str]], seed: int
 ) -> Iterator[Choice]:
-    """Each question with its answer at a random position; yes comes before no. Raises UserError."""
+    """Each question with its answer at a random position, but yes before no. Raises UserError."""
     for asked, others in zip(rows, wrong, strict=True):
         options, answer = [asked.answer, *others], asked.answer
         if is_yes_no(asked):
@@ -274,7 +274,7 @@ def _distinct(answers: Iterable[str]) -> list[str]:
 def _drawn(
     pool: Sequence[str], asked: OpenQuestion, wanted: int, seed: int, taken: Sequence[str] = ()
 ) -> list[str]:
-    """`wanted` texts of a pool, or fewer, drawn at random; not the answer, nor one of `taken`."""
+    """At most `wanted` texts drawn at random from a pool, without the answer and those in `taken`."""
     excluded = {key(asked.answer), *map(key, taken)}
     others = [text for text in pool if key(text) not in excluded]
     return random.Random(f"{seed}/wrong/{asked.id}").sample(others, min(wanted, len(others)))
@@ -309,7 +309,7 @@ def pool(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequenc
 
 
 def nearby(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequence[str]]:
-    """Three other answers at random, of the same category first, then of the whole set (A.2, A.6).
+    """Three other answers at random, from the same category first, then from the whole set (A.2, A.6).
 
     For the object tasks of COCO, where the category is the object's super-category, and for WikiHow.
     """
@@ -323,9 +323,9 @@ def nearby(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Seque
 def wordnet(rows: Sequence[OpenQuestion], _seed: int, folder: Path) -> list[Sequence[str]]:
     """The three answers nearest to the correct one in WordNet (A.1): for ImageNet-1K and CIFAR10.
 
-    The authors do not say which similarity they took; here it is the shortest path over hypernyms. WordNet's
+    The authors do not say how they measured nearness; here it is the shortest path over hypernyms. WordNet's
     files are in the folder `wordnet` of the source. Synonyms, hyponyms and hypernyms of the answer would be
-    correct as well, and are never taken. Raises UserError for what WordNet lacks.
+    correct as well, and are never taken. Raises UserError for an answer that WordNet lacks.
     """
     read_noun = noun_reader(folder / "wordnet")
     nouns = {text: read_noun(text) for text in _distinct(row.answer for row in rows if not is_yes_no(row))}
@@ -348,7 +348,7 @@ Noun = Mapping[str, int]  # steps up to each synset above it; its own, with 0, c
 def noun_reader(folder: Path) -> Callable[[str], Noun]:
     """Finds nouns in WordNet (Fellbaum 1998) in their first, most frequent sense; empty if it lacks one.
 
-    Of `tench, Tinca tinca` the first name counts. Raises UserError where the files are not WordNet's.
+    In `tench, Tinca tinca` the first name counts. Raises UserError if the files are not WordNet's.
     """
     try:
         # lemma pos synsets pointers [kinds of pointers] senses tagged [offsets]
@@ -370,7 +370,7 @@ def noun_reader(folder: Path) -> Callable[[str], Noun]:
 
 
 def steps_between(noun: Noun, other: Noun) -> int:
-    """Steps of the shortest path; 0 where there is none, or one is a synonym or a kind of the other."""
+    """Steps of the shortest path; 0 if there is none, or if one noun is a synonym or a kind of the other."""
     shared = noun.keys() & other.keys()
     if not shared or next(iter(noun)) in shared or next(iter(other)) in shared:
         return 0
@@ -397,7 +397,7 @@ def _synset(fields: list[str]) -> tuple[str, list[str]]:
 def written(rows: Sequence[OpenQuestion], _seed: int, folder: Path) -> list[Sequence[str]]:
     """Wrong options that a model or a person wrote into wrong-options.csv of the source (A.4, A.8).
 
-    Raises UserError where options are missing, equal, or the answer.
+    Raises UserError if options are missing, are equal, or are the answer.
     """
     path = folder / FILE
     by_id = read_written(path)
@@ -415,7 +415,7 @@ def written(rows: Sequence[OpenQuestion], _seed: int, folder: Path) -> list[Sequ
 
 
 def read_written(path: Path) -> dict[str, list[str]]:
-    """Wrong options by id; cells are escaped like those of decisions. Raises UserError, with the line."""
+    """Wrong options by id; cells are escaped as in files of decisions. Raises UserError, with the line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as text:
             table = csv.DictReader(lines(text, path), strict=True)

@@ -4,17 +4,17 @@ A loader defines
     class Settings(LoaderSettings)      its options, under `settings:` in params.yaml
     def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]
     def count(source: Source, name: str, settings: Settings) -> int    items at most, before cleaning; cheap
-where the source has published numbers,
+if the source has published numbers,
     def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
-where the size of a source is known (first_pass.py lists the names of counts),
+if the size of the source is known (first_pass.py lists the names of counts),
     def expected(source: Source, settings: Settings) -> Expected | None     None: not known for this split
-where its questions need no options,
+if its questions need no options,
     def kinds(settings: Settings) -> Collection[str]     the values of `RawItem.kind` that its items can have
-and, where no program can fetch the source,
+and, if no program can fetch the source,
     PLACE = "what to get from where, and how to lay it out"
 `source` (vouch/datasets/read/files.py) has a path and the files that `origin` chose. `name` is the dataset's
 key in params.yaml. `read` yields items in the order of the source, one at a time, so that memory stays flat;
-it yields Rejected for an entry that cannot become an item, and raises UserError where the whole source cannot
+it yields Rejected for an entry that cannot become an item, and raises UserError if the whole source cannot
 be read.
 """
 
@@ -37,7 +37,7 @@ class LoaderSettings(BaseModel):
     """Options that every loader has.
 
     on_error: `stop` at the first bad item, or `skip` and list it. expect: counts to expect instead of those
-    that the loader knows; null: any (for a part of a dataset).
+    that the loader knows; null accepts any (for a part of a dataset).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,7 +63,7 @@ class RawItem:
     where: file and line (or row) for error messages. options: None for a missing option text.
     answers: 0-based indices. references: correct answers of an open question.
     images: encoded bytes, or paths inside `root`. root: the folder that image paths may not leave.
-    group: None lets prepare group by images; a question without images is then alone.
+    group: if None, prepare groups by images; a question without images is then a group by itself.
     turns: ids of the earlier items of the dialogue. exchange: for each image one that changes the answer when
     it replaces that image, or None; empty where the source has none. phrasings: all wordings of the question,
     `question` included; empty where there is one.
@@ -90,7 +90,7 @@ class RawItem:
 def known_options(options: Sequence[str | None]) -> list[str]:
     """The options before the first missing one, as Kostumov et al. (2024) read them.
 
-    Where all are missing, only their number is known: as many blank options.
+    If all are missing, only their number is known: the result is as many blank options.
     """
     if all(option is None for option in options):
         return [""] * len(options)
@@ -108,11 +108,11 @@ class Rejected:
 
 
 class Unusable(ValueError):
-    """Why an entry cannot become an item, in words that follow its position: `line 3: ...`."""
+    """An entry cannot become an item; the message follows the entry's position: `line 3: ...`."""
 
 
 class BrokenImage(Unusable):
-    """An Unusable entry, because of an image."""
+    """An entry is unusable because of an image."""
 
 
 Entry = RawItem | Rejected

@@ -49,7 +49,7 @@ class ItemBuffer:
             yield from table.to_pylist()
 
     def tables(self) -> list[pa.Table]:
-        """The rows in order, as many at a time as the items table has in a row group."""
+        """The rows in order, a row group of the items table at a time."""
         self._pack()
         return self._chunks
 
@@ -102,9 +102,9 @@ def _choices(rows: Sequence[Mapping[str, Any]], chosen: OptionScheme, folder: Pa
 def flagged(
     kept: ItemBuffer, known: Mapping[str, ImageFacts], prompt_flags: Callable[[Mapping[str, Any]], set[str]]
 ) -> Iterator[pa.Table]:
-    """Tables of items with their flags, those that compare items included.
+    """Tables of items with all their flags, including those that compare items.
 
-    known: facts of images by digest. prompt_flags: flags of a row that come from its prompts.
+    known: facts about images by digest. prompt_flags: gives the flags of a row that its prompts cause.
     """
     flags: list[set[str]] = []
     copies = Copies()
@@ -183,7 +183,7 @@ class Findings:
         """Whether one letter is the correct answer more often than by chance: columns of the row.
 
         The items with k options are one multinomial; Pearson's statistics and degrees of freedom of all k add
-        up. Every item counts, so rotated copies, which balance the letters by design, can only hide a skew.
+        Every item counts, so rotated copies, which balance the letters by design, can only hide a skew.
         """
         seen, expected = Counter[int](), defaultdict[int, float](float)
         statistic, freedom = 0.0, 0

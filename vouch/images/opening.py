@@ -101,7 +101,7 @@ class LruCache(Generic[R]):
         return result
 
     def _shrink(self) -> None:
-        """Removes the oldest results until the others fit, or one is left."""
+        """Removes the oldest results until the rest fit or only one is left."""
         weights = [self._weight(future) for future in self._kept.values()]
         while len(weights) > self._held or (len(weights) > 1 and sum(weights) > ROOM):
             self._kept.popitem(last=False)
@@ -189,7 +189,7 @@ def rotated(image: Image.Image) -> bool:
 
 
 def as_rgb(file: Image.Image) -> Image.Image:
-    """The pixels of an `opened` image as 8-bit RGB; the image itself where it already is.
+    """The pixels of an `opened` image as 8-bit RGB; if it already is, the image itself.
 
     EXIF rotation is applied, transparency becomes white, 16-bit grey keeps its range, an animation becomes
     its first frame; colour profiles are ignored. Raises Unfit, another ValueError or OSError.
@@ -284,7 +284,7 @@ def one_large_at_a_time(pixels: int) -> AbstractContextManager[object]:
 
 
 def by_strips(image: Image.Image, change: Callable[[Image.Image], Image.Image]) -> Image.Image:
-    """RGB of a change that treats each pixel by itself, without further copies of the whole image."""
+    """Applies a change that treats each pixel by itself, without further copies of the whole image."""
     if image.width * image.height <= _STRIP:
         return change(image).convert("RGB")
     changed = Image.new("RGB", image.size)
@@ -336,7 +336,7 @@ def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Ima
 
 
 def _pixels(data: bytes) -> int:
-    """Number of pixels in the header of an encoded image; 0 where it has none."""
+    """Number of pixels that an encoded image's header states; 0 if it states none."""
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as image:
             return image.width * image.height

@@ -65,7 +65,7 @@ def _motion(image: Image.Image, level: int) -> Image.Image:
 
 
 def _contrast(image: Image.Image, level: int) -> Image.Image:
-    """Every channel drawn towards its mean."""
+    """Reduces contrast: every channel moves towards its mean."""
     kept, table = round(65536 * CONTRAST[level]), []
     for counts in np.array(image.histogram(), dtype=np.int64).reshape(3, 256):
         mean = int(counts @ np.arange(256)) // int(counts.sum())
@@ -74,7 +74,7 @@ def _contrast(image: Image.Image, level: int) -> Image.Image:
 
 
 def _pixelate(image: Image.Image, level: int) -> Image.Image:
-    """Fewer and larger pixels; of an image larger than SIDE, as many as of one of that size."""
+    """Fewer and larger pixels; an image larger than SIDE gets as many as one of that size."""
     share = PIXELS[level] * min(1.0, SIDE / min(image.size))
     small = [max(1, int(side * share)) for side in image.size]
     few = image.resize((small[0], small[1]), Image.Resampling.BOX)
@@ -133,7 +133,7 @@ def _image(values: Pixels) -> Image.Image:
 
 
 COLOURS = (("black", "white"), ("white", "black"), ("yellow", "blue"), ("white", "red"))
-"""Of the letters and of the box behind them, so that they can be read on any image."""
+"""Colours of the letters and of the box behind them, so that they can be read on any image."""
 SHARES = (5, 6, 7)  # width of the box in tenths of the image's; it is half as high
 POSITIONS = 9  # three rows of three
 LOOKS = len(COLOURS) * len(SHARES) * POSITIONS
@@ -203,7 +203,7 @@ def _brighten(image: Image.Image, level: int) -> Image.Image:
 
 
 def _jpeg(image: Image.Image, level: int) -> Image.Image:
-    """Encoded and decoded again, colours at half the resolution; libjpeg-turbo computes in whole numbers."""
+    """JPEG-encodes and decodes, colours at half resolution; libjpeg-turbo computes in whole numbers."""
     file = io.BytesIO()
     image.save(file, "JPEG", quality=QUALITY[level], subsampling="4:2:0", optimize=False, progressive=False)
     with Image.open(file, formats=("JPEG",)) as compressed:
@@ -211,7 +211,7 @@ def _jpeg(image: Image.Image, level: int) -> Image.Image:
 
 
 def _rotate(image: Image.Image) -> Image.Image:
-    """By 90 degrees clockwise; Pillow counts the other way."""
+    """Rotates by 90 degrees clockwise; Pillow counts the other way."""
     return image.transpose(Image.Transpose.ROTATE_270)
 
 
@@ -295,7 +295,7 @@ JOINING: Mapping[str, Callable[[Image.Image, Image.Image], Image.Image]] = {
 
 
 def apply(images: Sequence[Image.Image], operation: str, severity: int) -> list[Image.Image]:
-    """The images after an operation. Raises UserError where it is not understood."""
+    """The images after an operation. Raises UserError if the operation is unknown or malformed."""
     name, _, argument = operation.partition(":")
     known = (*LEVELLED, *PLAIN, *JOINING, *WITH_ARGUMENT)
     if name not in known:

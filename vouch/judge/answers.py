@@ -116,7 +116,7 @@ def choice_answers(
 
 
 def open_answers(texts: pa.Table, prompts: pa.Table, items: pa.Table) -> Iterator[tuple[str, OpenAnswer]]:
-    """Greedy texts that answer the original prompts of open questions with references, each with its item."""
+    """Greedy answers to the original prompts of open questions that have references, each with its item."""
     rows = {row["id"]: row for row in items.to_pylist() if row["kind"] != "choice" and row["references"]}
     for prompt, text in _greedy(texts, prompts):
         if prompt["item"] in rows and prompt["variation"] == ORIGINAL:

@@ -75,7 +75,7 @@ _BRACKETED = re.compile(  # tokens of Mistral, BERT and GLM; [B], [1, 2] and [YE
 
 
 def bounded(text: str) -> str:
-    """An answer without control tokens; of a long one the beginning and the end."""
+    """An answer without control tokens; if it is long, only its beginning and its end."""
     text = _without_markup(shortened(text))
     return text if len(text) <= FIRST + LAST else f"{text[:FIRST]}\n[...]\n{text[-LAST:]}"
 
@@ -155,7 +155,7 @@ def _labelled_option(line: str, choices: Choices) -> int | None:
 
 
 def _labels(choices: Choices) -> tuple[str, ...]:
-    """The labels as the prompt showed them, where they tell the options apart; else letters."""
+    """The labels that the prompt showed, if they tell the options apart; otherwise letters."""
     shown = [label.strip().casefold() for label in choices.labels]
     if len(set(filter(None, shown))) == len(choices.texts):
         return choices.labels

@@ -68,7 +68,7 @@ def calibration_error(
 ) -> CalibrationError:
     """Expected calibration error (Naeini et al. 2015; Guo et al. 2017).
 
-    probabilities: [n] the confidence of each answer, or [n, k], in which the largest counts. correct: [n] 1
+    probabilities: [n] the confidence of each answer, or [n, k]: the largest in a row counts. correct: [n] 1
     or 0, or a share. bins of equal width, or with equally many rows each. Intervals: bootstrap over groups
     [n] about its median, since resampling moves the error upwards.
 
@@ -120,7 +120,7 @@ class Temperature(Result):
     nll_after: Estimate
 
     def scale(self, logits: Any) -> Array:
-        """softmax(logits / T) [n, k]. Raises ValueError where T is NaN."""
+        """softmax(logits / T) [n, k]. Raises ValueError if T is NaN."""
         given = check.logits(logits)
         if np.isnan(self.value):
             raise ValueError("logits: no temperature was found for them, since all were equal")
@@ -165,7 +165,7 @@ Floats = NDArray[np.floating]
 class ImageInformation(Result):
     """gain: mean fall of the answers' log-likelihood without the image. information: mean rise of the
     entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the image, so
-    gain is biased upwards where logits are noisy: it does not show that the image is used. auroc: of plain
+    gain is biased upwards if logits are noisy: it does not show that the image is used. auroc: of plain
     confidence; auroc_corrected and auroc_vauq: the others' minus auroc, paired. None without answers. gains,
     informations, uncertainty, corrected: [n].
     """
@@ -191,7 +191,7 @@ def image_information(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> ImageInformation:
-    """What the image tells a model.
+    """How much the image tells a model.
 
     logits, without: [n, k] of the same questions with the image, and without it or with
     another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
@@ -272,7 +272,7 @@ def _amplified(
 
 
 def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[Floats]:
-    """By question the likelihoods of its samples, but for a factor."""
+    """By question, the likelihoods of its samples, up to a common factor."""
     check.unmasked(loglikelihoods, "loglikelihoods")
     rows = loglikelihoods.tolist() if isinstance(loglikelihoods, np.ndarray) else loglikelihoods
     if not isinstance(rows, list | tuple):

@@ -40,7 +40,7 @@ def refuse(wrong: Any, name: str, what: str | Callable[[int], str]) -> None:
 
 
 def _missing(value: Any) -> bool:
-    """None, NaN, NaT, and NA of pandas, which cannot be compared."""
+    """Whether a value is None, NaN, NaT or pandas' NA, which cannot be compared."""
     return value is None or type(value).__name__ == "NAType" or (not _many(value) and bool(value != value))
 
 
@@ -75,7 +75,7 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
 
 
 def unmasked(values: Any, name: str) -> None:
-    """Refuses masked numbers of numpy.ma, which an array without a mask would show."""
+    """Refuses masked numbers of numpy.ma: an array without the mask would reveal them."""
     rows = values if isinstance(values, list | tuple) or np.ma.is_masked(values) else ()
     for row, each in enumerate(rows):
         cells = each if isinstance(each, list | tuple) else ()
@@ -225,7 +225,7 @@ def _labels(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
 
 
 def groups(values: ArrayLike | None, rows: int) -> Ints:
-    """[n] numbers of the groups; each row by itself where None is given."""
+    """[n] numbers of the groups; if None is given, each row is a group."""
     if values is None:
         return np.arange(rows)
     if not isinstance(values, list | tuple):
@@ -290,7 +290,7 @@ def texts(values: Any, name: str, least: int = 0) -> list[str]:
 
 
 def text_rows(values: Any, name: str, rows: int | None = None, of: str = "") -> list[list[str]]:
-    """[n] lists of texts, of other lengths. rows: how many the argument `of` has."""
+    """[n] lists of texts, of any lengths. rows: how many the argument `of` has."""
     listed = _listed(values, name, "a list of texts for each question")
     for row, each in enumerate(listed):
         if isinstance(each, str):
@@ -314,14 +314,14 @@ def within(value: float, name: str, low: float, high: float) -> float:
 
 
 def share(value: float, name: str) -> float:
-    """A number between 0 and 1, both left out."""
+    """A number above 0 and below 1."""
     if within(value, name, 0, 1) in (0, 1):
         raise ValueError(f"{name} is {shown(value)}; it must lie between 0 and 1")
     return float(value)
 
 
 def whole(value: float, name: str, high: float, low: int = 1) -> int:
-    """A whole number, to twelve digits: 0.1 * 30 is 3."""
+    """A value as a whole number, if it is one to twelve digits: 0.1 * 30 is 3."""
     given = within(value, name, low, high)
     if abs(given - round(given)) > 1e-12 * abs(given):
         raise ValueError(f"{name} is {shown(value)}; give a whole number")

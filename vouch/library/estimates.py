@@ -36,7 +36,7 @@ def mean_of(values: Any, groups: Any) -> Estimate:
 
 
 def over_splits(values: Any) -> Estimate:
-    """The mean of one number a split, with the 2.5 and 97.5 percentiles over several splits."""
+    """The mean of one number per split, with the 2.5 and 97.5 percentiles over several splits."""
     return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
 
 
@@ -57,7 +57,7 @@ class Result:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a number: name, value, low, high. Arrays stay attributes."""
+        """A table with a row for each number: name, value, low, high. Arrays stay attributes."""
         needs("to_frame", "pandas", "pandas")
         import pandas as pd
 

@@ -66,7 +66,7 @@ def rank_without_labels(
 ) -> LabelFreeRanking:
     """Ranks models by their probabilities, without an answer key.
 
-    probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN where a question has
+    probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN if a question has
     fewer options. Rankers: confidence, entropy, gap. With proxy (by model [m, k] on other questions) and
     proxy_answers ([m] indices or a mask) also accuracy_on_the_line, atc, certainty and set_size. No ranker
     is right on every task: Tu et al. (2024) measured rank correlations of .2 to .9.

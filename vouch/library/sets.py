@@ -200,7 +200,7 @@ class PredictionSets(Result):
     singleton_rate    share of sets with one option
     empty_rate        share of sets that were empty before they were filled
     accuracy          of the most probable option, ties shared
-    threshold         of the scores, from all n rows; inf where n is too small for alpha: every set is full.
+    threshold         of the scores, from all n rows; inf if n is too small for alpha: every set is full.
                       `of` also tells apart scores that round to the same number
     sets              [n, k] bool with that threshold
     row_size, row_coverage   [n] means over the splits in which the row tests; NaN where it never did
@@ -250,8 +250,8 @@ def prediction_sets(
 ) -> PredictionSets:
     """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
 
-    logits: [n, k] one row a question, one column an option; -inf at the end where a question has fewer.
-    answers: [n] index of the correct option, or a mask [n, k] where several are correct.
+    logits: [n, k] a row per question, a column per option; -inf at the end if a question has fewer.
+    answers: [n] index of the correct option, or a mask [n, k] if several are correct.
     alpha: target share of sets without a correct option. score: of vouch.metrics.conformal.scores.SCORES
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
     together, such as copies of a question: they calibrate or test as one. calibration: share of the groups

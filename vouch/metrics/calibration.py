@@ -19,14 +19,14 @@ from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, Response
 
 @dataclass(frozen=True)
 class Probabilities:
-    """One protocol's view of n responses with at most k letters.
+    """n responses with at most k letters, as one protocol sees them.
 
-    logits  [n, k] those of the letters that count; -inf where there is none
+    logits  [n, k] those of the letters that count; -inf for the other letters
     shared  whether letters with the same largest logit share the prediction; if not, the first has all of it
     p       [n, k] softmax over the letters that count; 0 where there is none
-    present [n, k] the letters that count
-    answers [n, k] the correct ones among them, at least one a row
-    roles   [n, k] what each letter stands for, see Responses
+    present [n, k] whether the letter counts
+    answers [n, k] whether the letter counts and is correct; at least one in each row
+    roles   [n, k] the meaning of each letter, see Responses
     """
 
     logits: Floats
@@ -38,12 +38,12 @@ class Probabilities:
 
     @cached_property
     def tops(self) -> Bools:
-        """[n, k] the letters with the largest logit, at least one a row."""
+        """[n, k] whether the letter has the largest logit; at least one in each row has."""
         return np.asarray(self.logits == self.logits.max(axis=1, keepdims=True))
 
     @cached_property
     def picked(self) -> Bools | Floats:
-        """[n, k] the predicted letter; or how much of the prediction falls on each, rows sum to 1."""
+        """[n, k] whether the letter is predicted, or its share of the prediction; each row sums to 1."""
         if self.shared:
             return np.asarray(self.tops / self.tops.sum(axis=1, keepdims=True))
         picked = self.tops.copy(order="K")
@@ -60,7 +60,7 @@ class Probabilities:
 
     @cached_property
     def correct(self) -> Floats | Bools:
-        """[n] share of the prediction that is correct, or whether it is."""
+        """[n] the share of the prediction that is correct (0 or 1 unless ties share it)."""
         return self.share(self.answers)
 
     @cached_property
@@ -70,11 +70,11 @@ class Probabilities:
 
     @cached_property
     def sureness(self) -> Floats:
-        """[n] minus the log of 1 - confidence: in the same order, even if the confidence rounds to 1."""
+        """[n] -log(1 - confidence): the same order, but also exact where the confidence rounds to 1."""
         return sureness(self.logits)
 
     def share(self, letters: Bools) -> Floats | Bools:
-        """[n] share of the prediction that falls on the marked letters [n, k], or whether it does."""
+        """[n] the share of the prediction that falls on the marked letters [n, k]."""
         fallen = self.picked * letters
         return np.asarray(fallen.any(axis=1) if fallen.dtype == bool else fallen.sum(axis=1))
 
@@ -87,17 +87,17 @@ class Probabilities:
 
     @cached_property
     def ranked_present(self) -> Bools:
-        """[n, k] whether a rank has a letter."""
+        """[n, k] whether there is a letter of this rank."""
         return self._ranked[0] >= 0
 
     @cached_property
     def ranked(self) -> Floats:
-        """[n, k] probabilities in descending order; -1 where no letter is left."""
+        """[n, k] probabilities in descending order, then -1 for ranks without a letter."""
         return self._ranked[0]
 
     @cached_property
     def ranked_answers(self) -> Bools:
-        """[n, k] the answers in that order."""
+        """[n, k] the answers, in the order of the probabilities."""
         return self._ranked[1]
 
     @cached_property
@@ -110,7 +110,7 @@ class Probabilities:
 
 
 def authors_probabilities(responses: Responses) -> Probabilities:
-    """All letters that the row has, in the stored dtype; a tie at the top goes to the lowest letter."""
+    """All letters of a row count, in the stored dtype; if the top ones tie, the first is predicted."""
     return Probabilities(
         logits=responses.logits,
         shared=False,
@@ -122,7 +122,7 @@ def authors_probabilities(responses: Responses) -> Probabilities:
 
 
 def clean_probabilities(responses: Responses) -> Probabilities:
-    """Only the options of the prompt, in float64; a tie at the top shares the prediction equally."""
+    """Only the prompt's options count, in float64; if the top ones tie, they share the prediction."""
     present = _first(responses.options, responses.logits)
     logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -156,7 +156,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def log_softmax(logits: Floats) -> Floats:
-    """[n, k] float64, log of the softmax of each row; -inf where there is no letter.
+    """[n, k] float64, log of the softmax of each row; -inf for a missing letter.
 
     Summed from the smallest up, so that the order of the options cannot move a bit, and without the largest,
     so that the log of a probability just below 1 is not 0.
@@ -166,7 +166,7 @@ def log_softmax(logits: Floats) -> Floats:
 
 
 def sureness(logits: Floats) -> Floats:
-    """[n] -log of 1 - p of the most probable letter; the largest float64 where it is the only one."""
+    """[n] -log(1 - p) of the most probable letter; the largest float64 if there is no other letter."""
     most = np.finfo(np.float64).max
     others = np.sort(_gaps(logits), axis=1)[:, :-1]
     second = others.max(axis=1, initial=-most)
@@ -181,7 +181,7 @@ def _gaps(logits: Floats) -> Floats:
 
 
 def _sums(columns: Floats) -> Floats:
-    """[n] of columns [n, k], from the first to the last."""
+    """[n] sum of the columns [n, k], added from the first to the last."""
     total = np.zeros(len(columns))
     for column in columns.T:
         total += column
@@ -194,7 +194,7 @@ def _first(letters: Ints, like: np.ndarray) -> Bools:
 
 @dataclass(frozen=True)
 class Bins:
-    """Per bin, [..., bins]: how many rows, the sum of their confidence, and of their correctness."""
+    """Per bin, [..., bins]: how many rows, the sum of their confidence and the sum of their correctness."""
 
     count: Array
     confidence: Array
@@ -213,7 +213,7 @@ class Bins:
 
 
 def tally(slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools) -> Bins:
-    """Sums over the rows [n] of each slot, row after row in the dtype of `confidence`."""
+    """Adds the rows [n] to the bin that their slot names, one by one, in the dtype of `confidence`."""
 
     def total(values: Floats | Bools) -> Array:
         sums = np.zeros(bins, dtype=confidence.dtype)
@@ -226,7 +226,7 @@ def tally(slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools) -
 def resampled_bins(
     slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools, groups: Ints, seed: int
 ) -> Bins:
-    """Bins [RESAMPLES, bins] of a bootstrap over whole groups; arguments [n] as for `tally`."""
+    """Bins [RESAMPLES, bins] of a bootstrap that draws whole groups; arguments [n] as for `tally`."""
     columns = (np.ones(len(slots)), confidence, correct)
     sums = group_sums(groups, [(slots, values, bins) for values in columns])
     return Bins(*np.split(resampled(sums, seed), len(columns), axis=1))
@@ -239,7 +239,7 @@ def by_split(parts: Sequence[Bins], bins: int) -> Bins:
 
 
 def torchmetrics_slots(confidence: NDArray[np.float32], bins: int) -> Ints:
-    """[n] slot of each confidence as torchmetrics 1.9 bins it: 0 ... bins, one more than asked for.
+    """[n] slot of each confidence as torchmetrics 1.9 bins it: 0 ... bins, one slot more than `bins`.
 
     A value on an edge belongs to the bin above, so a confidence of exactly 1 has a bin of its own.
     """
@@ -258,7 +258,7 @@ def _torch_edges(bins: int) -> NDArray[np.float32]:
 
 
 def equal_slots(confidence: Floats, bins: int) -> Ints:
-    """[n] slot of each confidence: 0 ... bins - 1, edges belong to the bin above, 1 to the last."""
+    """[n] slot of each confidence: 0 ... bins - 1. An edge belongs to the bin above it, 1 to the last bin."""
     # A number on an edge may have been rounded down, 0.29 of 100 bins to 28.999999999999996.
     return np.minimum((confidence * bins * (1 + 1e-12)).astype(np.int64), bins - 1)
 
@@ -266,23 +266,23 @@ def equal_slots(confidence: Floats, bins: int) -> Ints:
 def mass_slots(confidence: Floats, bins: int) -> Ints:
     """[n] slot of each confidence among bins of equally many rows: floor(bins x share of rows with less).
 
-    Equal confidences share a slot, so that the order of the rows does not matter.
+    Equal confidences share a slot, so the order of the rows does not matter.
     """
     less = np.searchsorted(np.sort(confidence), confidence, side="left")
     return np.asarray(less * bins // len(confidence))
 
 
 COLDEST, HOTTEST = 0.05, 20.0
-"""Bounds of T, met where a calibration half is all correct or all wrong. Where its rows have equal logits, or
-one option each, every T is as good: NaN."""
+"""Bounds of T, reached if a calibration half is all correct or all wrong. If its rows have equal logits, or
+one option each, every T fits equally well: NaN."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
 ROWS = 1 << 16
-"""How many rows of all splits together are scaled at a time, so that memory stays flat."""
+"""How many rows, over all splits, are scaled at a time; this limits the memory needed."""
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """Per split, [splits]: the temperature; on the test half nll in nats and bins [splits, bins].
+    """Per split, [splits]: the temperature; for the test half, nll in nats and bins [splits, bins].
 
     before: bins of the same rows without the temperature.
     """
@@ -294,7 +294,7 @@ class Scaled:
 
 
 def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
-    """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
+    """Fits T on the calibration rows, measures on the test rows. correct [n]: whether predictions are."""
     calibrating = splits.calibrating()
     logits, answer = logs(ranked)
     fitted = fit(logits, answer, calibrating)
@@ -319,9 +319,9 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
 
 
 def logs(ranked: Ranked) -> tuple[Floats, Floats]:
-    """[n, k] log p, -inf where there is no letter; [n] that of the answer, the largest of several.
+    """[n, k] log p, -inf for a missing letter; [n] log p of the answer (if several, the largest).
 
-    An impossible letter has the log of the least float64, or less if another letter has less.
+    A letter with p = 0 has the log of the least float64, or less if another letter has less.
     """
     impossible = np.isneginf(ranked.log_p)
     least = ranked.log_p.min(axis=1, where=~impossible, initial=np.log(np.finfo(np.float64).tiny))
@@ -331,10 +331,10 @@ def logs(ranked: Ranked) -> tuple[Floats, Floats]:
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array:
-    """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 if another split
-    has none within the bounds. NaN if every T is as good.
+    """[splits] T of each row of `calibrating` [splits, n], to about 1e-7 of itself; to 2e-3 if another split
+    has no T within the bounds. NaN if every T fits equally well.
 
-    logits [n, k], -inf where there is no letter; answer [n]: the answer's (the largest of several).
+    logits [n, k], -inf for a missing letter; answer [n]: the answer's logit (if several, the largest).
     Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each
     split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow. Where
     they lie far apart it stays wide, so the root is that of a cubic through the four nodes about it.
@@ -354,7 +354,7 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array
 
 
 def _roots(grid: Floats, means: Floats, above: Ints) -> Array:
-    """[splits] where the slopes [splits, g] at the nodes of a grid of beta are 0, below node `above`.
+    """[splits] the beta, just below node `above`, at which the slopes [splits, g] on a grid of beta cross 0.
 
     Halves the interval by the sign of the polynomial through four nodes (Lagrange).
     """

@@ -90,7 +90,7 @@ SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
 
 
 def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) -> Iterator[tuple[str, Figure]]:
-    """(variation, figure) of the clean protocol, on the items that were asked in all of SHOWN that there are.
+    """(variation, figure) of the clean protocol, on the items asked in all variations of SHOWN that exist.
 
     parts: by variation, of one output.
     """
@@ -146,11 +146,11 @@ declare(
     source="after Park et al. 2026 (VAUQ)",
 )
 OTHER_PICTURE = ("vr_b", "vs_e")
-"""Blurred and exchanged images, of any level."""
+"""Variations that blur or exchange the image, at any level."""
 
 
 class Paired(NamedTuple):
-    """Original prompts [n] that another block shows alike but for the image: their rows, what was found of
+    """Original prompts [n] that another block repeats with another image or none: their rows, the findings on
     them, and whether the answers with and without the image are correct."""
 
     rows: Ints
@@ -162,7 +162,7 @@ class Paired(NamedTuple):
 
 
 def paired(plain: Block, other: Block) -> Paired | None:
-    """Prompts without defects that both show with the same options in the same order; None without any."""
+    """Prompts without defects that both show with equal options in equal order; None if there are none."""
     row_of = {item: row for row, item in enumerate(other.items)}
     pairs = [(row, row_of[item]) for row, item in enumerate(plain.items) if item in row_of]
     width = min(plain.responses.roles.shape[1], other.responses.roles.shape[1])
@@ -188,9 +188,9 @@ def paired(plain: Block, other: Block) -> Paired | None:
 
 
 def picture_figures(plain: Block, other: Block, config: ScoreConfig) -> list[Figure]:
-    """Figures of a variation that takes the image away or shows another one; none for other variations.
+    """Figures of a variation that removes or exchanges the image; other variations have none.
 
-    Figures of correctness only if the correct answer stays the same.
+    Figures of correctness are given only if the correct answer stays the same.
     """
     if not other.variation.startswith((*WITHOUT_IMAGE, *OTHER_PICTURE)) or "+" in other.variation:
         return []
@@ -219,7 +219,7 @@ def _signed(metric: str, values: Floats, groups: Ints) -> Figure:
 
 
 def _bins(confidence: Floats, found: Paired, config: ScoreConfig) -> tuple[float, Floats]:
-    """ECE and its draws; the same draws for all confidences of the same rows."""
+    """ECE and its bootstrap draws; all confidences of the same rows share the draws."""
     slots = equal_slots(confidence, config.bins)
     draws: Bins = resampled_bins(slots, config.bins, confidence, found.right, found.groups, config.seed)
     return float(ece(tally(slots, config.bins, confidence, found.right))), ece(draws)
@@ -230,7 +230,7 @@ Estimates = dict[str, Floats]
 
 
 def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]) -> Estimates:
-    """[n] of the answers of a block, by name. parts, blocks: by variation, of one output."""
+    """Estimates [n] for the answers of a block, by name. parts, blocks: by variation, of one output."""
     plain, part = blocks[ORIGINAL], parts[ORIGINAL]
     probabilities = clean_probabilities(plain.responses)
     estimates: Estimates = {
@@ -255,9 +255,9 @@ def text_estimates(
     config: ScoreConfig,
     metrics: Sequence[str],
 ) -> Estimates:
-    """The same for texts that answer the original prompts; blurred: those about blurred images, if any.
+    """Estimates [n] for texts that answer the original prompts. blurred: texts about blurred images, if any.
 
-    p_true: by item. metrics: of the open questions.
+    p_true: by item. metrics: those of the open questions.
     """
     estimates: Estimates = {
         CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
@@ -284,7 +284,7 @@ def text_estimates(
 
 
 def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> Floats:
-    """[n] of the answers to the prompts of an item that ask the same, nats; NaN with fewer than two."""
+    """[n] entropy in nats of the answers to an item's prompts of equal meaning; NaN for fewer than two."""
     asked = [
         part
         for name, part in parts.items()
@@ -300,7 +300,7 @@ def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> F
 
 
 def _known(estimates: Estimates) -> Estimates:
-    """Without estimates that are unknown for every answer."""
+    """The estimates without those that are unknown for every answer."""
     return {name: values for name, values in estimates.items() if not np.isnan(values).all()}
 
 
@@ -336,7 +336,7 @@ class Compared:
             self._predictions[predictions.output][predictions.variation] = predictions
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
-        """Texts sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
+        """Takes the texts sampled for a variation; `frame` has the rows of OUTCOMES of its greedy texts."""
         self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
         self._metrics = self._config.answers.get(dataset, [DEFAULT_ANSWER])
         if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):
@@ -369,7 +369,7 @@ class Compared:
         ]
 
     def _estimates(self) -> Iterator[tuple[str, Figure]]:
-        """(output, figure) of what tells correct answers to the original prompts from wrong ones."""
+        """(output, figure): how well estimates tell right from wrong answers to the original prompts."""
         for output, parts in self._predictions.items():
             blocks, texts = self._blocks.get(output, {}), self._texts
             if ORIGINAL not in parts or ORIGINAL not in (texts if output == TEXT else blocks):

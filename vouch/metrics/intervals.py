@@ -49,7 +49,7 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
 
 
 def signed_interval(values: Floats, groups: Ints) -> Interval:
-    """The same of values [n] of either sign; none where all are equal."""
+    """The same for values [n] of either sign; none if all are equal."""
     least = float(values.min())
     low, high = mean_interval(values - least, groups, share=False)
     return (None, None) if low is None or high is None else (low + least, high + least)

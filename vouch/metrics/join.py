@@ -163,7 +163,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Block:
-    """The answered rows of one variation in the order of the items: arrays, and their names.
+    """Arrays of the answered rows of one variation, in the order of the items, and their names.
 
     reduced: metric -> the same responses with logits divided by length; the metric is their accuracy.
     """
@@ -210,7 +210,7 @@ def aligned(
 
 
 def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, output: str, released: bool) -> Ints:
-    """For each prompt the row of its answer, -1 where it has none."""
+    """For each prompt, the row of its answer, or -1 if it has none."""
     answered = answers["prompt"].combine_chunks()
     unknown = pc.invert(pc.is_in(answered, prompts["id"].combine_chunks()))
     refuse(unknown, answered, lambda _: f"is no prompt of this dataset; {AGAIN}", where)

@@ -71,7 +71,7 @@ for name, (_, meaning, source, has_eos) in OF_TOKENS.items():
 
 @PER_SAMPLE("agreement", "Agreement", "share of the samples that are the greedy text", unit=SHARE)
 def agreement(text: str, samples: Sequence[str]) -> float:
-    """Share of the samples that are the greedy text, but for case, spaces and outer punctuation."""
+    """Share of the samples that equal the greedy text, apart from case, spaces and outer punctuation."""
     greedy = plain(text)
     return sum(plain(sample) == greedy for sample in samples) / len(samples)
 
@@ -102,7 +102,7 @@ def _bleu(words: list[str], original: list[str]) -> float:
 
 
 def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
-    """Of answers that give each option a number; outcomes: the rows of OUTCOMES of the same block."""
+    """Scores of answers that give each option a number. outcomes: rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL or not len(block.responses):
         return LABEL_FREE.schema.empty_table()
     probabilities = clean_probabilities(block.responses)
@@ -119,7 +119,7 @@ def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) ->
 def text_scores(
     model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: ScoreConfig
 ) -> pa.Table:
-    """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
+    """Scores of generated texts. outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL:
         return LABEL_FREE.schema.empty_table()
     named = names_of(model, dataset, block) | {"performance": _performance(dataset, block, outcomes, config)}

@@ -1,6 +1,6 @@
-"""From a dataset's `source` and `origin` to the files that its loader reads (`locate`), and their store.
+"""Finds the files that a loader reads, from its dataset's `source` and `origin` (`locate`), and stores them.
 
-Files at addresses are fetched here: resumed, verified, stored whole. For those of the hub see hub.py.
+Files at web addresses are fetched here: resumed, verified, stored whole. hub.py fetches those of the hub.
 
 The store is .vouch/sources, outside every stage's outputs, and names files by their contents:
 
@@ -59,7 +59,7 @@ class Fetched:
 
 
 def recall(origin: Origin) -> Fetched | None:
-    """The files of an origin if all of them are still complete, else None."""
+    """The files of an origin, or None if any of them is no longer complete."""
     try:
         values: Any = json.loads(_record(origin).read_text(encoding="utf-8"))
         files = tuple(StoredFile(**kept) for kept in values["files"])
@@ -85,7 +85,7 @@ def _record(origin: Origin) -> Path:
 
 
 def check_room(needed: int, where: str) -> None:
-    """Raises UserError where `needed` bytes exceed the limit of a dataset or the free space of the disk."""
+    """Raises UserError if `needed` bytes exceed the limit of a dataset or the free space of the disk."""
     if needed > MAX_BYTES:
         raise UserError(f"{where}: {needed:,} bytes, more than the {MAX_BYTES:,} of one dataset; mirror it")
     STORE.mkdir(parents=True, exist_ok=True)
@@ -223,7 +223,7 @@ def _transfer(where: str, download: Download, partial: Path, have: int) -> None:
 
 
 def locate(name: str, source: str, origin: Origin | None, place: str = "") -> SourceFiles:
-    """What a loader reads, fetched where it is not on this machine. Raises UserError.
+    """The files that a loader reads, fetched if they are not on this machine. Raises UserError.
 
     place: what to get and where, for a dataset that no program can fetch.
     """
@@ -244,12 +244,12 @@ def locate(name: str, source: str, origin: Origin | None, place: str = "") -> So
 
 
 def is_here(source: str, origin: Origin | None) -> bool:
-    """Whether it can be read without fetching."""
+    """Whether the source can be read without fetching."""
     return source != REMOTE or origin is None or recall(origin) is not None
 
 
 def promised(origin: Origin) -> SourceFiles:
-    """What is known of the source before it is fetched: its parts and the names of its downloads."""
+    """What is known about the source before it is fetched: its parts and the names of its downloads."""
     names = [download.filename for download in origin.downloads]
     return SourceFiles(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
 

@@ -1,7 +1,7 @@
 """Files of a dataset of the Hugging Face hub: which tables a split has, and fetching them.
 
 The front matter of a repository's README.md names the tables of a configuration and split (`configs`), or
-else their own names do. Only the chosen files are fetched, at one commit; code of a repository is never run,
+their own names do. Only the chosen files are fetched, at one commit; code of a repository is never run,
 and a hostile README.md costs no time. (`datasets` resolves a README.md only against local files, and
 importing it takes 1.9 s and 170 MiB.)
 """
@@ -150,7 +150,7 @@ def fetch_hub(name: str, origin: Origin) -> Fetched:
 
 
 def commit_of(name: str, origin: Origin, revision: str) -> str:
-    """The commit of a branch or tag that has what the origin chooses. Raises UserError."""
+    """The commit of a branch or tag, if that has what the origin chooses. Raises UserError."""
     with one_line(str(origin.hub), revision, f"vouch lock {name}", f"datasets.{name}.origin"):
         _, commit, _ = _chosen(origin, revision)
         return commit
@@ -164,7 +164,7 @@ def same_repositories(repo: str) -> list[str]:
 
 
 def _info(repo: str, revision: str) -> tuple[str, Any]:
-    """The first of the repositories that has the commit, and the hub's information about it."""
+    """The first repository that has the commit, and the hub's information about it."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 

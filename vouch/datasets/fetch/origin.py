@@ -85,11 +85,11 @@ class Download(_Entry):
 
 
 class Origin(_Entry):
-    """One of hub, url and parts, as the module's docstring shows.
+    """Exactly one of hub, url and parts is set, as the module's docstring shows.
 
     revision: a commit, or null while unknown. config: a configuration of the repository's card, `*` for all
-    of them, null for its only or default one. split: `a+b` for one after the other. files: names or patterns
-    (`data/*.json`), where the data are not tables in splits. unpinned: allow reading without a commit or
+    of them, null for its only or default one. split: `a+b` reads a, then b. files: names or patterns
+    (`data/*.json`), if the data are not tables in splits. unpinned: allow reading without a commit or
     digest, after which nobody can tell which data were read.
     """
 

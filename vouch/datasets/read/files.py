@@ -35,13 +35,13 @@ _SMALL = 1 << 20  # bytes that may be compressed as much as possible
 
 
 def is_bomb(unpacked: int, packed: int) -> bool:
-    """Whether a few bytes of a file would unpack to very many."""
+    """Whether a few bytes of a file would unpack to suspiciously many."""
     return unpacked > max(_SMALL, _MOST_PACKED * packed)
 
 
 @dataclass(frozen=True)
 class File:
-    """name: in its repository, or of the address. path: on this machine.
+    """name: its path in the repository, or the end of its address. path: on this machine.
 
     root: the folder that a local file must be in; None for a fetched file.
     """
@@ -51,7 +51,7 @@ class File:
     root: Path | None = None
 
     def checked(self) -> Path:
-        """The path. Raises UserError unless DVC notices its changes."""
+        """The path. Raises UserError if DVC would not notice changes of the file."""
         try:
             inside = self.root is None or self.path.resolve().is_relative_to(self.root.resolve())
         except (OSError, RuntimeError):
@@ -81,7 +81,7 @@ def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[An
 class SourceFiles:
     """What a loader reads. path: `datasets.NAME.source`. chosen: files that `origin` chose, in its order.
 
-    revision: the commit that was fetched, None where none was.
+    revision: the commit that was fetched, if any.
     """
 
     path: Path
@@ -109,7 +109,7 @@ class SourceFiles:
         return any(file.name.lower().endswith(suffixes) for file in self.files)
 
     def ending(self, *suffixes: str) -> tuple[File, ...]:
-        """The files whose names have one of these endings. Raises UserError where there is none."""
+        """The files whose names have one of these endings. Raises UserError if there is none."""
         files = tuple(file for file in self.files if file.name.lower().endswith(suffixes))
         if not files:
             wanted = " or ".join(f"*{suffix}" for suffix in suffixes)
@@ -144,10 +144,10 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")  # `int` also takes `1_0` and digits
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table. Every method raises Unusable, with the column, for a cell of another kind.
+    """One row of a table. Every method raises Unusable, naming the column, for a cell of another kind.
 
-    values: by column; None where the table lacks the column. where: file and row, for messages.
-    number: of the row, from 0, counted over all tables. file: the table.
+    values: by column; None if the table lacks the column. where: file and row, for messages.
+    number: the row's, from 0, counted over all tables. file: the table.
     """
 
     values: Mapping[str, Any]
@@ -201,7 +201,7 @@ class Row:
         return [_image(cell, column) for cell in cells if not is_missing(cell)]
 
     def numbered(self, columns: Sequence[str]) -> list[bytes]:
-        """Images in several columns, up to the last one that has any; none before it may be empty."""
+        """Images in several columns, up to the last column that has any; no column before it may be empty."""
         by_column = [self.images(column) for column in columns]
         while by_column and not by_column[-1]:
             by_column.pop()
@@ -333,9 +333,9 @@ class Tree(ExitStack):
         return [name for name in same if name == ending or name.endswith(f"/{ending}")]
 
     def closest(self, path: str, least: int = 1) -> str:
-        """The name of the file that agrees with the longest end of a path from the authors' machine.
+        """The name of the file whose end agrees longest with a path from the authors' machine.
 
-        least: number of parts of the path that must agree. Raises Unusable where no or several files agree.
+        least: how many parts of the path must agree. Raises Unusable if no file or several files agree.
         """
         parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         for first in range(max(1, len(parts) - least + 1)):

@@ -1,6 +1,6 @@
 """Tables of a dataset, row by row: parquet, TSV, CSV, JSON, JSON lines and Arrow, by the file's ending.
 
-Memory stays flat: a few rows and parquet pages at a time (for the image type of the hub a row group, about
+Memory stays flat: it holds a few rows and parquet pages (for the hub's image type a row group, about
 100 rows).
 """
 
@@ -92,7 +92,7 @@ def _values(batch: pa.RecordBatch, file: File) -> Iterator[dict[str, Any]]:
 
 
 def _bytes(column: pa.Array) -> int:
-    """Bytes of the values of a column, counting values of a dictionary or a run as often as they occur."""
+    """Bytes of the values of a column; a value of a dictionary or a run counts as often as it occurs."""
     kind, count = column.type, len(column)
     if isinstance(column, pa.ExtensionArray):
         return _bytes(column.storage)
@@ -171,12 +171,12 @@ def _packing(message: pa.Message) -> tuple[int, int]:
 
 
 def _at(head: bytes, position: int) -> int:
-    """The position that the offset at a position of a flatbuffer points to."""
+    """The position to which the offset at `position` of a flatbuffer points."""
     return int(position + struct.unpack_from("<I", head, position)[0])
 
 
 def _field(head: bytes, table: int, number: int) -> int:
-    """The position of a field of a table in a flatbuffer, 0 where the table lacks it."""
+    """The position of a field of a table in a flatbuffer, 0 if the table lacks it."""
     slots = table - struct.unpack_from("<i", head, table)[0]
     (size,) = struct.unpack_from("<H", head, slots)
     slot = 4 + 2 * number
@@ -211,7 +211,7 @@ def _csv(file: File) -> Iterator["csv.DictReader[str]"]:
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """None for a key that one object lacks; a missing column if all lack it. A list has keys 0, 1, ..."""
+    """A key that one object lacks is None, one that all lack a missing column. A list has keys 0, 1, ..."""
     path, there = file.checked(), dict[str, None]()
     rows = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
     for number, value in enumerate(rows, start=1):
@@ -267,7 +267,7 @@ def rows(
 ) -> Iterator[Row]:
     """The rows of all tables in order, numbered from 0.
 
-    needed: columns that must exist. optional: columns to read where they exist. Raises UserError.
+    needed: columns that must exist. optional: columns to read if they exist. Raises UserError.
     """
     number = 0
     for file in source.ending(*endings):
@@ -292,7 +292,7 @@ def count_each(source: SourceFiles, name: str, settings: LoaderSettings) -> int:
 def row_reader(
     needed: Sequence[str], make: Callable[[Row, S], RawItem | None], optional: Sequence[str] = ()
 ) -> Callable[[SourceFiles, str, S], Iterator[RawItem | Rejected]]:
-    """The `read` of a loader that makes an item of a row, or leaves it out."""
+    """The `read` of a loader that makes at most one item from each row."""
 
     def read(source: SourceFiles, name: str, settings: S) -> Iterator[RawItem | Rejected]:
         return items(rows(source, needed, optional), lambda row: make(row, settings))

@@ -44,7 +44,7 @@ MAX_RATIO = 200  # of an image's sides: a model that scales the shorter one up w
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """Facts of one encoded image.
+    """Facts about one encoded image.
 
     width, height: pixels, before EXIF rotation. rotated: whether EXIF rotates or mirrors the image; sideways:
     whether that swaps width and height.
@@ -120,7 +120,7 @@ MOST_WORKERS = 4
 
 @dataclass(frozen=True)
 class EntryImages:
-    """An entry and its images, those for exchange last. broken: why the first unusable image is refused.
+    """An entry and its images, those for exchange last. broken: why the first unusable image was refused.
 
     examined: each image and its bytes, None for an image that was known before.
     """
@@ -153,7 +153,7 @@ def with_images(
 
 
 def _bytes(entry: RawItem | Rejected) -> int:
-    """Size of an entry's encoded images, as far as they can be found."""
+    """Size of an entry's encoded images, as far as the files are found."""
     if isinstance(entry, Rejected):
         return 0
     size = 0
@@ -255,9 +255,9 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
 
 
 def spoken(text: str, boxes: Sequence[Any], drawn: bool) -> str:
-    """A text with each `<box 1>` in words: `the red box` where it is drawn, else its corners in pixels.
+    """A text with each `<box 1>` in words: `the red box` if it is drawn, otherwise its corners in pixels.
 
-    boxes: x1, y1, x2, y2 each. Raises Unusable where there is no such box.
+    boxes: x1, y1, x2, y2 each. Raises Unusable if there is no such box.
     """
     words = [str(list(_corners(box, "corners"))) for box in boxes]
     if drawn:

@@ -1,12 +1,12 @@
 """JSON of datasets: objects on lines, the values under their keys, and files with one long list of rows.
 
 Anything that JSON leaves undefined is refused: NaN, infinity, numbers without a float, duplicate keys. The
-functions for values raise Unusable with the key.
+functions that read one value raise Unusable, naming the key.
 
-`rows` and `header` read a file with one row in memory at a time. The list of rows is the whole file, or is
+`rows` and `header` keep one row of a file in memory at a time. The list of rows is the whole file, or is
 under one of the names in ROWS, among other members (the header):
     {"version": "2.0", "split": "val", "data": [{...}, {...}]}
-or there is no list, and the file has one object after the other (JSON lines). Two such lists are refused.
+Or there is no list, and the file has one object after the other (JSON lines). Two such lists are refused.
 """
 
 import json
@@ -55,7 +55,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def finite(text: str) -> float:
-    """A JSON number with a fraction or an exponent. Raises Unusable where it is too large for a float."""
+    """A JSON number with a fraction or an exponent. Raises Unusable if it is too large for a float."""
     value = float(text)
     if math.isinf(value):
         raise Unusable(f"has {text:.40}, a number that is too large; put it in quotes")
@@ -121,12 +121,12 @@ Members = Iterator[tuple[str | None, Any]]  # the members with their names, and 
 
 
 def rows(path: Path) -> Iterator[Any]:
-    """The rows in order. Raises UserError where the file is not such JSON."""
+    """The rows in order. Raises UserError if the file is not JSON of that form."""
     return (value for name, value in _members(path) if name is None)
 
 
 def header(path: Path) -> dict[str, Any]:
-    """All members but the rows, before and after them. Raises UserError."""
+    """All members other than the rows, whether before or after them. Raises UserError."""
     return {name: value for name, value in _members(path) if name is not None}
 
 
@@ -210,7 +210,7 @@ class _Reader:
                     return value
 
     def members(self) -> Members:
-        """Of an object. Raises Unusable for a duplicate name, and for two lists of rows."""
+        """The members of an object. Raises Unusable for a duplicate name, and for two lists of rows."""
         listed, names = "", set[str]()
         self.take("{")
         while self.peek() != "}":

@@ -1,6 +1,6 @@
-"""What the loaders of the demo's datasets share: settings, and questions about images drawn from a seed.
+"""Shared by the loaders of the demo's datasets: settings, and questions about images drawn from a seed.
 
-Scenes come from the test space, which has no layout that a demo model was trained on. Every image has two
+Scenes have layouts that no demo model was trained on (the test space). Every image has two
 questions of different tasks. Every task comes up once before any comes up again, and question k does not
 depend on the number of questions.
 """
@@ -30,7 +30,7 @@ PHRASINGS: dict[Phrasings, Mapping[str, Sequence[str]]] = {"trained": TRAINED, "
 
 
 class SceneSettings(LoaderSettings):
-    """seed: of everything drawn. items: how many.
+    """seed: for everything that is drawn. items: how many.
 
     phrasings: wordings that the demo models were trained on, or wordings that they have never seen.
     """
@@ -71,7 +71,7 @@ def draw(
     see: Callable[[random.Random], Seen],
     ask: Callable[[random.Random, Seen, str], Question | None],
 ) -> Iterator[Drawn[Seen]]:
-    """Images with `count` questions in all.
+    """Images with `count` questions in total.
 
     see: draws what an image shows. ask: a question about it, or None where it cannot host the task.
     """

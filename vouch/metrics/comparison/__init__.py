@@ -1,1 +1,1 @@
-"""compare: all that needs several models: leaderboard, paired differences, published numbers beside ours."""
+"""compare: everything that needs several models: leaderboard, paired differences, published numbers."""

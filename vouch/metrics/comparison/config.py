@@ -4,9 +4,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class CompareConfig(BaseModel):
-    """seed: of the bootstrap and of the draws. resamples: how many the bootstrap draws.
+    """seed: for the bootstrap and the draws. resamples: how many the bootstrap draws.
 
-    labels, draws: of the rankings that a few labels would give: how many items, and how often they are drawn.
+    labels, draws: for rankings from a few labels: how many items are labelled, and how often they are drawn.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

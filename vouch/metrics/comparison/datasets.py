@@ -1,4 +1,4 @@
-"""What carries over from one dataset to another: thresholds, and the order of models.
+"""Whether thresholds and the order of models carry over from one dataset to another.
 
 `transfers` applies thresholds calibrated on one dataset or model to another, unweighted or weighted by the
 density ratio of embeddings. `distances` measures how far datasets lie apart: the Frechet distance between
@@ -32,8 +32,8 @@ Vectors = Mapping[str, Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class _Answers:
-    """Of one model, dataset and output, n rows. scores [n]: minus p of the answer, in the order of LAC's
-    1 - p, which would round to 1 where p is tiny; NaN for texts. p: by row."""
+    """n rows of one model, dataset and output. scores [n]: minus p of the answer, in the same order as LAC's
+    1 - p, which would round to 1 for a tiny p; NaN for texts. p: by row."""
 
     items: list[str]
     groups: list[str]
@@ -44,7 +44,7 @@ class _Answers:
 
 
 def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict[str, dict[str, Array]]:
-    """By kind and item, the mean embedding of its images and that of its question; a kind has all or none.
+    """By kind and item, the mean embedding of its images or that of its question; a kind has all or none.
 
     items: id, images and question of ITEMS; images, questions: rows of EMBEDDINGS of the same dataset.
     """
@@ -70,7 +70,7 @@ def transfers(
 ) -> Iterator[dict[str, Any]]:
     """Rows of TRANSFER from rows of OUTCOMES and LABEL_FREE. vectors: by kind.
 
-    Whole groups calibrate or test, as in the clean protocol, in SPLITS splits.
+    In each of SPLITS splits a whole group either calibrates or tests, as in the clean protocol.
     """
     every = _answers(outcomes, label_free)
     for (output, source, here), (there, model, name) in product(sorted(every), sorted(every)):
@@ -93,7 +93,7 @@ def transfers(
 
 
 def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, str], _Answers]:
-    """By output, model and dataset; of the original prompts that the clean protocol keeps."""
+    """By output, model and dataset, for the original prompts that the clean protocol keeps."""
     kept = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     names = ["output", "model", "dataset", "prompt"]
     columns = [*names, "item", "group", "confidence", "clean_correct"]
@@ -119,7 +119,7 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
 
 
 def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
-    """Sets and single answers by unweighted thresholds. same: the share answered is the one shown."""
+    """Sets and single answers, by unweighted thresholds. same: the share answered is the one shown."""
     groups = np.unique(first.groups, return_inverse=True)[1]
     limit = answer_threshold(first.confidence, first.right, groups, TOLERATED, seed=seed)
     row: dict[str, Any] = {}
@@ -136,7 +136,7 @@ def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: boo
 def _sets(
     first: _Answers, second: _Answers, weights: tuple[Array, Array], alpha: float, seed: int
 ) -> dict[str, Any]:
-    """Of LAC sets; weights of the rows of both. Nothing where a half is empty."""
+    """Coverage and size of LAC sets; weights of the rows of both. Nothing if a half is empty."""
     numbers = np.unique([*first.groups, *second.groups], return_inverse=True)[1]
     cut, measured = len(first.groups), []
     most = max(map(len, second.p))
@@ -163,7 +163,7 @@ def _sets(
 Rows = list[dict[str, Any]]
 LINE = "accuracy_on_the_line"
 PARTS = 5
-"""Random partitions of a pair: sums over all numbers of an embedding hardly differ from one to the next."""
+"""Random partitions of a pair. Few suffice: a sum over all numbers of an embedding hardly varies."""
 DRAWS = 2000
 DIGITS = 6
 """Significant digits: the last ones depend on the number of threads of the linear algebra."""
@@ -171,7 +171,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Gaussian:
-    """mean [d]; root [d, d], the symmetric square root of the covariance; spread, the covariance's trace."""
+    """mean [d]; root [d, d]: symmetric square root of the covariance; spread: the covariance's trace."""
 
     mean: Array
     root: Array
@@ -179,9 +179,9 @@ class Gaussian:
 
 
 def gaussian(vectors: Array, weights: Array) -> Gaussian:
-    """Of n embeddings [n, d] that count `weights` [n] times: whole numbers, at least two in total.
+    """The Gaussian of n embeddings [n, d]; each counts `weights` [n] times: whole numbers, sum at least two.
 
-    The covariance is divided by that sum minus 1. If it has less than full rank, so has its root, and the
+    The covariance is divided by that sum minus 1. If it lacks full rank, its root does too, but the
     distance is still defined.
     """
     total = weights.sum()
@@ -214,7 +214,7 @@ class Cloud:
 
 
 def cloud(table: pa.Table, where: str) -> Cloud | None:
-    """From rows of EMBEDDINGS, None without any. Raises UserError unless all have one width and encoder."""
+    """The cloud of rows of EMBEDDINGS, None without rows. Raises UserError if widths or encoders differ."""
     if not table.num_rows:
         return None
     encoders = table["encoder"].unique().to_pylist()
@@ -226,7 +226,7 @@ def cloud(table: pa.Table, where: str) -> Cloud | None:
 
 
 def distances(clouds: Mapping[tuple[str, str], Cloud], seed: int) -> Rows:
-    """Rows of DISTANCES. clouds: by kind and dataset. Raises UserError where encoders differ."""
+    """Rows of DISTANCES. clouds: by kind and dataset. Raises UserError if encoders differ."""
     rows: Rows = []
     for kind in sorted({kind for kind, _ in clouds}):
         of_kind = {name: clouds[kind, name] for of, name in sorted(clouds) if of == kind}
@@ -251,7 +251,7 @@ def distances(clouds: Mapping[tuple[str, str], Cloud], seed: int) -> Rows:
 
 
 def _chance(first: Cloud, second: Cloud, seed: int) -> float:
-    """Mean distance between random parts of both datasets together, of as many embeddings as each has."""
+    """Mean distance of random parts of the two datasets' union, each part as large as a dataset."""
     vectors = np.concatenate([first.vectors, second.vectors])
     weights = np.concatenate([first.weights, second.weights])
     generator = np.random.RandomState(seed)
@@ -296,7 +296,7 @@ def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
 def _trend(
     far: Mapping[frozenset[str], float], alike: Mapping[frozenset[str], float], seed: int
 ) -> dict[str, float | None]:
-    """rho and p; datasets are permuted in `far`, and pairs without a number there are left out of a draw."""
+    """rho and p. A draw permutes the datasets in `far` and leaves out pairs without a number there."""
     names = sorted({name for pair in alike for name in pair})
     pairs = sorted(tuple(sorted(names.index(name) for name in pair)) for pair in alike)
     apart = np.full((len(names), len(names)), np.nan)
@@ -325,7 +325,7 @@ def _spearman(x: Array, y: Array) -> float:
 
 
 def _orders(count: int, seed: int) -> Iterator[np.ndarray]:
-    """All permutations of up to EXACT datasets; above, the order as it is and random ones."""
+    """All permutations of up to EXACT datasets; of more, the present order and random ones."""
     if count <= EXACT:
         yield from (np.array(order) for order in permutations(range(count)))
         return

@@ -35,10 +35,10 @@ LEADERBOARD_KEYS = [
 def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     """LEADERBOARD from METRICS, sorted by its keys (a null alpha first), then by rank and model.
 
-    Only metrics that are declared `ranked` have ranks; equal values share the better one. rank_low is 1 + the
+    Only metrics declared `ranked` have ranks; equal values share the better rank. rank_low is 1 + the
     number of models that are significantly better, rank_high the last rank less those significantly worse;
     intervals that do not touch count as significant. Both need an interval over other items, which metrics
-    declared `over_splits` lack. A model that is `away` has no rank there
+    declared `over_splits` lack. A model that `away` lists for a dataset has no rank there
     (vouch/metrics/unranked.py).
     """
     frame = metrics.to_pandas()
@@ -71,7 +71,7 @@ ALPHA = 0.1
 
 
 def _of_sets(mean: str, of_score: str, metric: str) -> dict[str, tuple[str, str]]:
-    """The published names of a metric of sets: of the mean of both scores, and of each."""
+    """The published names of a metric of sets: for the mean of both scores, and for each score."""
     return {mean: ("mean", metric)} | {f"{of_score}_{s.upper()}": (s, metric) for s in HEADLINE}
 
 
@@ -91,8 +91,8 @@ NAMES = {
 def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> Rows:
     """Rows of REPRODUCED from PUBLISHED by dataset and METRICS.
 
-    Models that were published but not scored here are left out; a number that we do not have for a scored
-    model is null, as are those of sets if alpha differs. Raises UserError for a published metric
+    Published models that were not scored here are left out. A number that we lack for a scored
+    model is null, and so are the metrics of sets if alpha differs. Raises UserError for a published metric
     that has no counterpart.
     """
     printed = [table.to_pandas().assign(dataset=dataset) for dataset, table in published.items()]
@@ -121,7 +121,7 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> Rows:
 
 
 def _comparable(metrics: pa.Table) -> pd.DataFrame:
-    """Rows of METRICS that were made as the published numbers were."""
+    """Rows of METRICS that were computed in the same way as the published numbers."""
     wanted = {"output": LETTERS, "category": "all", "variation": ORIGINAL}
     same = functools.reduce(pc.and_, (pc.equal(metrics[name], value) for name, value in wanted.items()))
     frame = metrics.filter(same).to_pandas()
@@ -130,16 +130,16 @@ def _comparable(metrics: pa.Table) -> pd.DataFrame:
 
 
 METRICS = ["accuracy", "cider_d"]
-"""Captions have no accuracy; their CIDEr takes its place, 1 for what papers print as 100."""
+"""Captions have no accuracy; their CIDEr takes its place. It is 1 if papers print 100."""
 DIMENSION_KEYS = ["variation", "output", "protocol"]
 
 
 def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Rows:
     """Rows of DIMENSIONS from METRICS and the categories of every dataset's items.
 
-    A dimension's score is the plain mean of its datasets' accuracies (for captions, of their CIDEr). A model
-    that lacks a score on a dataset on which another model has one has none in this dimension, and a model
-    that lacks a dimension has no overall score.
+    A dimension's score is the plain mean of its datasets' accuracies (for captions, CIDEr). A model
+    without a score on a dataset that another model has a score on has no score in this dimension; a model
+    without a score in some dimension has no overall score.
     """
     only = {dataset: name for dataset, names in categories.items() for name in names if len({*names}) == 1}
     frame = metrics.to_pandas()
@@ -161,7 +161,7 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
 
 
 def _complete_means(frame: pd.DataFrame, part: str, place: list[str], columns: list[str]) -> pd.DataFrame:
-    """Means of the columns over the parts of a place, of the models that have all of its parts."""
+    """Means of the columns over the parts of a place, for the models that have all of these parts."""
     groups = frame.groupby([*place, "model"])
     # One part after the other: the mean of pandas is another one in the last digits.
     means = (
@@ -176,16 +176,16 @@ def _complete_means(frame: pd.DataFrame, part: str, place: list[str], columns: l
 
 
 UNITS = 2520
-"""One correct answer in units that make every share of a tie up to ten letters a whole number."""
+"""One correct answer, in units so small that its share in a tie of up to ten letters is a whole number."""
 
 
 def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
-    Clean accuracy of the variation `original` on the prompts that both models have, each output by
-    itself. Interval: `intervals`. p: t-test with the sandwich variance over groups (a bootstrap of 1,000
-    could not survive the correction), if few groups differ no less than their signs allow, Holm-corrected
-    over the pairs of a dataset and output (Holm 1979). Fewer than two groups have neither.
+    Compares the clean accuracy of the variation `original` on the prompts that both models have, for each
+    output. Interval: `intervals`. p: t-test with the sandwich variance over groups (a bootstrap of 1,000
+    could not survive the correction); if few groups differ, at least what their signs allow. Holm-corrected
+    over the pairs of a dataset and output (Holm 1979). With fewer than two groups there is neither.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
@@ -241,11 +241,11 @@ def _group_sums(
 
 
 GRAIN = UNITS * 2**13
-"""One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
+"""How many units make 1. Rounding to units leaves shares of ties exact, and moves other values by <= 3e-8."""
 FLIPPED = "flipped"
 NOT_FLIPPED = "not_flipped"
 CONTENT = "content"
-"""Column: number of what was read from an answer, NaN if nothing could be read."""
+"""Column: a number for what was read from an answer, NaN if nothing could be read."""
 # metric, score, column of the outcomes
 MEASURES = (
     ("accuracy", "", "clean_correct"),
@@ -255,16 +255,16 @@ MEASURES = (
     (NOT_FLIPPED, "", CONTENT),
 )
 RANGES = {"set_size": (-np.inf, np.inf), FLIPPED: (0, 1), NOT_FLIPPED: (0, 1)}
-"""Bounds of the difference on an item, if other than -1 and 1."""
+"""Bounds of the difference on one item, if they are not -1 and 1."""
 PAIR = ["model", "output", "item"]
 
 
 def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
     """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, output, variation and MEASURES.
 
-    Only prompts that the clean protocol keeps and whose item has an original prompt that it keeps as well.
-    Interval: `intervals`, which moves the items and not the splits. Every variation of a dataset rests on the
-    same draws. Set sizes have no largest difference: none where all groups agree.
+    Only prompts that the clean protocol keeps, if it also keeps the original prompt of their item.
+    Interval: `intervals`, which resamples the items and not the splits. Every variation of a dataset uses the
+    same draws. The difference of set sizes has no bounds: there is no interval if all groups agree.
     """
     for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
         of_dataset = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
@@ -273,7 +273,7 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[s
 
 
 def _variations_pairs(outcomes: pa.Table) -> pd.DataFrame:
-    """Outcomes that the clean protocol keeps, each beside that of its item's original prompt."""
+    """Outcomes that the clean protocol keeps, each joined with the outcome of its item's original prompt."""
     kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
     frame = kept.to_pandas()
     frame[CONTENT] = contents(kept)
@@ -313,9 +313,9 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
 
 
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
-    """In the variation and in the original, in units, NaN where a measure does not apply.
+    """The measure in the variation and in the original, in units, NaN if it does not apply.
 
-    For flips, whether the answer differs, and 0; if answers flip, whether a correct one stayed, and 0.
+    Flips: whether the answer differs, and 0. If answers should flip: whether a correct one stayed, and 0.
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
     if column == CONTENT:

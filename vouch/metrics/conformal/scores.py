@@ -23,9 +23,9 @@ from vouch.metrics.responses import Array, Floats, Ranked
 LARGEST = np.finfo(np.float64).max
 """Represents a score of exactly 1: infinity is the threshold that admits every letter."""
 MOST_PENALTY = 1e6
-"""So that scores stay finite, and differences of probabilities still show."""
+"""Keeps scores finite, while differences of probabilities still show."""
 Settings = Mapping[str, Mapping[str, float]]
-"""By score the values of its parameters; those left out have their defaults."""
+"""By score, the values of its parameters; a missing one has its default."""
 
 
 class Parameter(NamedTuple):
@@ -80,13 +80,13 @@ def score(
 
 
 def order_of(name: str, settings: Settings) -> Callable[[Ranked], Floats]:
-    """The order by a score with its parameters."""
+    """The numbers that order letters as a score with these parameters does."""
     given = _parameters(name, settings)
     return lambda ranked: SCORES[name].order(ranked, **given)
 
 
 def score_values(name: str, order: Array, settings: Settings) -> Array:
-    """Scores, such as thresholds, from numbers that the order gives; infinite where these are."""
+    """Turns numbers of the order back into scores, such as thresholds; infinite ones stay infinite."""
     return np.asarray(SCORES[name].value(np.asarray(order, dtype=np.float64), **_parameters(name, settings)))
 
 

@@ -73,7 +73,7 @@ class AnswerThreshold:
 
     @property
     def interval(self) -> Interval:
-        """Of that share; none where nothing is answered."""
+        """The error rate among the answered questions; None if nothing is answered."""
         shown = self.answers, np.arange(len(self.answers))
         return mean_interval(*shown) if self.answered else (None, None)
 
@@ -117,7 +117,7 @@ def _planned(
 
 
 def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Array, Array]:
-    """How many are answered with each threshold, and how many of these wrongly."""
+    """How many questions each threshold answers, and how many of these wrongly."""
     given = confidence[:, None] >= thresholds
     return given.sum(axis=0).astype(float), (given & (right < 1)[:, None]).sum(axis=0).astype(float)
 

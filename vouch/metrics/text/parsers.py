@@ -119,7 +119,7 @@ PARSERS: dict[str, Callable[[str, Choices], Reading]] = {
 
 
 def read(text: str, choices: Choices, parsers: Sequence[str]) -> tuple[str, Reading]:
-    """The first parser that finds something, or else the last one, and what it found."""
+    """The first parser that finds something (if none does, the last one), and what it found."""
     name, reading = "", Reading(NONE)
     for name in parsers:
         reading = PARSERS[name](text, choices)

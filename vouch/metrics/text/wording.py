@@ -150,7 +150,7 @@ def _flat(text: str) -> str:
 
 
 def _whole(part: str) -> str:
-    """The part, in brackets if an operator beside it would bind to only some of it."""
+    """The part; in brackets if an operator next to it would otherwise bind to only a piece of it."""
     part = part.strip()
     return part if _SIMPLE.fullmatch(part) else f"({part})"
 
@@ -227,12 +227,12 @@ def _paired(text: str, opens: str, closes: str) -> bool:
 
 
 def tight(text: str) -> str:
-    """Without blanks, but for those between two digits."""
+    """The text without blanks, except for those between two digits."""
     return _BLANKS.sub("", text)
 
 
 def boxed(text: str) -> str:
-    """What the last box of an undressed text holds, at most 300 characters; empty where there is none."""
+    """The content of an undressed text's last box, at most 300 characters; empty if there is no box."""
     start = text.rfind(BOX)
     if start < 0:
         return ""
@@ -271,7 +271,7 @@ def exact(text: str) -> str:
 
 
 def canonical(text: str) -> str:
-    """A text, but a decimal in one form: 0.5 for `.50`, 1000 for `1,000` and `1e3`."""
+    """The text; if it is a decimal, in one form: 0.5 for `.50`, 1000 for `1,000` and `1e3`."""
     if not text[-1:].isdecimal() or not _DECIMAL.fullmatch(text):
         return text
     value = Decimal(text.replace(",", "")).normalize() or Decimal(0)
@@ -292,12 +292,12 @@ def plain(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    """The same, with decimals as they are written."""
+    """The plain form of a text, but with decimals as they are written."""
     words = trimmed(" ".join(wide(text).casefold().split()))
     return _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else words
 
 
 def short(text: str) -> str:
-    """The plain text, cut where it is long; empty if it is nothing but punctuation."""
+    """The plain text, shortened if it is long; empty if it is only punctuation."""
     answer = plain(text)
     return answer[:LONGEST] if answer.strip(EDGES) else ""
