@@ -182,7 +182,7 @@ class Findings:
     def _skew(self) -> dict[str, Any]:
         """Whether one letter is the correct answer more often than by chance: columns of the row.
 
-        The items with k options are one multinomial; Pearson's statistics and degrees of freedom of all k add
+        The k-option items are one multinomial; Pearson's statistics and degrees of freedom add up over k.
         Every item counts, so rotated copies, which balance the letters by design, can only hide a skew.
         """
         seen, expected = Counter[int](), defaultdict[int, float](float)

@@ -73,7 +73,7 @@ class AnswerThreshold:
 
     @property
     def interval(self) -> Interval:
-        """The error rate among the answered questions; None if nothing is answered."""
+        """Interval of that share; none if nothing is answered."""
         shown = self.answers, np.arange(len(self.answers))
         return mean_interval(*shown) if self.answered else (None, None)
 
