@@ -114,9 +114,9 @@ def _parts(value: Any) -> Any:
 
 def holds(value: Any, test: Callable[[Any], bool | None], depth: int = DEPTH) -> bool:
     """Whether a value or one of its parts passes a test."""
-    told = test(value)
-    if told is not None or not depth:
-        return bool(told)
+    outcome = test(value)
+    if outcome is not None or not depth:
+        return bool(outcome)
     try:
         parts = list(islice(_parts(value), PARTS))
     except RuntimeError:  # another thread changes it

@@ -189,7 +189,7 @@ def test_refusals_are_one_line(server):
         locate("toy", REMOTE, None, "get it from X")
 
 
-@pytest.mark.parametrize("status", [401, 429, 500])
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
 def test_statuses_are_one_line_and_the_next_run_goes_on(server, status):
     killed(server)
     Files.raw["/a/items.tsv"] = f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
@@ -417,7 +417,7 @@ def test_refusals_of_the_hub_are_one_line(hub, one, words):
 
 
 @pytest.mark.parametrize("where", ["status", "files"])
-@pytest.mark.parametrize("status", [401, 404, 429, 503])
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
 def test_statuses_of_the_hub_are_one_line_and_the_next_run_goes_on(hub, monkeypatch, status, where):
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client's pauses between its attempts
     one = hub_origin(config="en")

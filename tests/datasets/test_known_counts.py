@@ -25,45 +25,85 @@ def at(name: str) -> Origin:
     return Origin(url=f"https://host/{name}")
 
 
-SCIENCE, MMMU, PRO = "derek-thomas/ScienceQA", "lmms-lab/MMMU", "MMMU/MMMU_Pro"
+LETTERS = {"A": 1166, "B": 1166, "C": 1077, "D": 968}
+PAPERS = {
+    "items": 4377, "groups": 1176, "hints": 322, **{f"answer {a}": n for a, n in LETTERS.items()},
+    "options 4": 3911, "options 3": 288, "options 2": 178,
+}  # fmt: skip
+MMMU = {"items": 847} | {
+    f"answer {a}": n for a, n in zip("ABCDEFI", (242, 230, 198, 149, 25, 2, 1), strict=True)
+}
+MATHVISION = {f"answer {a}": n for a, n in zip("ABCDE", (299, 311, 318, 326, 278), strict=True)}
+SITUATIONS = {
+    "weather": 358, "context": 382, "occlusion": 300, "iid": 463, "texture": 512, "shape": 455, "pose": 374
+}  # fmt: skip
+WORLDMED = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
 TEN = "standard (10 options)"
-LEFT = {"open": "leave_out"}
 
-# loader, where from, settings -> counts that must be there; several numbers where two counts disagree
+# loader, where from, settings -> what must be there; several numbers where two counts disagree
 KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]] = [
-    ("mmbench", at("mmbench_dev_20230712.tsv"), {}, {"items": 4377, "groups": 1176, "hints": 322, "options 3": 288}),
-    ("mmbench", hub("lmms-lab/MMBench_EN", "dev"), {}, {"items": 4377, "answer C": 1077}),
+    ("mmbench", at("mmbench_dev_20230712.tsv"), {}, PAPERS),
+    ("mmbench", hub("lmms-lab/MMBench_EN", "dev"), {}, PAPERS),
     ("mmbench", hub("lmms-lab/MMBench", "dev", config="en"), {}, {"items": 4329, "groups": 1164}),
+    ("mmbench", hub("lmms-lab/MMBench", "test", config="en"), {}, {"items": 6666}),
+    ("mmbench", hub("lmms-lab/MMBench", "dev", config="cn"), {}, {"items": 4329}),
     ("mmbench", hub("lmms-lab/MMBench", "test", config="cc"), {}, {"items": 2040}),
-    ("oodcv_vqa", None, {}, {"items": 2844, "category weather": 358, "category pose": 374}),
-    ("scienceqa", hub(SCIENCE, "validation"), {}, {"items": 2097}),
-    ("scienceqa", hub(SCIENCE, "test"), {}, {"items": 2017, "answer A": 713, "answer E": 8}),
-    ("scienceqa", hub(SCIENCE, "validation+test"), {"tasks": ["closed choice"]}, {"items": {3953, 3954}}),
-    ("scienceqa", hub(SCIENCE, "test"), {"images": False}, {"items": 4241}),
+    ("oodcv_vqa", None, {}, {"items": 2844, **{f"category {k}": n for k, n in SITUATIONS.items()}}),
+    ("scienceqa", hub("derek-thomas/ScienceQA", "validation"), {}, {"items": 2097}),
+    (
+        "scienceqa", hub("derek-thomas/ScienceQA", "test"), {},
+        {"items": 2017, "answer A": 713, "answer B": 726, "answer C": 375, "answer D": 195, "answer E": 8},
+    ),
+    (
+        "scienceqa", hub("derek-thomas/ScienceQA", "validation+test"), {"tasks": ["closed choice"]},
+        {"items": {3953, 3954}},
+    ),
+    ("scienceqa", hub("derek-thomas/ScienceQA", "test"), {"images": False}, {"items": 4241}),
     ("seedbench", hub("lmms-lab/SEED-Bench", "test"), {}, {"items": 14_233}),
     ("ai2d", at("ai2d-all.zip"), {}, {"items": {15_501, 15_502}}),
+    ("ai2d", hub("lmms-lab/ai2d", "test"), {}, {"items": 3088}),
     ("ai2d", hub("lmms-lab/ai2d-no-mask", "test"), {}, {"items": 3088}),
-    ("mmmu", hub(MMMU, "validation"), {}, {"items": 900, "choice": 847, "open": 53, "answer I": 1}),
-    ("mmmu", hub(MMMU, "validation"), LEFT, {"items": 847, "answer A": 242}),
-    ("mmmu", hub(MMMU, "validation"), {**LEFT, "max_options": 5}, {"items": 836}),
-    ("mmmu", hub(MMMU, "validation"), {**LEFT, "max_options": 5, "images": "one"}, {"items": 794}),
-    ("mmmu", hub(MMMU, "dev+validation"), {"open": "other"}, {"items": 1050}),
-    ("mmmu_pro", hub(PRO, "test", config=TEN), {}, {"items": 1730, "options 10": {1213, 1214}}),
-    ("mmmu_pro", hub(PRO, "test", config=TEN), {"options": 10}, {"items": {1213, 1214}}),
-    ("mmmu_pro", hub(PRO, "test", config="vision"), {}, {"items": 1730}),
-    ("mathvision", hub("MathLLMs/MathVision", "test"), {}, {"items": 3040, "choice": 1532, "answer A": 299}),
-    ("mathvision", hub("MathLLMs/MathVision", "test"), LEFT, {"items": 1532}),
+    ("mmmu", hub("lmms-lab/MMMU", "validation"), {}, {**MMMU, "items": 900, "choice": 847, "open": 53}),
+    ("mmmu", hub("lmms-lab/MMMU", "validation"), {"open": "leave_out"}, MMMU),
+    ("mmmu", hub("lmms-lab/MMMU", "validation"), {"open": "leave_out", "max_options": 5}, {"items": 836}),
+    (
+        "mmmu", hub("lmms-lab/MMMU", "validation"),
+        {"open": "leave_out", "max_options": 5, "images": "one"}, {"items": 794},
+    ),
+    ("mmmu", hub("lmms-lab/MMMU", "dev+validation"), {"open": "other"}, {"items": 1050}),
+    ("mmmu", hub("lmms-lab/MMMU", "dev"), {}, {"items": 150}),
+    ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config=TEN), {}, {"items": 1730, "options 10": {1213, 1214}}),
+    ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config=TEN), {"options": 10}, {"items": {1213, 1214}}),
+    ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config="standard (4 options)"), {}, {"items": 1730}),
+    ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config="vision"), {}, {"items": 1730}),
+    ("mathvision", hub("MathLLMs/MathVision", "test"), {}, {"items": 3040, "choice": 1532, **MATHVISION}),
+    ("mathvision", hub("MathLLMs/MathVision", "test"), {"open": "leave_out"}, {"items": 1532, **MATHVISION}),
     ("mathvision", hub("MathLLMs/MathVision", "testmini"), {}, {"items": 304, "choice": 190}),
-    ("worldmedqa_v", Origin(hub="WorldMedQA/V", files=["*.tsv"]), {}, {"items": 1136, "category brazil local": 89}),
+    (
+        "worldmedqa_v", Origin(hub="WorldMedQA/V", files=["*.tsv"]), {},
+        {"items": 1136, **{f"category {k} {part}": n for k, n in WORLDMED.items() for part in ("english", "local")}},
+    ),
     ("realworldqa", hub("xai-org/RealworldQA", "test"), {}, {"items": 765}),
-    ("table", hub("lmms-lab/ChartQA", "test"), MAPPED["chartqa"], {"items": 2500, "category human_test": 1250}),
+    (
+        "table", hub("lmms-lab/ChartQA", "test"), MAPPED["chartqa"],
+        {"items": 2500, "category human_test": 1250, "category augmented_test": 1250},
+    ),
     ("ocrvqa", hub("howard-hou/OCR-VQA", "test"), {}, {"groups": 20_796}),
+    ("ocrvqa", hub("howard-hou/OCR-VQA", "validation"), {}, {"groups": 20_731}),
+    ("ocrvqa", hub("howard-hou/OCR-VQA", "train"), {}, {"groups": 166_022}),
     ("ocrvqa", at("OCRVQA_TESTCORE.tsv"), {}, {"items": 3072}),
+    ("table", hub("lmms-lab/textvqa", "validation"), MAPPED["textvqa"], {"items": 5000}),
+    ("table", hub("lmms-lab/DocVQA", "validation", config="DocVQA"), MAPPED["docvqa"], {"items": 5349}),
     ("compbench", None, {"set": "mit_attribute"}, {"items": 183}),
     ("compbench", None, {"set": "mit_state"}, {"items": {595, 597}}),
-    ("compbench", None, {"set": "depth"}, {"items": 1858, "answer A": 929}),
+    ("compbench", None, {"set": "vaw_attribute"}, {"items": 893}),
+    ("compbench", None, {"set": "vaw_state"}, {"items": 470}),
+    ("compbench", None, {"set": "depth"}, {"items": 1858, "answer A": 929, "answer B": 929}),
+    ("compbench", None, {"set": "fashion"}, {"items": 2435}),
     ("reform", None, {"set": "scienceqa"}, {"items": 201}),
     ("reform", None, {"set": "ocrvqa", "sample": "full"}, {"items": 3944}),
+    ("reform", None, {"set": "textvqa", "sample": "full"}, {"items": 4508}),
+    ("reform", None, {"set": "docvqa", "sample": "full"}, {"items": 5312}),
 ]  # fmt: skip
 
 

@@ -236,7 +236,7 @@ def test_rows_and_header(tmp_path: Path, text: str, rows: list[object], header: 
     assert (list(json_rows.rows(path)), json_rows.header(path)) == (rows, header)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.recursive(st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
                           lambda inner: st.lists(inner, max_size=3), max_leaves=5), max_size=6),

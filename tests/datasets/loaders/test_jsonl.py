@@ -243,7 +243,7 @@ def test_no_line_does_worse_than_to_be_refused(project):
     """Damaged lines, as tests/fuzz makes them, through the whole stage."""
     (project.source / "1.png").write_bytes(PNG)
     path = project.source / "items.jsonl"
-    for seed in range(30):
+    for seed in range(60):
         path.write_bytes(mutated(random.Random(seed), CORPUS(), WORDS))
         there = sum(1 for line in path.read_bytes().split(b"\n") if line.strip())
         try:

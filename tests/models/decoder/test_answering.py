@@ -70,11 +70,11 @@ class Kind:
         return packs_of(output, self.images)
 
 
-@pytest.fixture(scope="module", params=["llava", "instructblip"])
+@pytest.fixture(scope="module", params=["llava", "blip_2", "instructblip"])
 def kind(request: pytest.FixtureRequest, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Kind:
     if request.param == "llava":
         return Kind(lambda **config: shared(tiny, **config), 2)
-    blip = save_blip(tmp_path_factory.mktemp("blip") / "model", instruct=True)
+    blip = save_blip(tmp_path_factory.mktemp("blip") / "model", instruct=request.param == "instructblip")
     return Kind(lambda **config: apart(blip, TEMPLATE, **config), 1)
 
 

@@ -23,7 +23,7 @@ from vouch.pipeline.yaml12 import load
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation
-LENGTHS = (3, 9, 14)
+LENGTHS = (3, 9, 14, 21)
 
 
 @pytest.fixture(params=FAMILIES)

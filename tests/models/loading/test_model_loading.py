@@ -130,7 +130,9 @@ def test_processor_without_chat_template(tmp_path: Path) -> None:
 @pytest.mark.parametrize("template", ["{% for", "{{ raise_exception('no\nway') }}"])
 def test_chat_template_that_fails(copy: Path, template: str) -> None:
     (copy / "chat_template.jinja").write_text(template, "utf-8")
-    with refused(r"processor or chat template fails at a plain question .*; correct its processor or chat_template\.jinja"):
+    with refused(
+        r"processor or chat template fails at a plain question .*; correct its processor or chat_template\.jinja"
+    ):
         opened(copy)
 
 

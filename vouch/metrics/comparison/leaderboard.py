@@ -130,7 +130,7 @@ def _comparable(metrics: pa.Table) -> pd.DataFrame:
 
 
 METRICS = ["accuracy", "cider_d"]
-"""Captions have no accuracy; their CIDEr takes its place. It is 1 if papers print 100."""
+"""Captions have no accuracy; their CIDEr takes its place, on a scale where 1 is what papers print as 100."""
 DIMENSION_KEYS = ["variation", "output", "protocol"]
 
 

@@ -433,12 +433,7 @@ def _sampled(evidence: Evidence, dataset: str) -> list[Block]:
                 rows.append(cells(model, score.removeprefix("t"), number.items, *values))
     if not rows:
         return []
-    columns = [
-        Column("Model"),
-        Column("Temperature"),
-        ITEMS,
-        *(each.column for each in SAMPLED_MEASURES),
-    ]
+    columns = [Column("Model"), Column("Temperature"), ITEMS, *(each.column for each in SAMPLED_MEASURES)]
     grid = Grid("sampled-sets", f"{dataset}: sets of sampled answers (TRON)", columns, rows)
     return [Folded("Sets of sampled answers", [grid])]
 
