@@ -85,6 +85,7 @@ class Pin(BaseModel):
     answer_prefix  how an answer begins before its letter is read, left out where there is none
     template_kwargs  variables of the chat template, left out where there are none
     reasoning how the model thinks before it answers, left out if it does not
+    sees        whether it takes images; left out if it does. A language model does not
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
     dtype       see Dtype
     parameters  number of parameters, null where unknown
@@ -108,6 +109,7 @@ class Pin(BaseModel):
     answer_prefix: str | None = Field(default=None, exclude_if=lambda value: value is None)
     template_kwargs: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
     reasoning: Reasoning | None = Field(default=None, exclude_if=lambda value: value is None)
+    sees: bool = Field(default=True, exclude_if=lambda value: value)
     dtype: Dtype = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
@@ -124,6 +126,7 @@ class Pin(BaseModel):
             **({"processor": self.processor} if self.processor else {}),
             **({"template_kwargs": self.template_kwargs} if self.template_kwargs else {}),
             **({"reasoning": self.reasoning.model_dump()} if self.reasoning else {}),
+            **({} if self.sees else {"sees": False}),
         }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 
