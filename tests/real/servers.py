@@ -20,7 +20,7 @@ from tools.real.weights import make_models
 from vouch.models.server.client import served
 from vouch.models.server.engine import ENOUGH
 
-END = 220.0
+END = 300.0
 STARTED = time.monotonic()
 
 IMAGE = image(1)
