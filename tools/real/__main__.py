@@ -7,7 +7,9 @@ data/ of this checkout stay as they are. The clone is kept: a second run asks no
 
 import argparse
 import importlib.util
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -65,13 +67,14 @@ def run_profile(checkout: Checkout, url: str, cores: int) -> None:
     checkout.vouch("use", "real")
     patient = {"VOUCH_SERVER_CONCURRENCY": str(SLOTS), "VOUCH_SERVER_TIMEOUT": "600"}
     command = ["snakemake", "--quiet", "all", "--cores", str(cores)]
-    process = subprocess.Popen(command, cwd=checkout.path, env={**checkout.env, **patient})
+    environment = {**checkout.env, **patient}
+    process = subprocess.Popen(command, cwd=checkout.path, env=environment, start_new_session=True)
     try:
         status = process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+    finally:
+        if process.poll() is None:  # stopped: its stages as well
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
     if status:
         raise AssertionError(f"{' '.join(command)} gave {status}")
 
