@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
@@ -29,19 +30,19 @@ SERVED = "smollm2_llama_cpp"
 PATIENCE = 120  # seconds until the server must answer
 
 
-def make_checkout() -> Checkout:
+def make_checkout(path: Path) -> Checkout:
     """The clone at what is committed here, with the profile's data and weights linked into its build/."""
-    if not (CHECKOUT / ".git").exists():
-        shutil.rmtree(CHECKOUT, ignore_errors=True)
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(CHECKOUT)], check=True)
-    checkout = Checkout.at(CHECKOUT)
+    if not (path / ".git").exists():
+        shutil.rmtree(path, ignore_errors=True)
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(path)], check=True)
+    checkout = Checkout.at(path)
     checkout.git("fetch", "--quiet", str(ROOT), "HEAD")
     checkout.git("reset", "--quiet", "--hard", "FETCH_HEAD")
     spec = importlib.util.find_spec("easy_vqa")
     if spec is None or not spec.origin:
         raise UserError("the package easy-vqa is missing; `make real` installs it")
-    _link(CHECKOUT / "build/easy_vqa", Path(spec.origin).parent / "data")
-    _link(CHECKOUT / "build/real/models", FOLDER)
+    _link(path / "build/easy_vqa", Path(spec.origin).parent / "data")
+    _link(path / "build/real/models", FOLDER)
     return checkout
 
 
@@ -51,19 +52,23 @@ def _link(link: Path, target: Path) -> None:
     link.symlink_to(target)
 
 
-def last_port() -> int:
-    """The server's port in the run before, which leaves its pin as it is; 0 if there was none."""
-    lock = CHECKOUT / "models.lock"
+def last_port(path: Path) -> int:
+    """The server's port in the run before, so that its pin stays as it is; 0 if there was none."""
+    lock = path / "models.lock"
     entry = load(lock)["models"].get(SERVED) if lock.exists() else None
-    return int(entry["source"]["url"].split(":")[2].split("/")[0]) if entry else 0
+    return urlsplit(entry["source"]["url"]).port or 0 if entry else 0
 
 
-def run_profile(checkout: Checkout, url: str, cores: int) -> None:
-    """Everything that is stale. Raises AssertionError if a stage fails."""
+def add_server(checkout: Checkout, url: str) -> None:
+    """Its entry in the clone's models.lock; that it takes no images `vouch lock` finds out."""
     entry = f"\n  {SERVED}:\n    source: {{kind: server, url: {url!r}, name: {NAME}}}\n    engine: openai\n"
     with (checkout.path / "models.lock").open("a", encoding="utf-8") as file:
         file.write(entry)
-    checkout.vouch("lock", SERVED)  # it takes no images, as the server says
+    checkout.vouch("lock", SERVED)
+
+
+def run_profile(checkout: Checkout, cores: int) -> None:
+    """Everything that is stale. Raises AssertionError if a stage fails."""
     checkout.vouch("use", "real")
     patient = {"VOUCH_SERVER_CONCURRENCY": str(SLOTS), "VOUCH_SERVER_TIMEOUT": "600"}
     command = ["snakemake", "--quiet", "all", "--cores", str(cores)]
@@ -88,10 +93,11 @@ def main() -> int:
     try:
         with FileLock(REAL / "lock", timeout=0):
             make_models()
-            port = last_port()
-            checkout = make_checkout()
+            port = last_port(CHECKOUT)
+            checkout = make_checkout(CHECKOUT)
             with running("llama", GGUF, PATIENCE, port) as url:
-                run_profile(checkout, url, cores)
+                add_server(checkout, url)
+                run_profile(checkout, cores)
             print(checkout.vouch("show").stdout, end="")
     except Timeout:
         raise UserError("another `make real` runs here; wait until it has ended") from None
