@@ -220,7 +220,8 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
     lines = []
     for dataset, baseline in baselines(rows, differences, groups(now), unranked(rows)).items():
         models = [model for name, *_, model in ordered(now) if name == dataset]
-        lines += [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
+        sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
+        lines += [f"{dataset}: {sentence}" for sentence in sentences]
     return plain_lines(lines)
 
 
