@@ -261,7 +261,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
 
 
 def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """A model's accuracy with and without the image, and beside the blind baseline, if these are shown to differ."""
+    """The accuracy with and without the image, and beside the blind baseline; nothing if neither differs."""
     claims, change = image_claims(evidence), without_image(evidence, dataset)
     loss, guessed = (claims.get((dataset, model, kind)) for kind in ("loss", "blind"))
     baseline = baselines(evidence).get(dataset)
