@@ -55,7 +55,7 @@ PATTERNS = {
     "alone": r"\d+\s% of the questions \((\w+)\)",
     "handed over": r"Questions with a confidence below ([\d.]+)\s% go to a person",
     "unseeing": rf"[Nn]o model is shown to use the image on {NAMES}",
-    "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model|lose accuracy without the image): .*",
+    "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model|lose accuracy without the image) \(.*",
     "looks": r"Yes: \d+\s% correct with it, \d+\s% without|Without the image it loses .* of accuracy on (\w+); .*",
     "misleads": r"It misleads: .*|Without the image it gains .*",
     "beside": r"Yes: \d+\s% correct, a language model \d+\s%",
@@ -213,11 +213,11 @@ def test_what_is_false_is_found() -> None:
         made = world(0, kind)
         innocent = replace(made, losses={}, boasts=frozenset())
         assert any(words in one for one in false_sentences(innocent, evidence(made))), kind
+    guessing = world(0, "guess")
+    assert false_sentences(replace(made, accuracy=guessing.accuracy), evidence(made))
     made = looking_world(0, "blind")
     closed = replace(made, unseeing=frozenset(MODELS))
     said = false_sentences(closed, evidence(made))
     assert any("correct with it" in one for one in said) and any(
         " best on" in one or "tied" in one for one in said
     )
-    guessing = world(0, "guess")
-    assert false_sentences(replace(made, accuracy=guessing.accuracy), evidence(made))

@@ -1,14 +1,15 @@
-"""An instruction-tuned language model of the transformers library, from its pinned folder. Greedy."""
+"""An instruction-tuned language model of the transformers library, from its pinned folder; always greedy."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from vouch.models.loading import pinned_folder
+from vouch.models.pins import takes_images
 from vouch.models.sandbox import Failed, render
 from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.asking import A, Proposal, Reply, Settings, Writer, too_long
-from vouch.tables.answered import Pin
+from vouch.tables.answered import Pin, read_json
 
 REVISION = 1
 WHAT = "cannot be loaded as a language model"
@@ -16,7 +17,7 @@ ADVICE = "take an instruction-tuned model in the form of transformers"
 
 
 def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
-    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    """The pinned model. Raises UserError if its files are not those pinned or cannot be loaded."""
     return LocalWriter(pinned_folder(pin), pin, settings)
 
 
@@ -27,7 +28,7 @@ class LocalWriter:
         import torch
         import transformers
 
-        from vouch.models.loading import LOCAL, load_weights, opening, prepare_device
+        from vouch.models.loading import LOCAL, auto_class, load_weights, opening, prepare_device
         from vouch.models.sandbox import check_tokenizer
 
         device = prepare_device(settings.device, settings.threads)
@@ -35,11 +36,9 @@ class LocalWriter:
         check_tokenizer(folder)
         with opening(folder, WHAT, ADVICE):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            # A vision language model writes without an image, too.
-            own = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
-            writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-            self._parts = not writes  # as templates of the latter want a message
-            kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
+            # A vision-language model writes without an image, too; its template wants content in parts.
+            self._parts = takes_images(read_json(folder / "config.json"))
+            kind = auto_class(folder, self._parts)
             self._model, _ = load_weights(kind, folder, pin.dtype, settings.device, device)
             self._set_up(pin)
         self.notes: dict[str, Any] = {"device": device}
@@ -51,7 +50,7 @@ class LocalWriter:
         self._context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         ends = self._model.generation_config.eos_token_id
         ends = self._tokenizer.eos_token_id if ends is None else ends
-        # The model's own settings (penalties, temperatures) would come back from its folder.
+        # Without this, the model's own settings (penalties, temperatures) would be used.
         self._model.generation_config = GenerationConfig(
             do_sample=False,
             max_new_tokens=self._settings.max_tokens,
@@ -96,7 +95,7 @@ class LocalWriter:
             options = {"add_special_tokens": False}  # the template writes them
         inputs = self._tokenizer(text, return_tensors="pt", **options)
         inputs.pop("token_type_ids", None)
-        # What the tokenizer ends a text with is cut off: the model goes on there.
+        # Tokens that the tokenizer appends to a text are cut off, because the model continues the text.
         ids = inputs["input_ids"][0].tolist()
         bare = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         ends = (end for end in range(len(ids), len(bare) - 1, -1) if ids[end - len(bare) : end] == bare)
