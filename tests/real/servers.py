@@ -17,8 +17,9 @@ from tests.models.project import Project, image, prompt
 from tests.refusals import refused
 from tools.real.serve import CONTEXT, GGUF, running
 from tools.real.weights import make_models
-from vouch.models.server.client import served
+from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH
+from vouch.models.server.images import refuses_images
 
 END = 300.0
 STARTED = time.monotonic()
@@ -138,9 +139,10 @@ def test_pictures_for_a_model_without_eyes_stop_the_stage_at_once(
     made = project_of(tmp_path, llama, served(llama)[0], monkeypatch)
     made.ask([prompt(f"q{n}/original", f"{n}?", [IMAGE], "ABC") for n in range(ENOUGH + 8)], [IMAGE])
     start = time.monotonic()
-    with refused("answers no question: .*image input is not supported"):
+    with refused("takes no images: .*image input is not supported"):
         made.extract()
     assert time.monotonic() - start < 20
+    assert refuses_images(llama, served(llama)[0], ServerSettings())
 
 
 def test_transformers_serve(
