@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from tests.checkouts.checkout import ROOT, Checkout
 from tools.ending import ended
-from tools.real.serve import GGUF, NAME, REAL, SLOTS, running
+from tools.real.serve import GGUF, NAME, REAL, SITE, SLOTS, running
 from tools.real.weights import FOLDER, make_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -32,11 +32,13 @@ PATIENCE = 120  # seconds until the server must answer
 
 def make_checkout(path: Path) -> Checkout:
     """The clone at what is committed here, with the profile's data and weights linked into its build/."""
-    if not (path / ".git").exists():
-        shutil.rmtree(path, ignore_errors=True)
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(path)], check=True)
+    if not path.exists():
+        part = path.with_name(f"{path.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(part)], check=True)
+        part.rename(path)
     checkout = Checkout.at(path)
-    checkout.git("fetch", "--quiet", str(ROOT), "HEAD")
+    checkout.git("fetch", "--quiet", "--update-shallow", str(ROOT), "HEAD")
     checkout.git("reset", "--quiet", "--hard", "FETCH_HEAD")
     spec = importlib.util.find_spec("easy_vqa")
     if spec is None or not spec.origin:
@@ -90,6 +92,8 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     cores = parser.parse_args().cores
     began = time.monotonic()
+    if not SITE.exists():
+        raise UserError(f"{SITE}: no such folder; `make real` installs what this needs")
     try:
         with FileLock(REAL / "lock", timeout=0):
             make_models()
