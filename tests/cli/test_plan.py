@@ -68,6 +68,26 @@ def test_samples_are_counted_where_they_are_drawn(tmp_path: Path) -> None:
     assert count.of(config, "other", "d").answers == count.of(config, "m", "other").answers == 18
 
 
+def test_a_model_without_images_is_asked_a_question_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    names = ["original", "vr_b", "vs_e", "text_only", "lr_i", "vr_b+lr_i", "gone"]
+    rows = [prompt(f"q{n}/{name}", "what", outputs=[LETTERS, TEXT]) for name in names for n in range(9)]
+    rows.append(prompt("alone/vr_b", "what", outputs=[TEXT]))
+    count = counted(tmp_path, rows)
+    for sees, variations in ((True, 7), (False, 4)):
+        cell = count.of(SAMPLED, "m", "d", sees)
+        assert cell.prompts == 64 and cell.outputs == {LETTERS: 9 * variations, TEXT: 9 * variations + 1}
+        assert cell.samples == (9 * variations + 1) * 5
+    entry = DatasetEntry.model_validate(
+        {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
+    )
+    found = estimate(TEN, entry, names[:-1])
+    assert [found.of(GREEDY, "m", "d", sees).answers for sees in (True, False)] == [60, 30]
+    assert estimate(TEN, entry, ["vr_b"]).of(GREEDY, "m", "d", sees=False).answers == 10
+
+
 def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     entry = DatasetEntry.model_validate(

@@ -21,6 +21,7 @@ from vouch.cli.counts import (
     prices_table,
     prompt_sets,
     sizes,
+    take_images,
     variations_of,
 )
 from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
@@ -180,7 +181,8 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    counted = [counts[dataset].of(project.extract, model, dataset) for model, dataset in cells]
+    sees = take_images(project)
+    counted = [counts[dataset].of(project.extract, model, dataset, sees[model]) for model, dataset in cells]
     return {
         "cells": len(counted),
         "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
