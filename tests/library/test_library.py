@@ -35,8 +35,11 @@ def test_the_examples_run() -> None:
     assert not any(doctest.testmod(module).failed for module in modules)
 
 
-def test_importing_needs_numpy_and_scipy_only() -> None:
-    """In a process of its own, which does not find the other packages."""
+def test_the_library_needs_numpy_and_scipy_only(tmp_path: Path) -> None:
+    """Logs as JSON and tables as CSV too. In a process of its own, which does not find the other packages."""
+    log, table = tmp_path / "samples_t.jsonl", tmp_path / "scores.csv"
+    log.write_text('{"doc_id": 0, "target": "1", "resps": [[[-1.0, false]], [[-0.5, true]]], "acc": 1.0}')
+    table.write_text("item,model,score\n1,a,1\n1,b,0\n2,a,1\n2,b,1\n")
     script = f"""
 import sys
 class Missing:
@@ -47,6 +50,8 @@ sys.meta_path.insert(0, Missing())
 import vouch
 assert "numpy" not in sys.modules
 print(vouch.prediction_sets({LOGITS[:90].tolist()}, {ANSWERS[:90].tolist()}), *map(vouch.__getattr__, vouch.__all__))
+assert vouch.from_log({str(log)!r}).answers.tolist() == [1]
+assert vouch.compare_scores({str(table)!r}).pairs[0].difference.value == 0.5
 """
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 

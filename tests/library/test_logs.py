@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -152,9 +153,15 @@ def test_several_correct_choices_are_a_mask(tmp_path: Path) -> None:
     """The harness then counts any of them."""
     lines = of_task(WORDS, lambda correct: [correct, 3])
     for line in lines:
-        line["acc"] = float(np.argmax([float(score) for score, _ in line["filtered_resps"]]) in json.loads(line["target"]))
+        line["acc"] = float(
+            np.argmax([float(score) for score, _ in line["filtered_resps"]]) in json.loads(line["target"])
+        )
     log = vouch.from_log(written(tmp_path / "samples.jsonl", lines))
-    assert log.answers.shape == (40, 4) and log.answers[:, 3].all() and log.answers[0].tolist() == [True, False, False, True]
+    assert (
+        log.answers.shape == (40, 4)
+        and log.answers[:, 3].all()
+        and log.answers[0].tolist() == [True, False, False, True]
+    )
     assert not log.differing and vouch.prediction_sets(log.logits, log.answers).rows == 40
 
 
@@ -162,9 +169,15 @@ def test_contexts_as_choices_follow_from_acc(tmp_path: Path) -> None:
     """As winogrande has them: one continuation behind two contexts; the target is the continuation."""
     lines = of_task(["", ""], lambda correct: "ran away.")
     for line in lines:
-        line["arguments"] = {f"gen_args_{n}": {"arg_0": f"The {one}", "arg_1": " ran away."} for n, one in enumerate(("fox", "cat"))}
+        line["arguments"] = {
+            f"gen_args_{n}": {"arg_0": f"The {one}", "arg_1": " ran away."}
+            for n, one in enumerate(("fox", "cat"))
+        }
     log = vouch.from_log(written(tmp_path / "samples.jsonl", lines))
-    assert log.answers.tolist() == [index % 2 for index in range(40)] and log.options[0] == ("The fox", "The cat")
+    assert log.answers.tolist() == [index % 2 for index in range(40)] and log.options[0] == (
+        "The fox",
+        "The cat",
+    )
 
 
 def test_copies_of_a_document_are_one_group(tmp_path: Path) -> None:
@@ -277,9 +290,19 @@ def test_filters_and_repeats_are_samples(tmp_path: Path) -> None:
         for doc_id in range(3):
             texts = [f"The answer is {7 + (number > 20)}." for number in range(64)]
             line = generated(doc_id, texts, "x #### 8", filter=name, exact_match=score)
-            lines.append(line | {"filtered_resps": [filtered], "arguments": {"gen_args_0": {"arg_0": "Q: How many?", "arg_1": {}}}})
+            lines.append(
+                line
+                | {
+                    "filtered_resps": [filtered],
+                    "arguments": {"gen_args_0": {"arg_0": "Q: How many?", "arg_1": {}}},
+                }
+            )
     log = vouch.from_log(written(tmp_path / "samples_gsm8k.jsonl", lines))
-    assert log.rows == 3 and log.filtered == {"score-first": ["7"] * 3, "maj@64": ["8"] * 3, "maj@8": ["7"] * 3}
+    assert log.rows == 3 and log.filtered == {
+        "score-first": ["7"] * 3,
+        "maj@64": ["8"] * 3,
+        "maj@8": ["7"] * 3,
+    }
     assert {name: scores.tolist() for name, scores in log.scores.items()} == {
         "exact_match,score-first": [0] * 3, "exact_match,maj@64": [1] * 3, "exact_match,maj@8": [0] * 3
     }  # fmt: skip
@@ -309,7 +332,10 @@ LMMS = {
 @pytest.mark.parametrize("case", LMMS)
 def test_lines_of_lmms_eval(case: str, tmp_path: Path) -> None:
     score = {"question_id": "1", "category": "x", "answer": "B", "parsed_pred": "B"}
-    lines = [{"doc_id": n, "target": "AB"[n % 2], **LMMS[case], "mmmu_acc": score | {"answer": "AB"[n % 2]}} for n in range(4)]
+    lines = [
+        {"doc_id": n, "target": "AB"[n % 2], **LMMS[case], "mmmu_acc": score | {"answer": "AB"[n % 2]}}
+        for n in range(4)
+    ]
     log = vouch.from_log(written(tmp_path / "m/20260102_030405_samples_mmmu_val.jsonl", lines))
     assert (log.harness, log.task, log.model) == ("lmms-eval", "mmmu_val", "m")
     assert log.correct.tolist() == [0, 1, 0, 1] and log.score == 0.5 and not log.differing
@@ -318,11 +344,16 @@ def test_lines_of_lmms_eval(case: str, tmp_path: Path) -> None:
 def test_forms_of_lmms_eval(tmp_path: Path) -> None:
     """Yes and no without options, scores of choices without their texts, the file of version 0.1, filters."""
     score = {"question_id": "1", "category": "x", "score": 1.0}
-    lines = [{"doc_id": n, "target": "Yes", "filtered_resps": "yes.", "input": "Is it?", "mme_score": score} for n in range(2)]
+    lines = [
+        {"doc_id": n, "target": "Yes", "filtered_resps": "yes.", "input": "Is it?", "mme_score": score}
+        for n in range(2)
+    ]
     log = vouch.from_log(written(tmp_path / "20260102_030405_samples_mme.jsonl", lines))
     assert log.options[0] == ("Yes", "No") and log.readings == [0, 0] and log.score == 1 and not log.differing
     pairs = [[-3.0, False], [-0.2, True]]
-    lines = [{"doc_id": n, "target": "B", "filtered_resps": pairs, "input": "?", "acc": 1.0} for n in range(2)]
+    lines = [
+        {"doc_id": n, "target": "B", "filtered_resps": pairs, "input": "?", "acc": 1.0} for n in range(2)
+    ]
     log = vouch.from_log(written(tmp_path / "20260102_030405_samples_x.jsonl", lines))
     assert log.logits.tolist() == [[-3.0, -0.2]] * 2 and log.answers.tolist() == [1, 1]
     first = tmp_path / "x.json"
@@ -332,6 +363,21 @@ def test_forms_of_lmms_eval(tmp_path: Path) -> None:
     twice = [{key: line[key] for key in line.keys() - {"filter"}} for line in twice]
     assert vouch.from_log(written(tmp_path / "y.jsonl", twice)).filtered == {"1": ["B", "B"], "2": ["B", "B"]}
     assert "doc_id 0 stands 2 times, others 1" in refused(written(tmp_path / "z.jsonl", twice[:3]))
+
+
+def test_the_lines_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(Path("samples_arc_easy_2026-01-02T03-04-05.678901.jsonl"), CHOICES["words by index"])
+    Path("scores.csv").write_text("item,model,score\n1,a,1\n2,a,0\n1,b,1\n2,b,1\n")
+    page = (Path(__file__).parents[2] / "docs/library.md").read_text("utf-8")
+    codes = [
+        code
+        for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        if ".jsonl" in code or ".csv" in code
+    ]
+    for code in codes:
+        exec(code, {"vouch": vouch})
+    assert len(codes) == 2 and all(code.count("\n") == 3 for code in codes)
 
 
 # Inspect
@@ -347,8 +393,19 @@ def answered(*tokens: Any, **more: Any) -> Line:
         content.append(said | {"top_logprobs": alternatives})
     text = "".join(each["token"] for each in content)
     message = {"role": "assistant", "content": text}
-    output = {"model": "m", "choices": [{"message": message, "logprobs": {"content": content}}], "completion": text}
-    return {"id": 0, "epoch": 1, "input": "Which?", "choices": list("wxyz"), "target": "B", "output": output} | more
+    output = {
+        "model": "m",
+        "choices": [{"message": message, "logprobs": {"content": content}}],
+        "completion": text,
+    }
+    return {
+        "id": 0,
+        "epoch": 1,
+        "input": "Which?",
+        "choices": list("wxyz"),
+        "target": "B",
+        "output": output,
+    } | more
 
 
 def top(form: str, best: str = "B", letters: str = "ABCD") -> dict[str, float]:
@@ -431,7 +488,9 @@ def test_the_letter_of_a_log_of_inspect(case: str, tmp_path: Path) -> None:
     log = inspected(tmp_path / "birds.eval", [sample | {"id": "it"}, *kept])
     assert log.left_out == ({"it": log.left_out["it"]} if problem else {})
     assert log.left_out.get("it", "").startswith(problem) and log.rows == 20 + (not problem)
-    assert set(log.answers.tolist()) == {1} and set(map(tuple, log.logits.tolist())) == {(-3.0, -0.25, -3.0, -3.0)}
+    assert set(log.answers.tolist()) == {1} and set(map(tuple, log.logits.tolist())) == {
+        (-3.0, -0.25, -3.0, -3.0)
+    }
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["deflate", "zstandard"])
@@ -443,7 +502,13 @@ def test_a_log_of_inspect_with_epochs(packed: bool, tmp_path: Path) -> None:
         for epoch in (1, 2) for index in range(40)
     ]  # fmt: skip
     log = inspected(tmp_path / "birds.eval", samples, packed=packed)
-    assert (log.harness, log.task, log.model, log.rows, log.questions) == ("Inspect", "birds", "mock/m", 80, 40)
+    assert (log.harness, log.task, log.model, log.rows, log.questions) == (
+        "Inspect",
+        "birds",
+        "mock/m",
+        80,
+        40,
+    )
     assert log.ids[:2] + log.ids[-1:] == ["0/1", "1/1", "39/2"] and len(set(log.groups)) == 40
     assert log.score == log.correct.mean() == 0.25 and not log.differing
     assert 1 < vouch.prediction_sets(log.logits, log.answers, groups=log.groups).set_size.value <= 4
@@ -467,7 +532,11 @@ def test_choices_that_the_solver_shuffled_are_put_back(tmp_path: Path) -> None:
     sent = f"{SENT}A) z\nB) w\nC) x\nD) y\nShuffled answer:\nANSWER: C"
     shuffled = answered(*HEAD, top(" X", "C"), **scored("B", explanation=sent))
     log = inspected(tmp_path / "a.eval", [shuffled])
-    assert log.logits.tolist() == [[-3.0, -0.25, -3.0, -3.0]] and log.correct.tolist() == [1] and not log.differing
+    assert (
+        log.logits.tolist() == [[-3.0, -0.25, -3.0, -3.0]]
+        and log.correct.tolist() == [1]
+        and not log.differing
+    )
     alike = f"{SENT}A) x\nB) x\nC) x\nD) x\nShuffled answer:\nANSWER: C"
     same = shuffled | {"choices": ["x"] * 4, **scored("B", explanation=alike)}
     log = inspected(tmp_path / "b.eval", [same, shuffled | {"id": 1}])
@@ -476,10 +545,23 @@ def test_choices_that_the_solver_shuffled_are_put_back(tmp_path: Path) -> None:
 
 def test_texts_of_inspect(tmp_path: Path) -> None:
     """Without log-probabilities texts are read; open questions have the scorer's score."""
-    output = {"choices": [{"message": {"content": [{"type": "reasoning", "reasoning": "A?"}, {"type": "text", "text": "ANSWER: B"}]}}]}
+    output = {
+        "choices": [
+            {
+                "message": {
+                    "content": [
+                        {"type": "reasoning", "reasoning": "A?"},
+                        {"type": "text", "text": "ANSWER: B"},
+                    ]
+                }
+            }
+        ]
+    }
     log = inspected(tmp_path / "a.eval", [answered(output=output, **scored("B"))])
     assert log.readings == [1] and log.filtered == {"choice": ["B"]} and log.texts == ["ANSWER: B"]
-    with pytest.raises(ValueError, match=r"holds texts and no probabilities \(0 has no log-prob.*--top-logprobs 20"):
+    with pytest.raises(
+        ValueError, match=r"holds texts and no probabilities \(0 has no log-prob.*--top-logprobs 20"
+    ):
         log.logits  # noqa: B018
     values = {"C": 1.0, "P": 0.5, "N": 0.0, "no": 0.0, 0.25: 0.25, True: 1.0, "0.5": 0.5}
     samples = [
@@ -515,7 +597,9 @@ def test_logs_of_inspect_that_are_damaged(tmp_path: Path) -> None:
         archive.writestr("_journal/start.json", json.dumps({"eval": {"model": "m"}}))
         for target in ("A", "B"):
             with pytest.warns(UserWarning) if target == "B" else nullcontext():
-                archive.writestr("samples/0_epoch_1.json", json.dumps(answered(*HEAD, top(" X"), target=target)))
+                archive.writestr(
+                    "samples/0_epoch_1.json", json.dumps(answered(*HEAD, top(" X"), target=target))
+                )
     path.write_bytes(data.getvalue())
     assert vouch.from_log(path).answers.tolist() == [1]
 
@@ -530,7 +614,9 @@ def predicted(index: int, prediction: str, answer: str = "B", **more: Any) -> Li
     }  # fmt: skip
 
 
-ROWS = [predicted(n, text) for n, text in enumerate(["B", "the crane", "A", "Failed to obtain answer via API."])]
+ROWS = [
+    predicted(n, text) for n, text in enumerate(["B", "the crane", "A", "Failed to obtain answer via API."])
+]
 
 
 def kit(folder: Path, name: str, rows: list[Line]) -> Path:
@@ -539,7 +625,9 @@ def kit(folder: Path, name: str, rows: list[Line]) -> Path:
     if path.suffix == ".xlsx":
         path.write_bytes(as_xlsx(rows))
     elif path.suffix == ".json":
-        path.write_text(json.dumps([{k: float("nan") if v == "" else v for k, v in row.items()} for row in rows]))
+        path.write_text(
+            json.dumps([{k: float("nan") if v == "" else v for k, v in row.items()} for row in rows])
+        )
     else:
         with path.open("w", newline="") as file:
             delimiter = "\t" if path.suffix == ".tsv" else ","
@@ -560,7 +648,11 @@ def test_predictions_of_vlmevalkit(end: str, tmp_path: Path) -> None:
     assert log.options[0] == ("heron", "crane") and log.texts[1] == "the crane"
     kit(folder, "llava_AI2D_TEST_acc.csv", [{"split": "none", "Overall": "0.5"}])
     assert vouch.from_log(path).score == 0.5
-    kit(folder, f"llava_AI2D_TEST_gpt-4_result.{end}", [row | {"hit": int(n != 1), "log": ""} for n, row in enumerate(ROWS)])
+    kit(
+        folder,
+        f"llava_AI2D_TEST_gpt-4_result.{end}",
+        [row | {"hit": int(n != 1), "log": ""} for n, row in enumerate(ROWS)],
+    )
     log = vouch.from_log(path)
     assert log.score == 0.75 and log.differing == ["1", "2", "3"] and list(log.scores) == ["hit"]
     kit(folder, f"llava_AI2D_TEST_exact_matching_result.{end}", ROWS)
@@ -571,21 +663,42 @@ def test_predictions_of_vlmevalkit(end: str, tmp_path: Path) -> None:
 
 def test_circular_copies_of_vlmevalkit_are_one_group(tmp_path: Path) -> None:
     """MMBench asks each question with its options in every order; a hit is that of all copies."""
-    rows = [predicted(n + 1_000_000 * copy, "BA"[copy] if n else "B", "BA"[copy]) for copy in (0, 1) for n in (0, 1, 2)]
+    rows = [
+        predicted(n + 1_000_000 * copy, "BA"[copy] if n else "B", "BA"[copy])
+        for copy in (0, 1)
+        for n in (0, 1, 2)
+    ]
     path = kit(tmp_path, "m_MMBench.xlsx", rows)
     log = vouch.from_log(path)
-    assert log.groups == ["0", "1", "2"] * 2 and log.ids[0] == "0/1" and log.correct.tolist() == [1, 1, 1, 0, 1, 1]
-    kit(tmp_path, "m_MMBench_gpt_result.xlsx", [row | {"hit": hit} for row, hit in zip(rows[:3], (0, 1, 0), strict=True)])
+    assert (
+        log.groups == ["0", "1", "2"] * 2
+        and log.ids[0] == "0/1"
+        and log.correct.tolist() == [1, 1, 1, 0, 1, 1]
+    )
+    kit(
+        tmp_path,
+        "m_MMBench_gpt_result.xlsx",
+        [row | {"hit": hit} for row, hit in zip(rows[:3], (0, 1, 0), strict=True)],
+    )
     log = vouch.from_log(path)
     assert log.differing == ["2/1", "2/2"] and log.scores["hit"].tolist() == [0, 1, 0] * 2
 
 
 def test_yes_and_no_of_vlmevalkit_and_open_questions(tmp_path: Path) -> None:
-    rows = [{"index": n, "question": "Is it?", "answer": "Yes", "prediction": text} for n, text in enumerate(["Yes.", "no"])]
+    rows = [
+        {"index": n, "question": "Is it?", "answer": "Yes", "prediction": text}
+        for n, text in enumerate(["Yes.", "no"])
+    ]
     path = kit(tmp_path, "m_POPE.tsv", rows)
-    kit(tmp_path, "m_POPE_auxmatch.tsv", [row | {"extracted": e, "score": e == "Yes"} for row, e in zip(rows, ("Yes", "No"), strict=True)])
+    kit(
+        tmp_path,
+        "m_POPE_auxmatch.tsv",
+        [row | {"extracted": e, "score": e == "Yes"} for row, e in zip(rows, ("Yes", "No"), strict=True)],
+    )
     log = vouch.from_log(path)
-    assert log.correct.tolist() == [1, 0] and log.filtered == {"extracted": ["Yes", "No"]} and not log.differing
+    assert (
+        log.correct.tolist() == [1, 0] and log.filtered == {"extracted": ["Yes", "No"]} and not log.differing
+    )
     images = [row | {"image_path": "one.jpg"} for row in rows]
     assert vouch.from_log(kit(tmp_path, "m_Seen.tsv", images)).groups == ["one.jpg"] * 2
     log = vouch.from_log(kit(tmp_path, "m_OCRVQA.tsv", [row | {"answer": "a sign"} for row in rows]))

@@ -218,7 +218,7 @@ def _of_table(table: Any) -> dict[str, list[Any]]:
         given = {str(name): table[name].tolist() for name in table.columns}
         where = ""
     elif isinstance(table, Mapping):
-        given = {str(name): list(check.plain(values, str(name), 1)) for name, values in table.items()}
+        given = {str(name): check.plain(values, str(name), 1).tolist() for name, values in table.items()}
         where = ""
     else:
         raise ValueError(
