@@ -103,6 +103,10 @@ CHOICES = {
         line | {"arguments": {key: each | {"arg_2": {"visual": ["x"]}} for key, each in line["arguments"].items()}}
         for line in of_task(WORDS, int)
     ],
+    "pairs that are not in lists": [
+        {key: line[key] for key in line.keys() - {"filtered_resps"}} | {"resps": line["filtered_resps"]}
+        for line in of_task(WORDS, int)
+    ],
     "each choice again without the question": [
         line
         | {"filtered_resps": [*line["filtered_resps"], *[["-0.1", "False"]] * 4], "acc_mutual_info": 1.0}
@@ -570,6 +574,8 @@ def test_texts_of_inspect(tmp_path: Path) -> None:
     ]  # fmt: skip
     log = inspected(tmp_path / "b.eval", samples)
     assert log.correct.tolist() == list(values.values()) and log.score_name == "model_graded_qa"
+    some = inspected(tmp_path / "d.eval", [samples[0], samples[1] | {"scores": None}])
+    assert some.rows == 1 and some.left_out == {"1": "nothing says whether it is correct"}
     unscored = [each | {"scores": None} for each in samples]
     log = inspected(tmp_path / "c.eval", unscored)
     assert log.accuracy is None and log.score is None
@@ -682,6 +688,9 @@ def test_circular_copies_of_vlmevalkit_are_one_group(tmp_path: Path) -> None:
     )
     log = vouch.from_log(path)
     assert log.differing == ["2/1", "2/2"] and log.scores["hit"].tolist() == [0, 1, 0] * 2
+    more = [*rows, predicted(2_000_001, "A", "A")]
+    kit(tmp_path, "m_MMBench.xlsx", more)
+    assert vouch.from_log(path).score == pytest.approx(1 / 3), "the mean over questions, however many copies"
 
 
 def test_yes_and_no_of_vlmevalkit_and_open_questions(tmp_path: Path) -> None:

@@ -103,9 +103,8 @@ def _choices(values: Line, where: str) -> Choice | None:
     given = values.get("filtered_resps")
     pairs = given if isinstance(given, list) else []
     if not pairs or not all(map(is_pair, pairs)):
-        raw = values.get("resps")
-        pairs = [each[0] for each in raw if isinstance(each, list) and each] if isinstance(raw, list) else []
-        if not pairs or len(pairs) < len(raw or []) or not all(map(is_pair, pairs)):
+        pairs = _raw_pairs(values.get("resps"))
+        if not pairs:
             return None
     requests = _requests(values)
     if "acc_mutual_info" in values and len(pairs) % 2 == 0:
@@ -122,6 +121,21 @@ def _choices(values: Line, where: str) -> Choice | None:
         tuple(score for score in scores if score is not None),
         tuple(shown) if len(shown) == len(scores) else (),
         by_context,
+    )
+
+
+def _raw_pairs(given: Any) -> list[Any]:
+    """The pairs of unfiltered responses: [[pair], ...], or [pair, ...] of some; empty if they are none."""
+    raw = given if isinstance(given, list) else []
+    pairs = (
+        raw
+        if len(raw) > 1 and all(map(is_pair, raw))
+        else [each[0] for each in raw if isinstance(each, list) and each]
+    )
+    return (
+        pairs
+        if len(pairs) == len(raw) and all(is_pair(each) and number_of(each[0]) is not None for each in pairs)
+        else []
     )
 
 
@@ -326,10 +340,16 @@ def _prompt(values: Line) -> str:
     text = requests[0][0] if requests else values.get("input", "")
     if isinstance(text, str) and text.startswith('[{"'):
         try:
-            text = "\n".join(str(each.get("content", "")) for each in json.loads(text))
+            text = "\n".join(_content(each.get("content", "")) for each in json.loads(text))
         except (ValueError, AttributeError, RecursionError):
             return text
     return text if isinstance(text, str) else ""
+
+
+def _content(given: Any) -> str:
+    """The text of a message, whose content may be a list of parts."""
+    parts = given if isinstance(given, list) else [{"text": given}]
+    return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
 def options_of(prompt: str) -> tuple[str, ...]:

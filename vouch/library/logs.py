@@ -339,32 +339,14 @@ def reading(record: Record, text: str) -> int | None:
 
 
 def _log(source: str, given: Records) -> Log:
-    if not given.records:
-        raise ValueError(f"{source}: holds no samples; run the harness with its log of samples")
-    numbered = _named(given.records)
-    has_logits = any(record.logits for record in given.records)
-    kept, left_out = [], {}
-    for id, record in numbered:
-        if problem := _problem(record, has_logits):
-            left_out[id] = problem
-        else:
-            kept.append((id, record))
-    if not kept:
-        reasons = Counter(left_out.values()).most_common(1)[0][0]
-        raise ValueError(f"{source}: none of its {len(numbered)} answers can be used: {reasons}")
+    kept, left_out = _kept(source, given)
     ids, records = [id for id, _ in kept], [record for _, record in kept]
-    chosen = [_chosen(record) for record in records]
-    readings = [None if record.logits else each for each, record in zip(chosen, records, strict=True)]
-    own = np.array([next(iter(record.scores.values()), np.nan) for record in records])
-    judged = [bool(record.correct and (record.logits or record.options)) for record in records]
-    ours = [float(each in record.correct) for each, record in zip(chosen, records, strict=True)]
-    correct = np.where(judged, ours, np.where((own >= 0) & (own <= 1), own, np.nan))
-    names = [record.question for record in records]
-    checked = _by_question(correct, names) if given.circular else correct
-    off = np.asarray(judged) & ~np.isnan(own) & (np.abs(np.nan_to_num(own) - checked) > 1e-9)
-    groups = [record.group for record in records]
-    everyone = np.array([next(iter(record.scores.values()), np.nan) for record in given.records])
-    scored = everyone[~np.isnan(everyone)]
+    verdicts = [_verdict(record) for record in records]
+    correct = np.array([np.nan if verdict is None else verdict for verdict in verdicts])
+    own, judged = np.array(list(map(_own, records))), np.array(list(map(_is_judged, records)))
+    names, groups = [record.question for record in records], [record.group for record in records]
+    ours = _by_question(correct, names) if given.circular else correct
+    off = judged & ~np.isnan(own) & (np.abs(np.nan_to_num(own) - ours) > 1e-9)
     return Log(
         harness=given.harness,
         source=source,
@@ -372,18 +354,48 @@ def _log(source: str, given: Records) -> Log:
         model=given.model,
         rows=len(records),
         questions=len(set(names)),
-        accuracy=None if np.isnan(correct).any() else mean_of(correct, check.groups(groups, len(groups))),
-        score=float(scored.mean()) if len(scored) else given.reported,
+        accuracy=None if None in verdicts else mean_of(correct, check.groups(groups, len(groups))),
+        score=_mean(given),
         score_name=next(iter(next((record.scores for record in records if record.scores), {})), ""),
         ids=ids,
         groups=groups,
         differing=[id for id, each in zip(ids, off.tolist(), strict=True) if each],
         left_out=left_out,
-        readings=readings,
+        readings=[None if record.logits else _chosen(record) for record in records],
         _records=records,
         _correct=correct,
         _no_logits=given.no_logits,
     )
+
+
+def _kept(source: str, given: Records) -> tuple[list[tuple[str, Record]], dict[str, str]]:
+    """The records that are in the arrays, with their ids, and why the others are not. Raises ValueError."""
+    if not given.records:
+        raise ValueError(f"{source}: holds no samples; run the harness with its log of samples")
+    has_logits = any(record.logits for record in given.records)
+    scored = any(_verdict(record) is not None for record in given.records)
+    kept, left_out = [], {}
+    for id, record in _named(given.records):
+        problem = _problem(record, has_logits)
+        if not problem and scored and _verdict(record) is None:
+            problem = "nothing says whether it is correct"
+        if problem:
+            left_out[id] = problem
+        else:
+            kept.append((id, record))
+    if not kept:
+        reason = Counter(left_out.values()).most_common(1)[0][0]
+        raise ValueError(f"{source}: none of its {len(left_out)} answers can be used: {reason}")
+    return kept, left_out
+
+
+def _mean(given: Records) -> float | None:
+    """The mean of the harness's score, over questions if a score is that of all copies of one."""
+    scores = {
+        record.question if given.circular else str(n): _own(record) for n, record in enumerate(given.records)
+    }
+    known = [score for score in scores.values() if not np.isnan(score)]
+    return float(np.mean(known)) if known else given.reported
 
 
 def _named(records: Sequence[Record]) -> list[tuple[str, Record]]:
@@ -408,6 +420,24 @@ def _problem(record: Record, has_logits: bool) -> str:
     if len(record.logits) > check.MOST or len(record.options) > check.MOST:
         return f"has more than {check.MOST} options"
     return "" if has_logits or record.texts else record.problem or "has no answer"
+
+
+def _own(record: Record) -> float:
+    """The harness's score; NaN if it gave none."""
+    return next(iter(record.scores.values()), np.nan)
+
+
+def _is_judged(record: Record) -> bool:
+    """Whether our own logits or reading say if it is correct."""
+    return bool(record.correct and (record.logits or record.options))
+
+
+def _verdict(record: Record) -> float | None:
+    """1 if it is correct, 0 if not: by ours or, of open questions, the harness's score. None: unknown."""
+    if _is_judged(record) and (record.logits or record.texts):
+        return float(_chosen(record) in record.correct)
+    own = _own(record)
+    return own if 0 <= own <= 1 else None
 
 
 def _chosen(record: Record) -> int | None:

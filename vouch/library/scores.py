@@ -215,6 +215,9 @@ def _of_table(table: Any) -> dict[str, list[Any]]:
         given = {name: [row.get(name) for row in rows] for name in (rows[0] if rows else {})}
         where = f"{table}: "
     elif hasattr(table, "columns") and hasattr(table, "to_dict"):
+        if table.columns.has_duplicates:
+            name = table.columns[table.columns.duplicated()][0]
+            raise ValueError(f"tables: two columns have the name {check.shown(name)}; rename one")
         given = {str(name): table[name].tolist() for name in table.columns}
         where = ""
     elif isinstance(table, Mapping):
@@ -266,12 +269,15 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
 def _of_log(log: Log) -> dict[str, list[Any]]:
     """A log as a table: its questions, scored as the log's `correct` says, with its groups."""
     names = [record.question for record in log._records]
+    first: dict[str, str] = {}  # a group by the first of its questions: hashes may differ between two runs
+    for name, group in zip(names, log.groups, strict=True):
+        first[group] = min(name, first.get(group, name))
     return {
         "item": names,
         "model": [log.model or log.source] * log.rows,
         "score": log.correct.tolist(),
         "run": _numbered(names),
-        "group": log.groups,
+        "group": [first[group] for group in log.groups],
         "row": [f"{log.source}: {each}" for each in log.ids],
     }
 

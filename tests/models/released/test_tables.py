@@ -60,7 +60,9 @@ def as_xlsx(rows: Rows) -> bytes:
     numbers = iter(range(len(shared)))
     sheet = "".join(
         f'<row r="{at}">'
-        + "".join(f'<c r="{ascii_uppercase[n]}{at}" t="s"><v>{next(numbers)}</v></c>' for n, _ in enumerate(row))
+        + "".join(
+            f'<c r="{ascii_uppercase[n]}{at}" t="s"><v>{next(numbers)}</v></c>' for n, _ in enumerate(row)
+        )
         + "</row>"
         for at, row in enumerate(cells, start=1)
     )
