@@ -1,4 +1,4 @@
-"""The JSON objects of a file: one a line, a list of them, or a list under `logs` of one object; gzip too.
+"""The JSON objects of a file: one per line, a list of them, or a list under `logs` of one object; gzip too.
 
 Sizes of a line, of the unpacked file and of a list are bounded, so at worst a hostile file is refused.
 """
@@ -18,7 +18,7 @@ MAX_LINE = 16 * 2**20
 MAX_UNPACKED = 2**30
 MAX_LIST = 2**28  # bytes of a list of samples, which is unpacked as a whole
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
-_LIST = re.compile(rb"\s*(\[|\{([^\n]*[,:{\[])?\s*\n)")  # how a file begins that holds no object a line
+_LIST = re.compile(rb"\s*(\[|\{([^\n]*[,:{\[])?\s*\n)")  # start of a file without one object per line
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -97,7 +97,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite)
 
 
 def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
-    """Each value of a list, which is the document or stands in its object under `logs`."""
+    """Each value of a list, which is the whole document or the value of `logs` in its object."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -109,7 +109,7 @@ def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list `logs` of the object that begins there, and where the object ends."""
+    """The values of the list `logs` in the object that begins at `at`, and where the object ends."""
     at, listed = _after(text, at + 1), False
     while text[at : at + 1] != "}":
         key, at = _value(text, at, where)
@@ -127,7 +127,7 @@ def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, in
 
 
 def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list that begins there, and where it ends."""
+    """The values of the list that begins at `at`, and where the list ends."""
     at, count = _after(text, at + 1), 0
     while text[at : at + 1] != "]":
         count += 1
@@ -139,7 +139,7 @@ def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None
 
 
 def _after(text: str, at: int) -> int:
-    """Index of the first character that is not blank."""
+    """Index of the first character from `at` on that is not blank."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
@@ -156,7 +156,7 @@ def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
 
 
 def _value(text: str, at: int, where: str) -> tuple[Any, int]:
-    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
+    """The value that begins at `at`, of at most MAX_LINE characters, and where it ends. Raises UserError."""
     size = min(2**16, MAX_LINE)
     while True:
         part = text[at : at + size]
@@ -183,7 +183,7 @@ def is_pair(answer: Any) -> bool:
 
 
 def number_of(value: Any) -> float | None:
-    """A number, or a text of one as JSON would write it; infinity only where it is spelled out."""
+    """A number, or a text of one as JSON would write it; infinity only if it is spelled out."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

@@ -1,8 +1,8 @@
 """The rows of a table in CSV, TSV, XLSX, parquet or JSON, each with its location and by column.
 
-JSON is one object a line, or a list of objects. Of a workbook the first sheet is read, as rows of texts, with
-the standard library alone (ECMA-376, part 1). Every member is read to its checked end before one is parsed,
-so no more is unpacked than they declare.
+JSON is one object per line, or a list of objects. Of a workbook the first sheet is read, as rows of texts,
+with only the standard library (ECMA-376, part 1). Every member is read to its checked end before one is
+parsed, so no more is unpacked than they declare.
 """
 
 import csv
@@ -139,7 +139,7 @@ def _column(reference: str) -> int:
 
 
 def _value(cell: ElementTree.Element, shared: list[str]) -> str:
-    """As Excel shows it: TRUE, and 4.1 for 4.0999999999999996. Else as it stands, ids of digits too."""
+    """As Excel shows it: TRUE, and 4.1 for 4.0999999999999996. Else as it is, ids of digits too."""
     kind = cell.get("t", "n")
     if kind == "inlineStr":
         return _text(cell)
@@ -161,7 +161,7 @@ def _text(element: ElementTree.Element) -> str:
 
 
 def _coded(text: str) -> str:
-    """Control characters, which XML cannot hold, stand as `_x000D_`."""
+    """Decodes control characters, which XML cannot hold and which are written as `_x000D_`."""
     return _CODED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
@@ -174,4 +174,4 @@ READERS: Mapping[str, Callable[[bytes, str], Iterator[tuple[str, Row]]]] = {
     ".jsonl": objects,
     ".gz": objects,
 }
-"""By the end of the file's name."""
+"""Readers by the suffix of the file."""

@@ -1,9 +1,9 @@
 """Logs of samples, as lm-evaluation-harness and lmms-eval write them with --log_samples.
 
-A log has one JSON object a line, or is gzip of that; early versions wrote a list of objects
+A log has one JSON object per line, or is gzip of that; early versions wrote a list of objects
 (lm-evaluation-harness to 0.4.2), or one object with that list under `logs` (lmms-eval 0.1). Each sample is
 read and checked by itself, and only its name and its answers are kept. The sizes of a sample, of the unpacked
-file and of the log are bounded, so at worst a hostile file is refused. HARNESSES says what the two do
+file and of the log are bounded, so at worst a hostile file is refused. HARNESSES lists what the two do
 differently, in reading and in writing (`vouch publish export`).
 """
 
@@ -23,9 +23,9 @@ ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
 
 @dataclass(frozen=True, slots=True)
 class LogSample:
-    """One answer: its location in the file, doc_id, name (of the item, by the key), and what it is.
+    """One answer: its location in the file, doc_id, name (of the item, by the key), and its content.
 
-    choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or where a
+    choices: log-likelihoods in nats, -inf for the impossible. text: None if there are choices, or if a
     request has no response.
     number, temperature: of a further answer to the same question; 0 for the one that is scored.
     """
@@ -46,9 +46,9 @@ class LogSample:
 
 @dataclass(frozen=True)
 class LogRecord:
-    """doc: what is known of the question. context: the prompt's text.
+    """doc: the question's fields. context: the prompt's text.
 
-    Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
+    Either `continuations` holds the scored texts and `answers` a log-likelihood in nats for each, or
     `continuations` is empty and `answers` holds the one generated text.
     """
 
@@ -192,7 +192,7 @@ def _log_likelihood(value: Any, choice: int, where: str) -> float:
 
 
 def _quoted(value: Any) -> str:
-    """A value in an error; str() of a nested one could go too deep."""
+    """A value as an error quotes it; str() of a nested one could go too deep."""
     scalar = value is None or isinstance(value, str | int | float)
     return repr(str(value)[:40]) if scalar else f"a {type(value).__name__}"
 

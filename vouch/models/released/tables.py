@@ -1,9 +1,9 @@
-"""Tables of answers: one answer a row, in CSV, TSV, XLSX, parquet or JSON.
+"""Tables of answers: one answer per row, in CSV, TSV, XLSX, parquet or JSON.
 
-id, text     the item and its answer; answers.yaml may name other columns. A null text: no answer
-model        whose answer it is, where a file holds those of several; compared as a slug
-sample       0 for the answer that is scored, as where it is missing; 1, 2, ... for further ones
-temperature  at which these were drawn, 1 where it is missing
+id, text     the item and its answer; answers.yaml may name other columns. A null text means no answer
+model        whose answer it is, if a file holds those of several models; compared as a slug
+sample       0 (or missing) for the answer that is scored; 1, 2, ... for further ones
+temperature  at which these were drawn, 1 if it is missing
 
 Other columns are ignored.
 """
