@@ -354,6 +354,11 @@ def test_forms_of_lmms_eval(tmp_path: Path) -> None:
     ]
     log = vouch.from_log(written(tmp_path / "20260102_030405_samples_mme.jsonl", lines))
     assert log.options[0] == ("Yes", "No") and log.readings == [0, 0] and log.score == 1 and not log.differing
+    inline = {"filtered_resps": "B.", "input": "Which? (A) one (B) two"}
+    lines = [{"doc_id": n, "target": "BD"[n], **inline} for n in range(2)]
+    log = vouch.from_log(written(tmp_path / "20260102_030405_samples_inline.jsonl", lines))
+    assert log.options[0] == ("A", "B", "C", "D"), "letters are read without texts"
+    assert log.correct.tolist() == [1, 0]
     pairs = [[-3.0, False], [-0.2, True]]
     lines = [
         {"doc_id": n, "target": "B", "filtered_resps": pairs, "input": "?", "acc": 1.0} for n in range(2)

@@ -312,13 +312,14 @@ def _generated(documents: Sequence[Mapping[str, Line]], where: str) -> list[Reco
     """Records of a task whose answers are texts."""
     lines = [next(iter(filters.values())) for filters in documents]
     targets = [str(values.get("target", "")).strip() for values in lines]
-    yes_no = bool(targets) and all(target.lower() in ("yes", "no") for target in targets)
+    common = _common_options(targets)
     made = []
     for filters, values, target in zip(documents, lines, targets, strict=True):
         here = f"{where}: doc_id {values['doc_id']}"
         asked = _prompt(values)
-        options = ("Yes", "No") if yes_no else options_of(asked) or _of_document(values.get("doc"))
-        right = _named(target, options)
+        options = options_of(asked) or _of_document(values.get("doc"))
+        if not (right := _named(target, options)):
+            options, right = common, _named(target, common)
         texts = _texts(values, here)
         made.append(
             Record(
@@ -332,6 +333,15 @@ def _generated(documents: Sequence[Mapping[str, Line]], where: str) -> list[Reco
             )
         )
     return made
+
+
+def _common_options(targets: Sequence[str]) -> tuple[str, ...]:
+    """The options of a log whose prompts list none: yes and no, or letters; empty if targets are others."""
+    if {target.lower() for target in targets} <= {"yes", "no"}:
+        return ("Yes", "No")
+    letters = [target.upper() for target in targets if re.fullmatch("[A-Za-z]", target)]
+    most = ascii_uppercase.index(max(letters)) + 1 if len(letters) == len(targets) else 0
+    return tuple(ascii_uppercase[: max(most, 2)]) if most else ()
 
 
 def _prompt(values: Line) -> str:
