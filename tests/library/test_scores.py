@@ -153,7 +153,7 @@ def test_logs_are_compared_as_tables_are(tmp_path: Path) -> None:
     assert found.models[0].variance is not None and set(found.models[0].variance) == {"question", "sampling"}
     again = tmp_path / "again.eval"
     again.write_bytes(one.read_bytes())
-    assert [each.model for each in vouch.compare_scores(one, again).models] == [str(again), str(one)]
+    assert [each.model for each in vouch.compare_scores(one, again).models] == ["again.eval", "one.eval"]
     with pytest.raises(ValueError, match=r"one\.eval: is given twice"):
         vouch.compare_scores(one, one)
     open_log = tmp_path / "open.eval"

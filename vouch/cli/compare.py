@@ -47,12 +47,15 @@ _COLUMNS = (
     "compare",
     "two models, a table of scores or logs: which is better, and is the difference real",
     argument(
-        "names",
-        metavar="A",
+        "first", metavar="A", names="models", type=model_or_file, help="a model of params.yaml, or a file"
+    ),
+    argument(
+        "others",
+        metavar="B",
         names="models",
-        nargs="+",
         type=model_or_file,
-        help="two models of params.yaml; or files: a table of scores, or a log of each model",
+        nargs="*",
+        help="another one; a table of scores stands alone, of logs there may be more",
     ),
     argument("--dataset", names="datasets", help="only this dataset"),
     argument(
@@ -63,7 +66,7 @@ _COLUMNS = (
     argument(
         "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
     ),
-    outside=lambda options: any(isinstance(name, Path) for name in options.names),
+    outside=lambda options: _has_files(options),
 )
 def run(options: argparse.Namespace) -> int:
     """Compare two models on the same prompts: which is correct more often, and is the difference real?
@@ -96,12 +99,12 @@ def run(options: argparse.Namespace) -> int:
       vouch compare logs/one.eval logs/other.eval
       vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
     """
-    if any(isinstance(name, Path) for name in options.names):
+    if _has_files(options):
         print(compared(_files(options), options.json), end="")
         return 0
-    if len(options.names) != 2:
-        raise UserError(f"{options.names[0]}: name two models, or a table of scores or logs as files")
-    options.first, options.second = options.names
+    if len(options.others) != 1:
+        raise UserError(f"{options.first}: name two models, or a table of scores or logs as files")
+    options.second = options.others[0]
     gate = list(map(rule, options.fail_if))
     config = check_project().compare
     every = _leaderboard(options)
@@ -135,19 +138,24 @@ def run(options: argparse.Namespace) -> int:
     return exit_status(failed, unknown)
 
 
+def _has_files(options: argparse.Namespace) -> bool:
+    return any(isinstance(name, Path) for name in (options.first, *options.others))
+
+
 def _files(options: argparse.Namespace) -> list[Path]:
     """The files, if nothing else is asked for. Raises UserError."""
-    given = {
+    flags = {
         "--dataset": options.dataset,
         "--variation": options.variation != ORIGINAL,
         "--output": options.output,
         "--fail-if": options.fail_if,
     }
-    if wrong := next((flag for flag, value in given.items() if value), None):
+    if wrong := next((flag for flag, value in flags.items() if value), None):
         raise UserError(f"{wrong}: is for models of a checkout; files take --json alone")
-    if names := [name for name in options.names if isinstance(name, str)]:
+    given = [options.first, *options.others]
+    if names := [name for name in given if isinstance(name, str)]:
         raise UserError(f"{names[0]}: is no file, but the others are; give files alone, or two models")
-    return list(options.names)
+    return given
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:

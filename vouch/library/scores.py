@@ -183,9 +183,10 @@ def _columns(tables: Sequence[Any]) -> dict[str, list[Any]]:
         sources = [table.source if isinstance(table, Log) else str(table) for table in tables]
         if len(set(sources)) < len(sources):
             raise ValueError(f"{sources[0]}: is given twice; give a log of each model")
+        short = [Path(source).name for source in sources]
+        given = short if len(set(short)) == len(short) else sources
         parts = [
-            part | {"model": [source] * len(part["model"])}
-            for part, source in zip(parts, sources, strict=True)
+            part | {"model": [name] * len(part["model"])} for part, name in zip(parts, given, strict=True)
         ]
     return {
         name: [value for part in parts for value in part.get(name, [SAME] * len(part["row"]))]
