@@ -672,6 +672,18 @@ def test_predictions_of_vlmevalkit(end: str, tmp_path: Path) -> None:
         log.logits  # noqa: B018
 
 
+def test_results_of_another_dataset_are_not_those_of_one_whose_name_begins_alike(tmp_path: Path) -> None:
+    path = kit(tmp_path, "m_MMBench.tsv", ROWS)
+    hits = [row | {"hit": 1} for row in ROWS]
+    kit(tmp_path, "m_MMBench_V11.tsv", ROWS)
+    kit(tmp_path, "m_MMBench_V11_gpt_result.tsv", hits)
+    assert vouch.from_log(path).score is None
+    kit(tmp_path, "m_MMBench_gpt_result.tsv", [row | {"hit": 0} for row in ROWS])
+    assert vouch.from_log(path).score == 0 and vouch.from_log(tmp_path / "m_MMBench_V11.tsv").score == 1
+    kit(tmp_path, "m_MMBench_gpt_result.tsv", [row | {"index": 77} for row in hits])
+    assert "its results have index 77, which it has not" in refused(path)
+
+
 def test_circular_copies_of_vlmevalkit_are_one_group(tmp_path: Path) -> None:
     """MMBench asks each question with its options in every order; a hit is that of all copies."""
     rows = [

@@ -46,6 +46,11 @@ def records(path: Path, data: bytes, targets: str) -> Records:
             raise UserError(
                 f"{where} row {number}: index {_index(row, where)} is that of row {first}; keep one"
             )
+    questions = seen.keys() | {_base(row, where) for row in rows}
+    if others := [index for index in results if index not in questions]:
+        raise UserError(
+            f"{where}: its results have index {others[0]}, which it has not; keep those of one run"
+        )
     yes_no = {_cell(row, "answer").lower() for row in rows} <= {"yes", "no"}
     circular = any(_base(row, where) in seen and _base(row, where) != _index(row, where) for row in rows)
     images = {_base(row, where): _cell(row, "image_path") for row in rows} if "image_path" in rows[0] else {}
@@ -90,24 +95,21 @@ def _base(row: Row, where: str) -> str:
 
 def _results(path: Path) -> dict[str, Row]:
     """The rows of the results beside the predictions, by index; empty if there are none."""
-    files = [
-        each
-        for kind in RESULTS
-        for end in (*TABLES, ".json")
-        for each in sorted(path.parent.glob(f"{_escaped(path.stem)}*{kind}{end}"))
-        if each != path
-    ]
+    tables = [each for each in sorted(path.parent.iterdir()) if each.suffix in (*TABLES, ".json")]
+    results = [each for each in tables if each.stem.endswith(RESULTS) and _begins(each, path)]
+    longer = [
+        each for each in tables if _begins(each, path) and each not in results
+    ]  # m_MMBench_V11 of m_MMBench
+    files = [each for each in results if not any(_begins(each, other) for other in longer)]
     if len(files) > 1:
         names = ", ".join(each.name for each in files)
         raise UserError(f"{path}: has several results ({names[:160]}); keep the one that counts beside it")
-    if not files:
-        return {}
-    rows = _table(files[0], files[0].read_bytes())
+    rows = _table(files[0], files[0].read_bytes()) if files else []
     return {_index(row, str(files[0])): row for row in rows}
 
 
-def _escaped(stem: str) -> str:
-    return "".join(f"[{each}]" if each in "*?[" else each for each in stem)
+def _begins(file: Path, predictions: Path) -> bool:
+    return file.stem.startswith(f"{predictions.stem}_")
 
 
 def _accuracy(path: Path) -> float | None:
