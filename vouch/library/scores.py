@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = {
-    "item": ("item", "item_id", "question_id", "id", "input", "example"),
-    "model": ("model", "model_id", "model_name", "system"),
-    "score": ("score", "correct", "value"),
+    "item": ("item", "item_id", "question_id", "id", "input", "input_label", "example"),
+    "model": ("model", "model_id", "model_name", "model_label", "system"),
+    "score": ("score", "correct", "value", "result"),
     "prompt": ("prompt", "template", "prompt_template"),
     "run": ("run", "run_id", "epoch", "seed", "repeat", "trial"),
     "group": ("group", "cluster", "cluster_id"),
