@@ -169,6 +169,14 @@ def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], claim: str) -
     assert claim in vouch("item", *words, status=1)
 
 
+@pytest.mark.parametrize(
+    "words", ["item q", "item q --dataset left", "show", "compare a b", "publish card a"]
+)
+def test_a_checkout_where_nothing_was_run(bare: Path, vouch: Vouch, words: str) -> None:
+    line = vouch(*words.split(), status=1)
+    assert "nothing was run here yet; `vouch plan` says what would run, `dvc repro` runs it" in line
+
+
 def test_close_ids_survive_a_slip_at_either_end() -> None:
     ids = [f"kite-{number:06d}" for number in range(3000)]
     assert "'kite-000123'" in close("kite-00123", ids)

@@ -17,7 +17,7 @@ from vouch.cli.leaderboard import Row, warn_if_outdated
 from vouch.cli.printing import as_json, plain
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.records import intact
+from vouch.pipeline.records import check_run, intact
 from vouch.tables import HEADLINE
 from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
@@ -249,6 +249,7 @@ def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
     folder = items_path("x").parent
     known = sorted(path.stem for path in folder.glob("*.parquet"))
     if not known:
+        check_run(folder)
         raise UserError(f"{folder}: no items; run `dvc repro`, or `dvc pull` to fetch them")
     if dataset is not None:
         check_name("dataset", dataset, known, folder)

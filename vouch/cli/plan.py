@@ -116,6 +116,7 @@ def run(options: argparse.Namespace) -> int:
         stages = {state.stage.name: state.why for state in waiting}
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
         named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages}
+        named |= {"causes": {state.stage.name: list(state.causes) for state in waiting}}
         print(as_json(named | {"following_stages": following, "strays": strays}), end="")
         return 0
     lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]
@@ -257,11 +258,14 @@ def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
     if following:
         text += f"{len(following)} more run if their inputs change: {_kinds_of(following)}\n"
     missing = [  # stages that never ran have one reason in common, not each its own file
-        replace(state, why="outputs are missing") if state.why.endswith(" is missing") else state
-        for state in waiting
+        replace(state, causes=tuple(dict.fromkeys(map(_cause, state.causes)))) for state in waiting
     ]
     rows = [list(line) for line in by_reason(missing)]
     return text + (table(["stages", "because"], rows) if rows else "")
+
+
+def _cause(cause: str) -> str:
+    return "outputs are missing" if cause.endswith(" is missing") else cause
 
 
 def _kinds_of(names: Sequence[str]) -> str:
