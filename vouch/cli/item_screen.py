@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vouch.cli.leaderboard import Row, long_name
-from vouch.cli.printing import cut, number, plain, plain_lines, table
+from vouch.cli.printing import WIDTH, cut, number, plain, plain_lines, table, wrapped
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import KEPT, ORIGINAL, TEXT, images_path
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
 FLIPPED, SAME, NOT_FLIPPED = "flipped", "same", "not_flipped"
-WIDTH = 80
 LINES = 8  # of a text; --detail shows all
 SAMPLES = 3  # of a text; --detail shows all
 _NARROWEST = 8  # characters of a column that gives way to others
@@ -35,23 +34,17 @@ def question(dataset: str, item: Row) -> str:
     lines += [f"{key}: {item[key]}" for key in ("category", "group", "source_id") if item[key]]
     lines += [f"conversation: {', '.join(item['turns'])}"] if item["turns"] else []
     lines += [f"flags: {', '.join(item['flags'])}"] if item["flags"] else []
-    return "".join(map(_wrapped, lines))
+    return "".join(map(wrapped, lines))
 
 
 def screen(entries: Sequence[Row], detail: bool = False) -> str:
     """The table of answers, which variations flipped them, and the blocks. detail: of all prompts, whole."""
     if not entries:
         return "no model was asked this question\n"
-    parts = [_answers(entries), *map(_wrapped, [*flips_by_model(entries), *_meanings(entries)])]
+    parts = [_answers(entries), *map(wrapped, [*flips_by_model(entries), *_meanings(entries)])]
     chosen = [entry for entry in entries if detail or entry["variation"] == ORIGINAL] or entries
     blocks = ["".join(_block(entry, detail)) for entry in chosen]
     return "".join(parts) + "\n" + "\n".join(blocks)
-
-
-def _wrapped(line: str, indent: str = "") -> str:
-    """A line, and what does not fit into it on further ones that are indented."""
-    kept = textwrap.wrap(plain(line), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
-    return "\n".join(kept or [""]) + "\n"
 
 
 def _answers(entries: Sequence[Row]) -> str:
@@ -151,17 +144,15 @@ def _block(entry: Row, detail: bool) -> Iterator[str]:
     title = f"{entry['model']}, {entry['output']}, {_code(entry)}: {_verdict(entry)}"
     if entry["output"] == TEXT and entry["problem"] is None:
         title += f", {_reading(entry)}"
-    yield _wrapped(title)
+    yield wrapped(title)
     for fact in _facts(entry):
-        yield _wrapped(fact, "  ")
+        yield wrapped(fact, "  ")
     if entry["options"]:
         yield _options(entry)
     if entry["text"] is not None:
         yield _text(entry["text"], detail)
     samples = entry["samples"] if detail else entry["samples"][:SAMPLES]
-    yield from (
-        _wrapped(cut(f"at {one['temperature']:g}: {one['text']}", WIDTH - 2), "  ") for one in samples
-    )
+    yield from (wrapped(cut(f"at {one['temperature']:g}: {one['text']}", WIDTH - 2), "  ") for one in samples)
     if more := len(entry["samples"]) - len(samples):
         yield f"  and {more} more samples\n"
 

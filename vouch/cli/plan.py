@@ -70,6 +70,12 @@ Row = Mapping[str, Any]
         default=1.0,
         help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: 1",
     ),
+    argument(
+        "--probe",
+        metavar="NAME",
+        names="models",
+        help="show instead what this model would be given for a prompt of each dataset",
+    ),
     json_argument(),
 )
 def run(options: argparse.Namespace) -> int:
@@ -85,15 +91,26 @@ def run(options: argparse.Namespace) -> int:
     images need one pass a row, and passes over the shared image prefixes are not counted. Answers in the work
     cache are not asked for again.
 
+    With --probe a prompt of each dataset is rendered for one model, by the code that would ask it: the tokens
+    with the chat template's own, the place where letters are read, the tokens that count as letters, and
+    those of the options. It loads tokenizer and image processor, never the weights; of a server it shows the
+    requests and sends none. Lines with `!` are what is easily overlooked.
+
     Examples:
       vouch plan
       vouch plan --json                      for programs
       vouch plan kostumov                    the size of a study, before `vouch use kostumov`
+      vouch plan --probe my_model            the tokens of a prompt, and which of them are option letters
       vouch plan --power 3                   can it detect a difference of 3 points, and if not, what would?
     """
     where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)
+    if options.probe is not None:
+        from vouch.cli.probe import probe
+
+        print(probe(project, options.probe, options.json), end="")
+        return 0
     dag = read_dag(params=values)
     check_lock()  # `dvc repro` would meet it, even where all receipts fit
     waiting = [state for state in states(dag) if not state.fresh]
