@@ -1,4 +1,4 @@
-"""`vouch item`: one question, and what every model answered to it. How it looks: item_screen.py."""
+"""`vouch item`: one question, and every model's answers to it. The screen: item_screen.py."""
 
 import argparse
 import math
@@ -55,12 +55,12 @@ from vouch.tables.table import Table
     ),
 )
 def run(options: argparse.Namespace) -> int:
-    """Show one question: its options, images and flags, and what every model answered in every variation.
+    """Show one question: its options, images and flags, and every model's answer in every variation.
 
     Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
-    the answer compares with the one to the original prompt. Items that calibrate have no sets in the faithful
-    protocol; for them `~2.1` is the mean size. A variation that keeps the correct answer has `same` or
-    `flipped`. One that changes it has `flipped` or `not_flipped` if the original was answered correctly.
+    the answer compares with the one to the original prompt. Items used for calibration have no sets in the
+    faithful protocol; for them `~2.1` is the mean size. A variation that keeps the correct answer shows
+    `same` or `flipped`. One that changes it, `flipped` or `not_flipped` if the original answer was correct.
 
     Below, each model has a block that shows why: logit and probability of every option, the share of the
     probability on letters, and how the letters were spelled; of a text its words, and which parser read it
@@ -104,7 +104,7 @@ def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
 
 
 def answers(dataset: str, prompts: Mapping[str, Row], model: str | None) -> list[dict[str, Any]]:
-    """An entry for each prompt and request type of all models, or of one, for JSON."""
+    """An entry for JSON for each prompt and request type, of all models or of one."""
     by_model = defaultdict[str, list[Row]](list)
     for row in rows_of(OUTCOMES, outcomes_path(dataset), "prompt", list(prompts)):
         by_model[row["model"]].append(row)
@@ -159,7 +159,7 @@ _OF_ANSWER = ("letter_mass", "bracket_mass", "spelling", "reasoning", "flags", "
 
 
 def option(prompt: Row, index: int) -> str:
-    """An option as it is shown, with its label."""
+    """An option with its label, as it is shown."""
     label = f"{prompt['labels'][index]}. " if index < len(prompt["labels"] or ()) else ""
     return f"{label}{prompt['options'][index]}"
 
@@ -205,9 +205,9 @@ def _finite(value: float | None) -> float | None:
 
 
 def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
-    """The options in a prediction set of the faithful split; LAC and APS both take the likeliest ones.
+    """The options in a prediction set of the faithful split; sets of LAC and APS hold the likeliest ones.
 
-    None for rows that calibrate: they have no set.
+    None for rows used for calibration: they have no set.
     """
     if size is None or not ranked:
         return None

@@ -40,7 +40,7 @@ from vouch.tables.answered import Pin
 
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
-    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    """The pinned model. Raises UserError if its files are not those pinned or cannot be loaded."""
     folder = pinned_folder(pin)
     sandbox.start_renderer()  # takes a second, as the weights do
     loaded = load_model(folder, pin.dtype, pin.template, config, pin.processor, pin.sees)
@@ -69,8 +69,8 @@ def load_model(
 ) -> LoadedModel:
     """The model of a folder.
 
-    template: stands in for its chat template. settings: of its image processor, over those of the folder.
-    sees: whether it takes images. Raises UserError, one line, whatever is wrong with folder or device.
+    template: replaces its chat template. settings: of its image processor, over those of the folder. sees:
+    whether it takes images. Raises UserError, one line, whatever is wrong with the folder or the device.
     """
     device = prepare_device(config.device, config.threads)
     processor, _ = load_processor(folder, template, settings, sees)
@@ -153,7 +153,7 @@ def shared_prefix(
 ) -> SharedPrefix:
     """The engine of a loaded model, in the fastest mode that gives this model's own numbers.
 
-    kept: file of the mode found earlier; without it, or where it does not exist, the model is checked.
+    kept: file of the mode found earlier; if it is None or does not exist, the model is checked.
     """
     preparer = Preparer.of(loaded, template)
     pad = loaded.processor.tokenizer.pad_token_id or 0
