@@ -69,8 +69,8 @@ def load_model(
 ) -> LoadedModel:
     """The model of a folder.
 
-    template: replaces its chat template. settings: of its image processor, over those of the folder. sees:
-    whether it takes images. Raises UserError, one line, whatever is wrong with the folder or the device.
+    template: replaces its chat template. settings: of its image processor, over those of the folder.
+    sees: whether it takes images. Raises UserError, one line, whatever is wrong with folder or device.
     """
     device = prepare_device(config.device, config.threads)
     processor, _ = load_processor(folder, template, settings, sees)
