@@ -224,6 +224,16 @@ def test_a_folder_with_a_file_cut_short(folder: Path, project: Project, vouch: V
         assert str(folder) in vouch("plan", "--probe", MODEL, status=1)
 
 
+def test_long_prompts_lose_their_middle_on_the_screen_alone(project: Project, vouch: Vouch) -> None:
+    data = image(1)
+    project.ask([prompt("q/original", "one two cat " * 60, [data])], [data])
+    out, found = vouch("plan", "--probe", MODEL), probed(vouch)["letters"]
+    assert out.count("·cat") < 40 and "more …" in out and out.rstrip().count("ASSISTANT·:\n") == 1
+    assert len(ids(found["tokens"])) == found["length"] > 180
+    project.ask([prompt("q/original", "one two cat " * 5000, [data])], [data])
+    assert "! its 15" in vouch("plan", "--probe", MODEL), "longer than its context"
+
+
 def test_what_is_not_asked_or_not_made_yet(project: Project, vouch: Vouch) -> None:
     (Path("data/prompts") / f"{DATASET}.parquet").unlink()
     assert f"{DATASET}: no prompts here yet; `dvc repro vary@{DATASET}` makes them" in vouch(
@@ -246,7 +256,7 @@ def test_a_model_that_thinks_is_shown_after_its_thought(project: Project, vouch:
     project.entry |= {"reasoning": {"tokens": 9, "closes": "</think>"}}
     project.save()
     out = vouch("plan", "--probe", MODEL)
-    assert "thinks: each prompt is shown after a thought" in " ".join(out.split())
+    assert "thinks: prompts are shown after the end of a thought" in " ".join(out.split())
 
 
 @pytest.fixture

@@ -91,10 +91,8 @@ def run(options: argparse.Namespace) -> int:
     images need one pass per row, and passes over shared image prefixes are not counted. Answers in the work
     cache are not asked for again.
 
-    With --probe a prompt of each dataset is rendered for one model, by the code that would ask it: the tokens
-    with the chat template's own, the place where letters are read, the tokens that count as letters, and
-    those of the options. It loads tokenizer and image processor, never the weights; of a server it shows the
-    requests and sends none. Lines with `!` are what is easily overlooked.
+    With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are read,
+    and which tokens are letters. No weights are loaded; a server is sent nothing. Look at lines with `!`.
 
     Examples:
       vouch plan
@@ -107,10 +105,9 @@ def run(options: argparse.Namespace) -> int:
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)
     if options.probe is not None:
-        from vouch.cli.probe import probe
+        from vouch.cli.probe import show
 
-        print(probe(project, options.probe, options.json), end="")
-        return 0
+        return show(project, options.probe, options.json)
     dag = read_dag(params=values)
     check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
     waiting = [state for state in states(dag) if not state.fresh]
@@ -132,8 +129,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         stages = {state.stage.name: state.why for state in waiting}
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
-        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages}
-        named |= {"causes": {state.stage.name: list(state.causes) for state in waiting}}
+        causes = {state.stage.name: state.causes for state in waiting}
+        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages, "causes": causes}
         print(as_json(named | {"following_stages": following, "strays": strays}), end="")
         return 0
     lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]

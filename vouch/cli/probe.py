@@ -23,15 +23,20 @@ _PIECES = 28  # characters of an option's tokens
 _RUN = 4  # equal tokens in a row that are written as one
 
 
-def probe(project: Project, name: str, as_data: bool) -> str:
-    """One prompt of each dataset and request type, for the screen or as JSON. Raises UserError."""
+def show(project: Project, name: str, as_data: bool) -> int:
+    """Prints what `probe` finds; returns the exit status. as_data: as JSON. Raises UserError."""
+    facts = probe(project, name)
+    print(as_json(facts) if as_data else "".join(_screen(facts)), end="")
+    return 0
+
+
+def probe(project: Project, name: str) -> dict[str, Any]:
+    """What a model would be given for one prompt of each dataset and request type. Raises UserError."""
     check_name("model", name, list(project.models))
     source = project.models[name]
     pin = pinned(name, source, load(MODELS)["models"], whole=False)
     if pin.source.kind == "released":
-        facts: dict[str, Any] = {"model": name, "kind": "released", "source": source, "datasets": []}
-        line = f"{name}: answers that others released ({source}); no prompt is rendered, nothing is asked\n"
-        return as_json(facts) if as_data else plain(line.strip()) + "\n"
+        return {"model": name, "kind": "released", "source": source, "datasets": []}
     try:
         facts, read = _server(pin) if pin.source.kind == "server" else _local(pin, project.extract.bucket)
         facts["datasets"] = [
@@ -43,7 +48,7 @@ def probe(project: Project, name: str, as_data: bool) -> str:
         raise UserError(
             f"{name}: no memory left ({reason(error)}); give it more, or correct the model"
         ) from None
-    return as_json(facts) if as_data else "".join(_screen(facts))
+    return facts
 
 
 Read = Callable[[probing.Asked], dict[str, Any]]
@@ -71,8 +76,14 @@ def _local(pin: Pin, bucket: int) -> tuple[dict[str, Any], Read]:
             return probing.tokens(ready, pin, one.pack, bucket) if one.pack else {}
 
     facts = {"model": pin.model, "kind": pin.source.kind, "source": str(folder), "sees": pin.sees}
-    own = "another, which models.lock names" if pin.template else "its own"
-    return {**facts, "template": own, "context": ready.needs.context, "thinks": bool(pin.reasoning)}, read
+    own = "none, it gets texts alone" if ready.texts_alone else "its own"
+    template = "another, which models.lock names" if pin.template else own
+    return {
+        **facts,
+        "template": template,
+        "context": ready.needs.context,
+        "thinks": bool(pin.reasoning),
+    }, read
 
 
 def _of_dataset(project: Project, pin: Pin, dataset: str, read: Read) -> dict[str, Any]:
@@ -88,16 +99,16 @@ def _of_dataset(project: Project, pin: Pin, dataset: str, read: Read) -> dict[st
 
 
 def _screen(facts: Row) -> Iterator[str]:
+    if facts["kind"] == "released":
+        what = f"answers that others released ({facts['source']})"
+        yield plain(f"{facts['model']}: {what}; no prompt is rendered, nothing is asked") + "\n"
+        return
     where = f"{facts['model']}: {facts['kind']} {facts['source']}"
     words = [f"asked as {facts['name']}"] if "name" in facts else []
     words += [f"chat template: {facts['template']}"] if "template" in facts else []
     words += [f"reads {facts['context']} tokens at most"] if facts.get("context") else []
     words += ["takes no images"] if not facts["sees"] else []
-    words += (
-        ["thinks: each prompt is shown after a thought, of which its end alone is there"]
-        if facts.get("thinks")
-        else []
-    )
+    words += ["thinks: prompts are shown after the end of a thought"] if facts.get("thinks") else []
     yield wrapped(", ".join([where, *words]))
     for dataset in facts["datasets"]:
         if dataset["note"]:
@@ -105,16 +116,18 @@ def _screen(facts: Row) -> Iterator[str]:
         shown: dict[str, Row] = {}
         for one in dataset["prompts"]:
             yield "\n" + wrapped(f"{dataset['dataset']}, {one['output']}, prompt {one['prompt']}")
-            for line in _requests(one) if "requests" in one else _tokens(one, shown):
-                yield wrapped(line.strip(), "  ") if line.startswith("  ! ") else f"{plain(line)}\n"
+            if "requests" in one:
+                yield from (f"  {plain(line)}\n" for line in _requests(one))
+            else:
+                yield from _tokens(one, shown)
 
 
 def _requests(one: Row) -> Iterator[str]:
     """The first request; of the others their number."""
     first, *others = one["requests"]
-    yield from (f"  {line}" for line in json.dumps(_short(first), indent=1, ensure_ascii=False).splitlines())
+    yield from json.dumps(_short(first), indent=1, ensure_ascii=False).splitlines()
     if others:
-        yield f"  and {len(others)} more, each with an option as the answer's text"
+        yield f"and {len(others)} more, each with an option as the answer's text"
 
 
 def _short(value: Any) -> Any:
@@ -133,42 +146,45 @@ def _tokens(one: Row, shown: dict[str, Row]) -> Iterator[str]:
     shown: by request type those of this dataset that were shown, filled here.
     """
     if "tokens" not in one:
-        yield f"  ! {one['problem']}"
+        yield wrapped(f"! {one['problem']}", "  ")
         return
     images = f", {one['prefix']} of them up to the end of the last image" if one["prefix"] else ""
-    yield f"  {one['length']} tokens{images}"
+    yield f"  {one['length']} tokens{images}\n"
     if one["padded"]:
         after = " after the image" if one["prefix"] else ""
-        yield f"  a pass reads {one['rest']}{after}, padded to {one['padded']}"
+        yield f"  a pass reads {one['rest']}{after}, padded to {one['padded']}\n"
     same = next((output for output, other in shown.items() if other["tokens"] == one["tokens"]), None)
     shown[one["output"]] = one
-    if same:
-        yield f"  | those of {same}"
-    else:
-        yield from _wrapped(_texts(one["tokens"], BEGIN, END))
+    yield from [f"  | those of {same}\n"] if same else _joined(_texts(one["tokens"], BEGIN, END))
+    yield from (wrapped(line, "  ") for line in _surprises(one))
+    if one["problem"]:
+        yield from _listed([(each["option"], each) for each in one.get("pieces", ())])
+    elif one["output"] == LETTERS:
+        also = "; `also` counts in the letter mass" if one["letters"][0]["other_id"] is not None else ""
+        yield wrapped(f"after the last token one of these is read, {_after(one['spelling'])}{also}:", "  ")
+        yield from _labels(one["letters"])
+    elif one["output"] == LIKELIHOOD:
+        yield "  after the last token each option is scored:\n"
+        yield from _listed([(each["option"], each) for each in one["options"]])
+    elif one["output"] == TEXT:
+        yield "  after the last token a text is generated\n"
+
+
+def _surprises(one: Row) -> Iterator[str]:
+    """What is easily overlooked, a line each."""
     if one["decoder"] is not None:
-        yield f"  the decoder has read {_spelled(one['decoder'])} then"
+        yield f"the decoder has read {_spelled(one['decoder'])} then"
     if one["unknown"]:
-        yield f"  ! {one['unknown']} of these tokens stand for text that the vocabulary lacks"
+        yield f"! {one['unknown']} of these tokens stand for text that the vocabulary lacks"
     if "control_tokens" in one["flags"]:
-        yield "  ! the question's own text holds a special token (control_tokens)"
+        yield "! the question's own text holds a special token (control_tokens)"
     changed = one.get("replaced") or {"tokens": [], "by": []}
     if changed["tokens"] or changed["by"]:
         why = "each letter is one token" if one["output"] == LETTERS else "options begin after it"
         before, now = _spelled(changed["tokens"]), _spelled(changed["by"])
-        yield f"  ! the prompt's end changes, so that {why}: {before} becomes {now}"
+        yield f"! the prompt's end changes, so that {why}: {before} becomes {now}"
     if one["problem"]:
-        yield f"  ! {one['problem']}"
-        yield from _listed([(each["option"], each) for each in one.get("pieces", ())])
-    elif one["output"] == LETTERS:
-        also = "; `also` counts in the letter mass" if one["letters"][0]["other_id"] is not None else ""
-        yield f"  after the last token one of these is read, {_after(one['spelling'])}{also}:"
-        yield from _labels(one["letters"])
-    elif one["output"] == LIKELIHOOD:
-        yield "  after the last token each option is scored:"
-        yield from _listed([(each["option"], each) for each in one["options"]])
-    elif one["output"] == TEXT:
-        yield "  after the last token a text is generated"
+        yield f"! {one['problem']}"
 
 
 def _after(spelling: str) -> str:
@@ -180,9 +196,9 @@ def _labels(letters: Sequence[Row]) -> Iterator[str]:
         other = (
             f"; also {one['other_id']} {_quoted(one['other_text'])}" if one["other_id"] is not None else ""
         )
-        yield f"    {cut(one['label'], 20)}: {one['id']} {_quoted(one['text'])}{other}"
+        yield f"    {cut(one['label'], 20)}: {one['id']} {_quoted(one['text'])}{other}\n"
     if len(letters) > OPTIONS:
-        yield f"    and {len(letters) - OPTIONS} more labels"
+        yield f"    and {len(letters) - OPTIONS} more labels\n"
 
 
 def _listed(options: Sequence[tuple[str, Row]]) -> Iterator[str]:
@@ -191,9 +207,9 @@ def _listed(options: Sequence[tuple[str, Row]]) -> Iterator[str]:
         count = len(one["ids"])
         pieces = "·".join(map(visible, one["texts"]))
         counted = f"{count} token{'' if count == 1 else 's'}"
-        yield f"    {cut(text, 20)}: {counted} {_quoted(_short_pieces(pieces))} {_ids(one['ids'])}"
+        yield f"    {cut(text, 20)}: {counted} {_quoted(_short_pieces(pieces))} {_ids(one['ids'])}\n"
     if len(options) > OPTIONS:
-        yield f"    and {len(options) - OPTIONS} more"
+        yield f"    and {len(options) - OPTIONS} more\n"
 
 
 def _short_pieces(pieces: str) -> str:
@@ -233,13 +249,13 @@ def visible(text: str) -> str:
     )
 
 
-def _wrapped(texts: Sequence[str]) -> Iterator[str]:
+def _joined(texts: Sequence[str]) -> Iterator[str]:
     """Texts with `·` between them, in lines that break at these alone: spaces belong to tokens."""
     line = ""
     for number, text in enumerate(texts):
         part = text + "·" * (number < len(texts) - 1)
         if line and len(line) + len(part) > WIDTH - 4:
-            yield f"  | {line}"
+            yield f"  | {line}\n"
             line = ""
         line += part
-    yield f"  | {line}"
+    yield f"  | {line}\n"

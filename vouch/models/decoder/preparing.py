@@ -204,6 +204,11 @@ class Preparer:
         """Whether the model takes images."""
         return self._original.image_processor is not None
 
+    @property
+    def texts_alone(self) -> bool:
+        """Whether the model has no chat template."""
+        return self._template is None and self._original.chat_template == TEXTS_ALONE
+
     @cached_property
     def vocabulary(self) -> int:
         """Number of tokens."""
