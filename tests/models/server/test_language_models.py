@@ -92,7 +92,7 @@ def rows(shown: int, bare: int = 2) -> list[dict[str, Any]]:
 def test_it_is_asked_in_bare_texts_and_a_question_once(server: Loopback, project: Project) -> None:
     project.entry["sees"] = False
     project.pin()
-    asking = {"labels": "ABC", "outputs": (LETTERS, TEXT)}
+    asking: dict[str, Any] = {"labels": "ABC", "outputs": (LETTERS, TEXT)}
     shown = [image(1), image(2)]
     names = ("original", "vs_e", "text_only")
     asked = [prompt(f"q1/{name}", "what is it", shown[n : n + 1], **asking) for n, name in enumerate(names)]
@@ -128,7 +128,9 @@ def test_a_pin_that_does_not_say_it_stops_the_stage(server: Loopback, project: P
 def test_a_few_such_refusals_are_those_of_their_questions(server: Loopback, project: Project) -> None:
     """Of a server that answers others with an image, or has had too few to tell."""
     says = BLIND[1][1]
-    odd = [prompt(f"o{n}/original", f"odd {n}", [image(1)], "ABC") for n in range(SILENT + 1)]
+    asking: dict[str, Any] = {"labels": "ABC", "outputs": (LETTERS, TEXT)}
+    odd = [prompt(f"o{n}/original", f"odd {n}", [image(1)], **asking) for n in range(SILENT + 1)]
+    project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 4}]
     server.instead = lambda request, _: error(500, says) if "odd" in str(request["messages"]) else None
     for asked in ([*rows(2), *odd], [*rows(0), *odd[:1]]):
         project.ask(asked, [image(1)])
