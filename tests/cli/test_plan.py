@@ -124,7 +124,7 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
         [row for item in items for row in item_rows(item, loaded, template, "kostumov", None, before)],
     )
     assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
-    assert made.answers == 3 * (1 + 1 + 1 + 2 + 1 + 1) + 6 * 3 < found.answers
+    assert made.answers == 6 * (1 + 1 + 1 + 2) + 3 * 2 + 6 * 3 < found.answers
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
 
 

@@ -91,8 +91,8 @@ def run(options: argparse.Namespace) -> int:
     images need one pass per row, and passes over shared image prefixes are not counted. Answers in the work
     cache are not asked for again.
 
-    With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are read,
-    and which tokens are letters. No weights are loaded; a server is sent nothing. Look at lines with `!`.
+    With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are
+    read, and which tokens are letters. No weights are loaded, no request is sent. Mind lines with `!`.
 
     Examples:
       vouch plan
