@@ -40,7 +40,7 @@ def build_items(evidence: Evidence) -> ItemsFrame:
     )
 
 
-ITEMS_SECTION = PageSection("items", "ItemsFrame", build_items, page="items", place=10)
+ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)
 
 
 def build_method(evidence: Evidence) -> dict[str, str]:
@@ -197,7 +197,7 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
 
 ITEMS_PAGE = Page(
     "items",
-    "ItemsFrame",
+    "Items",
     "Every question, every variation of its prompt, and every model's answer.",
     place=80,
     scripts=(

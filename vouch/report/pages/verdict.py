@@ -57,8 +57,11 @@ def build_verdict(evidence: Evidence) -> Verdict:
     """The verdict over all datasets."""
     datasets = evidence.datasets
     answers = sum(len(evidence.plain_outcomes(dataset)) for dataset in datasets)
+    seeing = _seeing(evidence)
+    language_models = len(evidence.all_models) - len(seeing)
     scope = [
-        formatting.plural(len(evidence.all_models), "model"),
+        *([formatting.plural(len(seeing), "model")] if seeing else []),
+        *([formatting.plural(language_models, "language model")] if language_models else []),
         formatting.plural(len(datasets), "dataset"),
     ]
     if answers:
@@ -88,11 +91,7 @@ def _headline(evidence: Evidence, model: str | None) -> str:
     led = [name for name in evidence.large if leaders(evidence, name)]
     unseeing = [name for name in evidence.large if name not in led and above_chance(evidence, name)]
     guessing = [name for name in evidence.large if name not in (*led, *unseeing)]
-    names = [
-        each
-        for each in evidence.all_models
-        if any(each in evidence.models(d) and not evidence.is_blind(d, each) for d in evidence.datasets)
-    ]
+    names = _seeing(evidence)
     who = names[0] if len(names) == 1 else "no model"
     others = []
     if mute:
@@ -114,6 +113,15 @@ def _headline(evidence: Evidence, model: str | None) -> str:
         )
     text = "; ".join([*_praise(evidence, model, led), *others]) + "."
     return f"{text[0].upper()}{text[1:]}" if text.startswith(("no model ", "only ")) else text
+
+
+def _seeing(evidence: Evidence) -> list[str]:
+    """The models that are no blind baseline on some dataset."""
+    return [
+        model
+        for model in evidence.all_models
+        if any(model in evidence.models(d) and not evidence.is_blind(d, model) for d in evidence.datasets)
+    ]
 
 
 def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
