@@ -14,7 +14,17 @@ from scipy.stats import binomtest
 
 from vouch.cli.command import argument, command, json_argument
 from vouch.cli.gate import exit_status, failures, rule, unjudged
-from vouch.cli.leaderboard import Cells, Column, Row, cells, left_out, long_name, small, warn_if_outdated
+from vouch.cli.leaderboard import (
+    Cells,
+    Column,
+    Row,
+    cells,
+    is_blind,
+    left_out,
+    long_name,
+    small,
+    warn_if_outdated,
+)
 from vouch.cli.printing import as_json, interval, number, table
 from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
@@ -211,8 +221,20 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
 
     Only the first request type of each dataset is corrected. every: cells of all models. Each corrected row
-    gets `claims`, the number of comparisons that were corrected together.
+    gets `claims`, the number of comparisons that were corrected together. Pairs with a blind baseline are a
+    family of their own.
     """
+    blind = {(dataset, model) for (dataset, *_, model), of in every.items() if is_blind(of)}
+    apart = [(row["dataset"], row["second"]) in blind for row in rows]
+    families = [
+        [row for row, with_blind in zip(rows, apart, strict=True) if with_blind == which]
+        for which in (False, True)
+    ]
+    return [row for family in families for row in _corrected(family, every)]
+
+
+def _corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
+    """The rows of one family of tests."""
     few = small(every)
     firsts: dict[str, str] = {}
     for dataset, _, output, _ in every:
