@@ -183,6 +183,11 @@ def _surprises(one: Row) -> Iterator[str]:
         why = "each letter is one token" if one["output"] == LETTERS else "options begin after it"
         before, now = _spelled(changed["tokens"]), _spelled(changed["by"])
         yield f"! the prompt's end changes, so that {why}: {before} becomes {now}"
+    other = [each for each in one.get("letters", ()) if each["text"].strip() != each["label"].strip()]
+    if other:
+        count = "1 label is" if len(other) == 1 else f"{len(other)} labels are"
+        first = f"{cut(other[0]['label'], 20)} is {_quoted(other[0]['text'])}"
+        yield f"! {count} not spelled as the token that is read: {first}"
     if one["problem"]:
         yield f"! {one['problem']}"
 
