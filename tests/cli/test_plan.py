@@ -124,7 +124,7 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
         [row for item in items for row in item_rows(item, loaded, template, "kostumov", None, before)],
     )
     assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
-    assert made.answers == 6 * (1 + 1 + 1 + 2) + 3 * 2 + 6 * 3 < found.answers
+    assert made.answers == 6 * (1 + 1 + 1 + 2) + 3 * (1 + 1) + 6 * 3 < found.answers
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
 
 
@@ -134,6 +134,8 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
     plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
     assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
+    bare = gpu_hours(7_000_000_000, [letters], GREEDY, 9, shown=False)
+    assert bare == pytest.approx(40 * reading * 80 / 656), "a language model reads no image"
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts.of(SAMPLED, "m", "d")], SAMPLED, 9)
     assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"
@@ -153,6 +155,7 @@ def test_the_price_of_requests_to_a_server() -> None:
     read = (40 + 8 * 6) * (80 + 85 + 4 * 170)
     written = 40 + 8 * 6 * 9
     assert cost(openai, asked, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
+    assert cost(openai.model_copy(update={"sees": False}), asked, 9)[1] == 88 * 80, "no image is sent"
     scored = cost(vllm, asked, 9)
     assert scored[0] == 88 + 6 * 5 and scored[2] == written + 6 * 5, (
         "the prompt and four options, each scored"

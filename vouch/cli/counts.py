@@ -47,7 +47,7 @@ TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its image and its text
+IMAGE_TOKENS = 576  # beside the words, of a model that takes images
 OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
@@ -279,7 +279,8 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought) if size else None
+            shown = entry.sees is not False
+            hours = gpu_hours(size, own, project.extract, cap, thought, shown) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
             paid = cost(entry, own, cap)
@@ -289,15 +290,21 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
 
 
 def gpu_hours(
-    parameters: int, counts: Sequence[Count], config: ExtractConfig, cap: int, thought: int = 0
+    parameters: int,
+    counts: Sequence[Count],
+    config: ExtractConfig,
+    cap: int,
+    thought: int = 0,
+    shown: bool = True,
 ) -> float:
     """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes tokens
-    reads all weights, two bytes each.
+    the greedy thought. shown: whether the model takes images. Reading takes two operations for each parameter
+    and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
+    read = TEXT_TOKENS + IMAGE_TOKENS * shown
+    tokens = read * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
     samples = sum(one.sample_passes(config.batch) for one in counts)
@@ -318,7 +325,8 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.image_tokens(*IMAGE))
+    image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
+    read = requests * (TEXT_TOKENS + image_tokens)
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 

@@ -148,5 +148,5 @@ def test_files_that_are_not_as_pinned_are_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_language_model_is_one_line(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", [1])
     (folder / "config.json").write_text('{"model_type": "clip"}', "utf-8")
-    with refused("cannot be loaded as a language model"):
+    with refused("type clip is neither a vision-language model nor a language model"):
         engine.load(pin(folder), RewriteConfig(device="cpu"))
