@@ -1,6 +1,6 @@
 """`python -m stages.browse DATASET`: the item pages of a dataset -> reports/items/DATASET.
 
-A page first loads `index`, which is small whatever the size of the dataset, then only what the reader looks
+A page first loads `index`, which is small even for large datasets, then only the parts that the reader looks
 at:
 
 index      numbers of items and prompts, models, variations, and items per file
@@ -41,7 +41,7 @@ SUFFIX = ".letters.parquet"
 
 
 def models_of(inputs: Sequence[Path], dataset: str) -> list[str]:
-    """The models that were asked this dataset, by name."""
+    """The models that were asked this dataset, sorted by name."""
     names = (path.name.removesuffix(SUFFIX) for path in inputs if path.parent.name == dataset)
     return sorted(name for name in names if "." not in name)
 
@@ -60,7 +60,7 @@ def write_images(folder: Path, dataset: str, config: BrowseConfig) -> Sheets | N
 def write_pages(
     folder: Path, dataset: str, questions: ItemTable, size: int, count: int, sheets: Sheets | None
 ) -> None:
-    """Joins items, prompts and the parts of `count` models, page after page."""
+    """Joins items, prompts and the parts of `count` models, one page at a time."""
     tiles = sheets.tiles if sheets else {}
     joined = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
     with ExitStack() as stack:

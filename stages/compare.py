@@ -56,7 +56,7 @@ COMPARED = (
 
 
 def main(run: Run) -> None:
-    """Compares whatever models and datasets the stage depends on."""
+    """Compares all models and datasets that the stage depends on."""
     config = CompareConfig.model_validate(run.params["compare"])
     scores = [path for path in run.inputs if path.parent == Path("data/scores")]
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
@@ -74,7 +74,7 @@ def main(run: Run) -> None:
     DIFFERENCES.write(DIFFERENCES_PATH, tested)
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
-    alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
+    alpha = run.params["score"]["alpha"]  # if there are several, all headlines use the first
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
     TRANSFER.write(
         TRANSFER_PATH,
@@ -100,7 +100,7 @@ def _comparable(table: pa.Table, away: Collection[Place]) -> pa.Table:
 
 
 def _vectors(items: Mapping[str, pa.Table]) -> dict[str, dict[str, dict[str, Array]]]:
-    """By kind, dataset and item, the embeddings that there are."""
+    """The available embeddings, by kind, dataset and item."""
     vectors: dict[str, dict[str, dict[str, Array]]] = {kind: {} for kind in EMBEDDED}
     for name, table in items.items():
         tables = (EMBEDDINGS.read(embeddings_path(name, kind)) for kind in EMBEDDED)
@@ -110,7 +110,7 @@ def _vectors(items: Mapping[str, pa.Table]) -> dict[str, dict[str, dict[str, Arr
 
 
 def _clouds(datasets: Sequence[str]) -> dict[tuple[str, str], Cloud]:
-    """By kind and dataset, the embeddings that there are."""
+    """The available embeddings, by kind and dataset."""
     paths = {(kind, name): embeddings_path(name, kind) for kind in EMBEDDED for name in datasets}
     clouds = {key: cloud(EMBEDDINGS.read(path), str(path)) for key, path in paths.items()}
     return {key: each for key, each in clouds.items() if each is not None}

@@ -1,8 +1,7 @@
 """prepare: `python -m stages.prepare NAME` reads the source of one dataset.
 
-Inputs   the source that datasets.NAME of params.yaml names, fetched where it has an origin; the dataset's
-prompt
-         template, vouch/prompts/templates/TEMPLATE.yaml, which says what of a question a prompt can show
+Inputs   the source that datasets.NAME of params.yaml names, fetched if it has an origin; the dataset's
+         prompt template, vouch/prompts/templates/TEMPLATE.yaml: which parts of a question a prompt can show
 Outputs  data/items, data/images, data/rejects, data/defects, data/published: NAME.parquet each
 """
 

@@ -2,7 +2,7 @@
 
 Inputs   data/items/NAME.parquet, the rewriter (rules, or the pin of a model), decisions/rewrites/NAME.csv
 Output   data/rewrites/NAME.parquet: for every distinct question the kinds that the dataset's variations need,
-         cleaned questions first; schema-only where they need none
+         cleaned questions first; without rows if they need none
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ from vouch.tables.asked import BY_HAND, CLEAN, ITEMS, KINDS, REJECTED, REWRITES,
 
 
 def read_questions(path: Path) -> dict[str, bool]:
-    """Distinct questions in the order of the items -> whether an item with options asks them."""
+    """Distinct questions, in the order of the items -> whether some item asks them with options."""
     questions: dict[str, bool] = {}
     for batch in ITEMS.open(path).iter_batches(columns=["question", "kind"], use_threads=False):
         for row in batch.to_pylist():

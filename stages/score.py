@@ -48,11 +48,11 @@ def model_scores(
     config: ScoreConfig,
     verdicts: Verdicts | None = None,
 ) -> Iterator[Tables]:
-    """Scores the stored answers, output by output and variation by variation; last comes what compares them.
+    """Scores the stored answers, by output and variation; the last part has the metrics that compare these.
 
-    prompts, items: of the dataset. released: answers that need not cover every prompt: those of others, and
-    none at all, of a model that was not asked this dataset. verdicts: of a model as judge; None where there
-    is none.
+    prompts, items: of the dataset. released: whether answers may be missing, because others released them or
+    because the model was not asked this dataset. verdicts: those of a model as judge; None if there
+    is no judge.
     """
     letters, where = _answers(LETTERS, model, dataset, OF_LETTERS)
     letters, prompts, p_true = split_p_true(letters, prompts)
@@ -87,7 +87,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def silent(metrics: pa.Table) -> dict[str, int]:
-    """Prompts without an answer, where there are any, by one model's rows of METRICS."""
+    """The number of prompts without an answer, if there are any, from one model's rows of METRICS."""
     of_metric = metrics.filter(pc.equal(metrics["metric"], UNANSWERED)).to_pylist()
     return {
         f"{row['model']}/{row['variation']}/{row['output']}": round(row["value"] * row["items"])
@@ -123,8 +123,8 @@ def main(run: Run) -> None:
 class DatasetScoring:
     """The scores of one dataset, model by model.
 
-    parts: how many there are of a model: one for each output of a variation, one for what compares them.
-    silent: by model, variation and output, how many prompts have no answer.
+    parts: their number for one model: one for each output of a variation, and one for comparisons.
+    silent: the number of prompts without an answer, by model, variation and output.
     """
 
     def __init__(self, run: Run) -> None:
@@ -146,14 +146,14 @@ class DatasetScoring:
             )
             self._decided = sorted(f"{name} {row['decision']}" for name, row in decided.items())
         asked = self._prompts.select(["variation", "outputs"]).to_pylist()
-        # Released answers were asked for nothing here: they have letters.
+        # Prompts that only released answers belong to ask for no output; those answers are letters.
         self.parts = 1 + len(
             {(row["variation"], each) for row in asked for each in row["outputs"] or [LETTERS]}
         )
         self.cache, self.silent = ResultCache(SCORED / self.dataset), dict[str, int]()
 
     def write(self, models: Sequence[str], writers: Sequence[TableWriter]) -> Iterator[None]:
-        """Writes rows of TABLES, a step for each part of each model."""
+        """Writes rows of TABLES; yields once for each part of each model."""
         for model in models:
             tables = yield from self._of(model)
             for writer, table in zip(writers, tables, strict=True):
@@ -161,7 +161,7 @@ class DatasetScoring:
             self.silent |= silent(tables[0])
 
     def _of(self, model: str) -> Generator[None, None, Tables]:
-        """What is remembered, or found now."""
+        """The remembered tables of a model, or newly computed ones."""
         answers = [response.path(model, self.dataset) for response in RESPONSES.values()]
         stored = zip(RESPONSES.values(), answers, strict=True)
         answered = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)

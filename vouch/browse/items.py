@@ -28,7 +28,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
 
 _CODEC = pa.Codec("gzip", compression_level=6)
-_SYSTEM = 9  # place of the byte that names the operating system, in gzip's header (RFC 1952)
+_SYSTEM = 9  # position of the byte that names the operating system, in gzip's header (RFC 1952)
 _UNKNOWN = b"\xff"
 
 
@@ -38,7 +38,7 @@ def script_text(value: Any) -> str:
 
 
 def script(name: str, json_text: str) -> str:
-    """The script that hands over a value, given as JSON, under a name."""
+    """A script that hands over a value, given as JSON, under a name."""
     # JSON may hold half a surrogate pair, which has no UTF-8 form.
     packed = _CODEC.compress(json_text.encode("utf-8", "replace"), asbytes=True)
     packed = packed[:_SYSTEM] + _UNKNOWN + packed[_SYSTEM + 1 :]
@@ -46,7 +46,7 @@ def script(name: str, json_text: str) -> str:
 
 
 def write_script(folder: Path, dataset: str, name: str, json_text: str) -> None:
-    """Writes the file `NAME.js`; its value comes under `DATASET/NAME`."""
+    """Writes the file `NAME.js`, which hands over a value under the name `DATASET/NAME`."""
     path = folder / f"{name}.js"
     path.write_text(script(f"{dataset}/{name}", json_text), encoding="ascii", newline="\n")
 
@@ -80,7 +80,7 @@ class ItemTable:
 
     @property
     def items(self) -> int:
-        """N."""
+        """The number of items, N."""
         return len(self.starts) - 1
 
     @property
@@ -136,7 +136,7 @@ def key(recipe: Mapping[str, Any]) -> str:
 class Sheets:
     """Writes thumbnails of recipes to FOLDER/sheet-NUMBER.webp until the budget is used up.
 
-    read: returns the bytes of an image by digest. tiles: where each recipe's thumbnail is, by `key`.
+    read: returns the bytes of an image by digest. tiles: the position of each recipe's thumbnail, by `key`.
     """
 
     def __init__(self, folder: Path, read: Callable[[str], bytes], thumbnail: int, budget: int) -> None:
@@ -182,7 +182,7 @@ class Sheets:
             self._twins.append((name, first))
 
     def _write(self) -> None:
-        """Writes a sheet of the waiting images; if it would exceed the budget, this and all later ones are
+        """Writes a sheet of the waiting images; if it would exceed the budget, it and all later sheets are
         left out."""
         waiting, self._waiting = self._waiting, {}
         if not waiting:
@@ -210,7 +210,7 @@ class Sheets:
 Row = Mapping[str, Any]
 
 ROWS = 1000  # items of a file of short rows
-ANSWERS = 20_000  # of all models on one page, about
+ANSWERS = 20_000  # about as many answers of all models on one page
 FEWEST, MOST = 20, 200  # items of a page
 LONGEST = 8000  # characters of a text that are shown
 BRIEF = 600  # characters of a question in a list
@@ -329,14 +329,14 @@ def _parts(values: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 
 def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
-    """Short rows, file after file."""
+    """Short rows of all items, file after file."""
     for part in _parts(rows(items, ["id", "question", "options", "answers", "references", "images"]), ROWS):
         yield [brief(item, tiles) for item in part]
 
 
 def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
     """Categories and flags of all items (names, the category of each item, the items of each flag), and a
-    CRC-32 of each item's id, by which a link finds its page."""
+    CRC-32 of each item's id, with which a link finds its page."""
     categories: dict[str, int] = {}
     of_category: list[int] = []
     flags: dict[str, list[int]] = {}

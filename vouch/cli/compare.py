@@ -63,15 +63,15 @@ def run(options: argparse.Namespace) -> int:
     one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
     in the clean protocol.
 
-    p is that of the report: corrected by Holm's method over all pairs of models on all datasets, and
-    clustered by groups of copied questions. For variations other than `original` it is that of this one pair.
+    p is the one in the report: corrected by Holm's method over all pairs of models on all datasets, and
+    clustered by groups of copied questions. For variations other than `original`, it is for this pair only.
     The minimum detectable effect is the smallest true difference that a study of this size detects with 80 %
     power.
 
     --fail-if is a gate for CI. The exit status is 3 if a rule about A minus B holds on any dataset and
-    request type that either model has, and 1 if a rule cannot be evaluated on one of these. Rules name
+    request type that either model has, and 1 if a rule cannot be evaluated on one of them. Rules may name
     accuracy, p, coverage_lac, ece, set_size_lac and set_size_aps; accuracy.low and accuracy.high are the ends
-    of its interval, and set sizes have them too.
+    of the interval, which set sizes have too.
 
     Examples:
       vouch compare llava_v1_5_7b blip2
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Leaderboard rows of the two models, for the chosen dataset and request type. Raises UserError."""
+    """The two models' leaderboard rows, for the chosen dataset and request type. Raises UserError."""
     rows = LEADERBOARD.read(intact(LEADERBOARD_PATH))
     models = [options.first, options.second]
     if options.first == options.second:
@@ -129,7 +129,7 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _outcomes(model: str, leaderboard: Sequence[Row], options: argparse.Namespace) -> pa.Table:
-    """The chosen rows of OUTCOMES of a model, for the datasets in the leaderboard's rows."""
+    """The chosen rows of a model's OUTCOMES, for the datasets in these rows of the leaderboard."""
     empty = pa.schema([OUTCOMES.schema.field(name) for name in _COLUMNS]).empty_table()
     parts = [
         part
@@ -148,7 +148,7 @@ def _chosen(rows: pa.Table, options: argparse.Namespace, columns: Sequence[str])
 
 
 def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], Row]:
-    """Rows of DIFFERENCES between two models by (dataset, output), as first minus second."""
+    """The rows of DIFFERENCES between two models by (dataset, output), turned into first minus second."""
     turned = {}
     for row in rows:
         if (row["first"], row["second"]) == (second, first):
@@ -164,8 +164,8 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
 def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
 
-    Only the first request type of each dataset counts. every: cells of all models. Each corrected row gets
-    `claims`, the number of comparisons that were corrected together.
+    Only the first request type of each dataset is corrected. every: cells of all models. Each corrected row
+    gets `claims`, the number of comparisons that were corrected together.
     """
     few = small(every)
     firsts: dict[str, str] = {}
@@ -181,7 +181,7 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
 
 
 def differences_in(outcomes: pa.Table, config: CompareConfig) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES for the one variation in the outcomes; the stage makes only those of original."""
+    """Rows of DIFFERENCES for the one variation in the outcomes; the stage has only those of `original`."""
     index = outcomes.schema.get_field_index("variation")
     renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
     return differences(outcomes.set_column(index, "variation", renamed), config.seed, config.resamples)
@@ -196,8 +196,8 @@ def pairs(
 ) -> list[dict[str, Any]]:
     """One entry for each dataset and request type that both models have, for JSON.
 
-    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: what `oriented`
-    gives. Entries of datasets that are too small have no p.
+    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: the result of
+    `oriented`. Entries of datasets that are too small have no p.
     """
     reasons = small(numbers)
     names = (first["model"][0].as_py(), second["model"][0].as_py())
@@ -246,7 +246,7 @@ def _side(of: Mapping[Column, Row]) -> dict[str, dict[str, float | None]]:
 
 
 def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
-    """Rows of the prompts that both models answered and the clean protocol keeps; `_b` marks the second."""
+    """A row for each prompt that both models answered and the clean protocol keeps; `_b` is the second."""
 
     def own(outcomes: pa.Table) -> pd.DataFrame:
         here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
@@ -261,7 +261,7 @@ def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.D
 def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
     """How many prompts each model answered correctly, and McNemar's exact p (1947, binomial).
 
-    The p treats copies of a question as independent. None for answers that are neither correct nor wrong.
+    This p treats copies of a question as independent. None if answers are neither correct nor wrong.
     """
     if both.empty or both[["correct", "correct_b"]].isna().any(axis=None):
         return None
@@ -277,9 +277,9 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
 
 
 def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str, float | None]:
-    """Mean difference of set sizes over items that both have sets for.
+    """Mean difference of set sizes, over items for which both models have sets.
 
-    The interval is a bootstrap over whole groups that keeps the thresholds.
+    The interval is from a bootstrap over whole groups with fixed thresholds.
     """
     both = both.dropna(subset=[column, f"{column}_b"])
     if both.empty:
@@ -295,7 +295,7 @@ def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str
 
 
 def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
-    """Accuracy by category in the clean protocol, the largest difference first. rows: of LEADERBOARD."""
+    """Accuracy by category in the clean protocol, largest difference first. rows: those of LEADERBOARD."""
     accuracies: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         accuracy = row["metric"] == "accuracy" and row["protocol"] == "clean" and row["value"] is not None
@@ -318,7 +318,7 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
 
 
 def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence[Row]) -> str:
-    """The tables for a person."""
+    """The tables as text for a person."""
     variation = long_name(entries[0]["variation"])
     text = f"A is {first}, B is {second}; prompts: {variation}; clean protocol\n\n"
     head = ["dataset", "output", "items", "A", "B", "A - B", "p", "verdict", "minimum detectable effect"]

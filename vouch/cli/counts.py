@@ -42,7 +42,7 @@ from vouch.tables.asked import (
 )
 
 Cells = Sequence[tuple[str, str]]
-"""Model and dataset of each cell that will be asked."""
+"""Pairs of model and dataset that will be asked."""
 TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
@@ -52,22 +52,22 @@ OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
 def variations_of(project: Project, dataset: str) -> list[str]:
-    """The variations that a dataset is asked with."""
+    """The variations with which a dataset is asked."""
     return project.datasets[dataset].variations or project.variations
 
 
 def prompt_sets(project: Project) -> tuple[int, int]:
-    """Pairs of dataset and variation that every model answers: with one variation, and with two at once."""
+    """How many pairs of dataset and variation a model answers: single variations, and combined ones."""
     names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
     combined = sum("+" in name for name in names)
     return len(names) - combined, combined
 
 
 def sizes(project: Project) -> list[tuple[int, int]]:
-    """The size of the paper, as (models, datasets), the largest first: the profile and what it leaves out.
+    """The sizes of the paper as (models, datasets), largest first, with the models that the profile lacks.
 
-    Models that are asked the same datasets count together. Entries that read the same questions, with another
-    template or other variations, are one dataset.
+    Models that are asked the same datasets are counted together. Entries that read the same questions with
+    another template or other variations are one dataset.
     """
     different = {
         name: repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
@@ -84,7 +84,7 @@ def sizes(project: Project) -> list[tuple[int, int]]:
 class Items:
     """The items of a dataset. count: None if unknown. here: whether they were counted in its source.
 
-    groups: what was counted are dialogues, or images with several questions each, so there are more items.
+    groups: whether dialogues or images with several questions were counted, so that there are more items.
     """
 
     count: int | None
@@ -93,12 +93,12 @@ class Items:
 
     @property
     def text(self) -> str:
-        """Their number, as a person reads it."""
+        """Their number as text for a person."""
         return "?" if self.count is None else f"over {self.count}" if self.groups else str(self.count)
 
 
 def count_items(name: str, entry: DatasetEntry) -> Items:
-    """Items by the loader's own count, before cleaning. If the source is not here: what it should hold."""
+    """Items by the loader's own count, before cleaning; if the source is not here, the expected number."""
     share = entry.sample.share if entry.sample else 1
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     settings = loader.Settings.model_validate(entry.settings)
@@ -118,14 +118,14 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
 
 @dataclass(frozen=True)
 class Count:
-    """The prompts of a dataset, and what they ask for.
+    """The prompts of a dataset, and the requests that they make.
 
-    outputs: prompts by request type. packs: in how many packs these are asked (vouch/models/requests).
-    texts: prompts that ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of
-    the three. sampled: pairs of (prompts, samples for each), which `of` fills in for one model.
+    outputs: prompts by request type. packs: the number of packs in which they are asked
+    (vouch/models/requests). texts: prompts that ask for text, by variation. Prompts that repeat another one
+    (`repeats`) are in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
 
-    bound: empty if the prompts were counted; `at most` if they are an estimate in which every variation
-    applies to each item that it can apply to; `about` if the number of items or rotations is a guess as well.
+    bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
+    item that may have it; `about` if the number of items or rotations is a guess as well.
     """
 
     prompts: int
@@ -141,7 +141,7 @@ class Count:
         return f"{self.bound} {self.prompts}".lstrip()
 
     def of(self, config: ExtractConfig, model: str, dataset: str) -> "Count":
-        """What one model is asked."""
+        """The prompts that one model is asked."""
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
             for one in config.sampled(model, dataset)
@@ -150,20 +150,20 @@ class Count:
 
     @property
     def samples(self) -> int:
-        """Texts that one model samples, beside the greedy ones."""
+        """The number of texts that one model samples, in addition to the greedy ones."""
         return sum(prompts * times for prompts, times in self.sampled)
 
     @property
     def answers(self) -> int:
-        """All answers of one model."""
+        """The number of all answers of one model."""
         return sum(self.outputs.values()) + self.samples
 
     def sample_passes(self, batch: int) -> int:
-        """The fewest forward passes that begin the samples."""
+        """The least number of forward passes that begin the samples."""
         return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
 
     def passes(self, batch: int) -> int:
-        """The fewest forward passes of one model, not counting those over shared image prefixes."""
+        """The least number of forward passes of one model, without those over shared image prefixes."""
         return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
 
 
@@ -177,11 +177,11 @@ _PROBES = (
     replace(_QUESTION, options=("left", "right"), images=("d", "e"), exchange=("f", None)),
     replace(_QUESTION, options=(), answers=(), references=("1",), kind="text"),
 )
-"""Questions to which as many variations apply as possible: four options, two images, no options."""
+"""Questions to which as many variations as possible apply: with four options, two images, no options."""
 
 
 def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
-    """Prompts of a dataset that has none yet, by the kinds of its loader's questions. Raises UserError."""
+    """Estimates prompts for a dataset that has none yet, by its kinds of questions. Raises UserError."""
     template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
     kinds = kinds_of_questions(entry)
     count, prompts, asked = items.count or 0, 0, {}
@@ -203,7 +203,7 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
 
 
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
-    """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
+    """Kinds of a dataset's questions; a scheme of ReForm-Eval turns open ones into choices."""
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     built = entry.options is not None and entry.options.scheme in BUILT_SCHEMES
     if built or not hasattr(loader, "kinds"):
@@ -213,7 +213,7 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
 
 
 def count_prompts(path: Path) -> Count:
-    """What a table of prompts holds. Raises UserError."""
+    """Counts the prompts in a table. Raises UserError."""
     prompts, groups, asked = 0, Counter[tuple[str, str, str]](), set[tuple[str, str]]()
     columns = ["item", "variation", "outputs"]
     for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
@@ -246,10 +246,10 @@ def count_datasets(
 def judge_prompts(
     project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]
 ) -> dict[str, int]:
-    """The most prompts that the judge can get; empty without a judge.
+    """The greatest number of prompts that the judge can get; empty without a judge.
 
-    `open`: answers to open questions in their original wording. `options`: texts for questions with options,
-    of which the judge gets those that no rule decides.
+    `open`: answers to open questions in their original wording. `options`: texts for questions with options;
+    the judge gets only those that no rule decides.
     """
     judge = project.score.judge
     if not judge.model:
@@ -266,7 +266,7 @@ def judge_prompts(
 
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
-    """What each model will be asked, with GPU hours for models of the hub and prices for those on servers."""
+    """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
     locked = locked_models()
     costs = []
     for name, source in project.models.items():
@@ -291,10 +291,10 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
 def gpu_hours(
     parameters: int, counts: Sequence[Count], config: ExtractConfig, cap: int, thought: int = 0
 ) -> float:
-    """An estimate for one model: parameters times tokens, with nothing shared between prompts.
+    """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes a token
+    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes tokens
     reads all weights, two bytes each.
     """
     tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
@@ -309,7 +309,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """Requests, tokens in, tokens out, and their price, for an entry that has prices.
 
     Letters cost one output token, and so does each request in which a server scores a prompt or one of its
-    options. Texts cost `cap` tokens after the thought. A model that thinks is asked for texts alone.
+    options. Texts cost `cap` tokens after the thought. A model that thinks is asked only for texts.
     """
     prices, thought = entry.prices, entry.thought_tokens
     assert prices

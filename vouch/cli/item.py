@@ -1,4 +1,4 @@
-"""`vouch item`: one question, and what every model answered to it."""
+"""`vouch item`: one question, and every model's answers to it."""
 
 import argparse
 import math
@@ -53,12 +53,12 @@ WIDTH = 60  # characters of a text in the table; --json has all of it
     ),
 )
 def run(options: argparse.Namespace) -> int:
-    """Show one question: its options, images and flags, and what every model answered in every variation.
+    """Show one question: its options, images and flags, and every model's answer in every variation.
 
     Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
-    the answer compares with the one to the original prompt. Items that calibrate have no sets in the faithful
-    protocol; for them `about` gives the mean size. A variation that keeps the correct answer has `same` or
-    `flipped`. One that changes it has `flipped` or `not_flipped` if the original was answered correctly.
+    the answer compares with the one to the original prompt. Items used for calibration have no sets in the
+    faithful protocol; for them `about` gives the mean size. A variation that keeps the correct answer shows
+    `same` or `flipped`. One that changes it, `flipped` or `not_flipped` if the original answer was correct.
 
     Examples:
       vouch item kite-004 --dataset kites
@@ -97,7 +97,7 @@ def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
 
 
 def answers(dataset: str, prompts: Mapping[str, Row], model: str | None) -> list[dict[str, Any]]:
-    """An entry for each prompt and request type of all models, or of one, for JSON."""
+    """An entry for JSON for each prompt and request type, of all models or of one."""
     by_model = defaultdict[str, list[Row]](list)
     for row in rows_of(OUTCOMES, outcomes_path(dataset), "prompt", list(prompts)):
         by_model[row["model"]].append(row)
@@ -138,7 +138,7 @@ def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict
 
 
 def option(prompt: Row, index: int) -> str:
-    """An option as it is shown, with its label."""
+    """An option with its label, as it is shown."""
     label = f"{prompt['labels'][index]}. " if index < len(prompt["labels"] or ()) else ""
     return f"{label}{prompt['options'][index]}"
 
@@ -156,9 +156,9 @@ def _likely(output: str, prompt: Row, responses: Sequence[Row]) -> list[int]:
 
 
 def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
-    """The options in a prediction set of the faithful split; LAC and APS both take the likeliest ones.
+    """The options in a prediction set of the faithful split; sets of LAC and APS hold the likeliest ones.
 
-    None for rows that calibrate: they have no set.
+    None for rows used for calibration: they have no set.
     """
     if size is None or not ranked:
         return None
@@ -182,7 +182,7 @@ def against(rows: Sequence[Row]) -> list[str]:
 
 
 def question(dataset: str, item: Row) -> str:
-    """What is known about the item, one line each."""
+    """The facts about the item, one per line."""
     lines = [f"{item['id']} of {dataset}"]
     for name in ("question", "hint") if item["hint"] else ("question",):
         first, *rest = item[name].splitlines() or [""]
@@ -199,7 +199,7 @@ def question(dataset: str, item: Row) -> str:
 
 
 def screen(entries: Sequence[Row]) -> str:
-    """The table of answers, and which variations flipped them."""
+    """The table of answers, and the variations that flipped them."""
     if not entries:
         return "no model was asked this question\n"
     head = ["model", "output", "variation", "answer", "", "confidence", "LAC", "APS", "original", "text"]
@@ -215,7 +215,7 @@ def screen(entries: Sequence[Row]) -> str:
 
 
 def variation(entry: Row) -> str:
-    """The variation, with a number if it makes several prompts of an item."""
+    """The variation, with a number if it makes several prompts from one item."""
     _, _, last = entry["prompt"].rpartition(f"/{entry['variation']}/")
     name = long_name(entry["variation"])
     return f"{name} {last}" if last != entry["prompt"] else name
@@ -246,7 +246,7 @@ def flips_by_model(entries: Sequence[Row]) -> list[str]:
     for model, output in dict.fromkeys((entry["model"], entry["output"]) for entry in entries):
         own = [entry for entry in entries if (entry["model"], entry["output"]) == (model, output)]
         variations = {entry["variation"] for entry in own}
-        if ORIGINAL not in variations or len(variations) == 1:  # nothing to compare, or to compare with
+        if ORIGINAL not in variations or len(variations) == 1:  # there is nothing to compare
             continue
         words = []
         wrong = [one for one in own if one["effect"] in (None, KEPT) or one["against_original"] != FLIPPED]

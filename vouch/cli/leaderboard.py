@@ -1,7 +1,7 @@
-"""The leaderboard as commands read it: its numbers by line, what they leave out, and whether they are old.
+"""The leaderboard for commands: its numbers by line, what is left out, and whether it is outdated.
 
-A line is one model on one dataset, in one variation and request type. What only the report needs is imported
-late, since it loads pandas.
+A line is one model on one dataset, in one variation and request type. Modules of the report are imported
+late, since they load pandas.
 """
 
 import sys
@@ -27,9 +27,9 @@ ACCURACY = ("accuracy", "")
 def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells:
     """Rows of one protocol over all categories, by line and column.
 
-    They are those of the original prompts, if a dataset has them, or of all `variations`; means over several
-    variations are left out. Prediction sets count only with one threshold for all questions and the main
-    alpha, as the faithful protocol has no others. Numbers that the report's gates hold back are left out.
+    These are rows of the original prompts, if a dataset has them, or with `variations` of all; means over
+    several variations are left out. Prediction sets count only with one threshold for all questions and the
+    main alpha: the faithful protocol has no others. Numbers that the report's gates hold back are left out.
     """
     rows = list(rows)
     by_line: dict[Line, dict[Column, Row]] = {}
@@ -46,9 +46,9 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
 
 
 def small(numbers: Cells) -> dict[str, str]:
-    """Datasets that are too small to rank models on, each with the reason.
+    """Datasets that are too small to rank models, each with the reason.
 
-    The groups of its items count; if the items are not here, the questions behind its accuracies.
+    This counts the groups of items or, if the items are not here, the questions behind the accuracies.
     """
     questions: dict[str, int] = {}
     for (dataset, *_), of in numbers.items():
@@ -82,7 +82,7 @@ def label(metric: str, score: str) -> str:
 
 
 def long_name(variation: str) -> str:
-    """What a variation does, and its code: `questions negated (ls_n)`; the code alone if nothing says it."""
+    """A variation's description and code: `questions negated (ls_n)`; only the code if there is no other."""
     if variation in ("", ORIGINAL):
         return variation
     from vouch.report.costs import named
@@ -91,7 +91,7 @@ def long_name(variation: str) -> str:
 
 
 def left_out(rows: Iterable[Row]) -> str:
-    """A line for each model, dataset and request type in these leaderboard rows that claims leave out."""
+    """A line for each model, dataset and request type of these rows that is left out of claims."""
     from vouch.metrics.unranked import unranked
     from vouch.report.caveats import NOTE, REMEDY
 
@@ -102,7 +102,7 @@ def left_out(rows: Iterable[Row]) -> str:
 
 
 def warn_if_outdated() -> None:
-    """Prints a line on stderr if results are older than the last change; missing results do not count."""
+    """Prints a line on stderr if results are older than the last change; says nothing of missing results."""
     changed = [
         state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()
     ]

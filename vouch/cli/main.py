@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _find(given: Sequence[str]) -> Command:
-    """The command that the first words name. Exits with help, or with one line if they name none."""
+    """The command named by the first words. Exits with help, or with one line if they name none."""
     known = commands()
     group = given[0] if given and given[0] in known else ""
     word = next(iter(given[1:] if group else given), "--help")
@@ -108,7 +108,7 @@ def _group_help(group: str, own: Mapping[str, Found]) -> str:
 
 
 def _lines(commands: Mapping[str, str]) -> str:
-    """One line for each, in two columns; a name that is too long stands above its line."""
+    """One line for each command, in two columns; a name that is too long goes on a line above."""
     return "".join(
         f"  {name:<12}{about}\n" if len(name) < 12 else f"  {name}\n{'':14}{about}\n"
         for name, about in commands.items()

@@ -29,7 +29,7 @@ HUB = "hub:"
 SERVER = re.compile(r"https?://")
 ITEMS = jsonl.Settings().file
 TABLES = [ending for ending in ENDINGS if not ending.startswith(".json")]
-TEMPLATE = "plain"  # which adds no options to those that the user wrote
+TEMPLATE = "plain"  # adds no options to those that the user wrote
 
 
 def _absolute(given: str) -> str:
@@ -60,11 +60,11 @@ def _absolute(given: str) -> str:
     ),
 )
 def run(options: argparse.Namespace) -> int:
-    """Begin with your own data and models: write a profile that names them and nothing else.
+    """Begin with your own data and models: write a profile that names only these.
 
     Every other key has a default; `vouch use` writes them all into params.yaml. A data folder holds
-    items.jsonl and images; a table (CSV, Parquet) needs an entry by hand, with `loader: table` and what its
-    columns hold (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
+    items.jsonl and images; a table (CSV, Parquet) needs an entry by hand, with `loader: table` and a meaning
+    for each column (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
     released answers; a repository of the hub, which is pinned in models.lock and needs the network; or a
     server that speaks OpenAI's protocol, which becomes an entry of models.lock (write URL#NAME if it serves
     several models).
@@ -126,7 +126,7 @@ def count(folder: str) -> int:
 
 
 def _table(given: Path) -> Path | None:
-    """A file that the loader `table` reads: the one given, or the first in the folder given."""
+    """A file that the loader `table` can read: the given one, or the first in the given folder."""
     files = [given] if given.is_file() else sorted(given.glob("*"))
     return next((path for path in files if path.suffix.lower() in TABLES), None)
 
@@ -136,13 +136,13 @@ def _relative(folder: str) -> str:
 
 
 def _slug(name: str, other: str) -> str:
-    """The name for a folder or model: without accents, or `other` if nothing of a-z and 0-9 is left."""
+    """A name for a folder or model, without accents; `other` if no characters of a-z and 0-9 are left."""
     letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
     return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
 
 
 def _model(given: str, lock: str) -> tuple[str, str, str]:
-    """models.lock with the entry that a model needs, the model's name, and its source in params.yaml."""
+    """models.lock with the entry that the model needs, the model's name, and its source for params.yaml."""
     if given.startswith(HUB):
         repo = given.removeprefix(HUB)
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
@@ -175,7 +175,7 @@ def _check_folders(models: dict[str, str]) -> None:
 
 
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    """The entries of `train` for models that a stage makes, from params.yaml or else from a profile.
+    """The entries of `train` for models that a stage makes: from params.yaml, or else from a profile.
 
     Raises UserError if none of them has such an entry.
     """
@@ -218,7 +218,7 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
 
 
 def _distinct(kind: str, given: list[str], names: list[str]) -> list[str]:
-    """The names. Raises UserError where two are the same."""
+    """The names. Raises UserError if two are the same."""
     first: dict[str, str] = {}
     for each, name in zip(given, names, strict=True):
         if name in first:

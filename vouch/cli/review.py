@@ -1,4 +1,4 @@
-"""Inspect what the pipeline made, and decide by hand where a person must."""
+"""Inspect the pipeline's results, and make the decisions that need a person."""
 
 import argparse
 import re
@@ -51,19 +51,19 @@ from vouch.tables.decisions import (
     read_judgements,
 )
 
-INFORMATION = ("status", "reason", "rewrite")  # columns of an export beside those of decisions
+INFORMATION = ("status", "reason", "rewrite")  # columns of an export in addition to those of decisions
 Row = Mapping[str, Any]
 
 
 def project_with(dataset: str) -> Project:
-    """The checked project. Raises UserError where it has no such dataset."""
+    """The project, after its checks. Raises UserError if it has no such dataset."""
     project = check_project()
     check_name("dataset", dataset, list(project.datasets))
     return project
 
 
 def check_source(path: Path) -> None:
-    """Raises UserError where there is no file of decisions to import."""
+    """Raises UserError if the file of decisions to import does not exist."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; write it with --export")
 
@@ -135,7 +135,7 @@ def exported_rewrites(rows: Sequence[Row], decided: Mapping[RewriteTask, Rewrite
 
 
 def _import_rewrites(dataset: str, source: Path) -> int:
-    """Takes over decisions; those about other questions and kinds stay."""
+    """Adds decisions from a file; earlier ones about other questions and kinds stay."""
     check_source(source)
     rows = REWRITES.read(intact(rewrites_path(dataset))).to_pylist()
     words = {RewriteTask(row["original"], row["kind"]): row["rewrite"] for row in rows}
@@ -155,7 +155,7 @@ def _import_rewrites(dataset: str, source: Path) -> int:
 
 
 def _with_words(one: RewriteDecision, words: str | None) -> RewriteDecision:
-    """An accepted rewrite with its words, so that another rewriter changes nothing."""
+    """Adds the words to an accepted rewrite, so that another rewriter changes nothing."""
     if one.decision != ACCEPT or one.text:
         return one
     if words is None:
@@ -164,7 +164,7 @@ def _with_words(one: RewriteDecision, words: str | None) -> RewriteDecision:
 
 
 Shown = Mapping[str, Mapping[str, str]]
-"""What a person sees of each answer, by the answer's key, in the order of the sample."""
+"""The texts about each answer that a person sees, by the answer's key, in the order of the sample."""
 
 
 @command(
@@ -179,8 +179,8 @@ Shown = Mapping[str, Mapping[str, str]]
 def run_judge(options: argparse.Namespace) -> int:
     """Decide yourself which judged answers are correct, to measure how well the judge agrees with people.
 
-    Without an option it counts what is judged, sampled and decided. With --export the answers to a sample of
-    the questions (`score.judge.sample` of each model, chosen by a digest) become a CSV file with a column
+    Without an option it counts judged, sampled and decided answers. With --export the answers to a sample of
+    the questions (`score.judge.sample` per model, chosen by a digest) become a CSV file with a column
     `decision` to fill in: correct or incorrect. The file shows neither the judge's verdict nor the model.
     With --import it goes into decisions/judgements, which the next run scores. Decide in the order of the
     file, as far as you get.
@@ -227,7 +227,7 @@ def _remedy(project: Project) -> str:
 
 
 def to_decide(project: Project, dataset: str, judged: set[str]) -> Shown:
-    """The answers that people decide about: each model's answers to the sampled questions."""
+    """The answers for people to decide: each model's answers to the sampled questions."""
     prompts = PROMPTS.read(intact(prompts_path(dataset)), (*OF_PROMPTS, "answers"))
     items = ITEMS.read(intact(items_path(dataset)), OF_OPEN)
     judge = project.score.judge
@@ -262,7 +262,7 @@ def exported_answers(shown: Shown, decided: Decided) -> list[dict[str, str]]:
 
 
 def _import_judgements(source: Path, path: Path, shown: Shown, decided: Decided) -> int:
-    """Takes over decisions; those about other answers stay."""
+    """Adds decisions from a file; earlier ones about other answers stay."""
     check_source(source)
     read = read_judgements(source)
     new = {name: row for name, row in read.items() if name in shown and _same(row, shown[name])}
@@ -289,7 +289,7 @@ def _same(row: Mapping[str, str], shown: Mapping[str, str]) -> bool:
     return all(row[name].split() == text.split() for name, text in shown.items())
 
 
-# Li et al. (2023), A.4 and A.8, word by word.
+# Word for word from Li et al. (2023), A.4 and A.8.
 INSTRUCTIONS = {
     "vqa": (
         "You are a multiple-choice generator. Given a question and an answer, you need to generate three "
@@ -314,7 +314,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = "\"'\u201c\u201d\u2018\u2019"
-_LEFT = 5  # ids to print of the questions that are left to a person
+_LEFT = 5  # the most ids to print, of questions that are left to a person
 
 
 @command(
@@ -361,7 +361,7 @@ def run_distract(options: argparse.Namespace) -> int:
 
 
 def _open_questions(name: str) -> Iterator[dict[str, str]]:
-    """id, question, hint and answer of the open questions, except those answered by yes or no."""
+    """id, question, hint and answer of each open question, without those whose answer is yes or no."""
     columns = ["id", "group", "category", "question", "hint", "references"]
     for batch in ITEMS.open(intact(items_path(name))).iter_batches(columns=columns, use_threads=False):
         for row in batch.to_pylist():
@@ -375,7 +375,7 @@ def _open_questions(name: str) -> Iterator[dict[str, str]]:
 
 
 def ask_for_options(engine: Writer[PlainText], asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
-    """Wrong options by id, none if a reply cannot be read. asked: prompt and correct answer by id."""
+    """Wrong options by id, none if the reply cannot be read. asked: prompt and correct answer by id."""
     prompts = [PlainText(text) for text in dict.fromkeys(text for text, _ in asked.values())]
     replies = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}
     return {name: read_options(replies[text] or "", answer) for name, (text, answer) in asked.items()}

@@ -1,4 +1,4 @@
-"""`vouch show`: the headline table of the leaderboard, and with --rev what changed since a commit."""
+"""`vouch show`: the headline table of the leaderboard; with --rev, also the changes since a commit."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 
 REPORT = Path("reports/index.html")
-_UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
+_UNSEEN = ("(+0.000)", "(-0.000)")  # changes only in digits that are not shown
 _HEADLINE, _ALL = headline_columns(2), headline_columns(5)
 _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate", ""))
 LEGEND = """\
@@ -55,7 +55,7 @@ Lines = Sequence[tuple[Line, list[str]]]
 def run(options: argparse.Namespace) -> int:
     """Show how often each model is correct, how certain it is, and whether it is calibrated.
 
-    Each model has one line below its dataset, variation and request type; the most accurate model comes
+    Each model has one line below the dataset, variation and request type; the most accurate model comes
     first. With --rev every number is followed by its change since a revision.
 
     Examples:
@@ -102,14 +102,14 @@ def headline(now: Cells, every: bool = False) -> str:
 
 
 def _short(column: Column, row: Row | None) -> str:
-    """A number of the headline; ECE has no interval there, as a line has 100 characters."""
+    """A number of the headline. ECE is shown without its interval, as a line has 100 characters."""
     if column[0] == "ece":
         return number(row["value"] if row else None)
     return interval(row, digits=2 if column[0] == "set_size" else 3)
 
 
 def named(now: Cells) -> list[dict[str, Any]]:
-    """An entry for each line, for JSON; numbers have the names that they have in metrics.json."""
+    """An entry for each line, for JSON; the names of numbers are those in metrics.json."""
     few, columns = small(now), _present(now)
     return [
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
@@ -126,9 +126,9 @@ def named(now: Cells) -> list[dict[str, Any]]:
 
 
 def compared(now: Cells, then: Cells, every: bool = False) -> str:
-    """The lines that changed, with the change of every number; lines of only one side are `new` or `gone`.
+    """The changed lines, with the change of every number; lines on only one side are `new` or `gone`.
 
-    Lines that changed only in digits or columns that are not shown, as on another processor, are counted.
+    Lines whose changes are only in hidden digits or columns, as on another processor, are counted.
     """
     lines, close = [], 0
     known = _present(now, then)
@@ -160,7 +160,7 @@ def _change(now: Row | None, then: Row | None) -> str:
 
 
 def _number(of: Mapping[Column, Row], column: Column) -> str:
-    """A number with its interval; rates of unread texts have none, as the table is wide."""
+    """A number with its interval; for rates of unread texts it is left out, as the table is wide."""
     from vouch.metrics.unranked import READING
 
     row = of.get(column)
@@ -168,7 +168,7 @@ def _number(of: Mapping[Column, Row], column: Column) -> str:
 
 
 def _present(*tables: Cells) -> list[Column]:
-    """The columns; some are left out if no line has them, such as letter mass with released logits."""
+    """The columns. Some are left out if no line has them, such as letter mass for released logits."""
     from vouch.metrics.unranked import READING
 
     known = {column for numbers in tables for of in numbers.values() for column in of}
@@ -205,7 +205,7 @@ def _grouped(numbers: Cells, lines: Lines, *further: str) -> str:
 
 
 def undecided(now: Cells) -> str:
-    """Lines about texts that were not decided, or that a judge read: what that does to the accuracy."""
+    """Lines about texts that no rule decided, or that a judge read, and their effect on the accuracy."""
     from vouch.report.caveats import OF_READING, bounds, of_judge
 
     lines = []

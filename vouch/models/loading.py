@@ -35,14 +35,14 @@ KIND = "image_processor_type"  # the setting that names another class than the f
 
 ADVICE = "correct its configuration, or save the model anew"
 SPARE = 1 << 30  # bytes that opening a model may take beside its weights
-A_BYTE = 8  # bytes for each byte of weights: read, in float32, and of both another one for a while
+A_BYTE = 8  # bytes for each byte of weights: as read, in float32, and for a while a copy of both
 _STATM = "/proc/self/statm"
 
 
 def pinned_folder(pin: Pin) -> Path:
     """The model's folder, after every file was compared with its pin.
 
-    Raises UserError where one differs, or where another file would be loaded.
+    Raises UserError if one differs, or if another file would be loaded.
     """
     folder = _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
     digests = folder_digests(folder)
@@ -77,7 +77,7 @@ def _hub_folder(pin: Pin) -> Path:
 
 
 def prepare_device(wanted: str, threads: int) -> str:
-    """`choose_device`, and everything else that could change bits; silences the library."""
+    """Chooses the device, and sets all else that could change bits; silences the library."""
     device = choose_device(wanted)
     torch.set_num_threads(threads)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -119,8 +119,8 @@ def load_weights(
     """A model in evaluation mode by one of transformers' Auto classes, and where its inputs go.
 
     wanted: the device as the parameters say it; `split` spreads the model over all GPUs. device: that of
-    `choose_device`. unread: beginning of the names of weights that may be missing. Raises UserError where
-    others are (transformers would fill them with random numbers and say so in a warning), or where a split
+    `choose_device`. unread: beginning of the names of weights that may be missing. Raises UserError if
+    others are (transformers would fill them with random numbers and say so in a warning), or if a split
     model does not fit, and whatever the model's class raises.
     """
     model, report = auto.from_pretrained(

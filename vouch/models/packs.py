@@ -23,7 +23,7 @@ from vouch.models.engine import Decoding
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
 
 Prompt = dict[str, Any]  # columns of the prompts table, and `row`, its index there
-KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
+KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None if it has no answer
 
 ROWS = 1024  # in memory at a time
 _COLUMNS = [
@@ -66,10 +66,10 @@ class Pending(Exception):
 
 
 def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
-    """The prompt with its placeholders filled, and a problem where an answer that it repeats was refused.
+    """The prompt with its placeholders filled, and a problem if an answer that it repeats was refused.
 
-    Of several answers to one placeholder the most common one counts, of equally common ones the first. Braces
-    inside an answer, and placeholders beyond those that `earlier` lists, are plain text. Raises Pending where
+    If a placeholder has several answers, the most common is used, of equally common ones the first. Braces
+    inside an answer, and placeholders beyond those that `earlier` lists, are plain text. Raises Pending if
     an answer is missing.
     """
     if not prompt["earlier"]:
@@ -129,8 +129,8 @@ class KeyedPack:
 class Keys:
     """Keys of answers: SHA-256 over everything that can change one, and nothing else.
 
-    base: what all answers of a run have in common (the model's pin, the engine, revisions, settings).
-    answer_prefix: begins an answer whose letter is read, where the prompt gives no beginning.
+    base: the part that all answers of a run share (the model's pin, the engine, revisions, settings).
+    answer_prefix: begins an answer whose letter is read, if the prompt gives no beginning.
     """
 
     def __init__(

@@ -1,11 +1,11 @@
-"""Pins: which weights exactly a name of `models` in params.yaml stands for.
+"""Pins: exactly which weights a name of `models` in params.yaml means.
 
     NAME: FOLDER          a model folder (config.json and safetensors), or a folder of released answers
     NAME: models.lock     a model of the hub or a server, as its entry there says
 
 An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, processor
 settings, digests, facts. A folder is trusted only if it is whole, has safetensors weights, needs no code of
-its own and claims nothing that its weights cannot be. `resolve` asks the hub what a branch is now, without
+its own and claims no sizes that its weights do not have. `resolve` asks the hub what a branch is now, without
 fetching weights: the hub knows the digests of large files, and a safetensors header tells the shapes.
 """
 
@@ -54,7 +54,7 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     """The pin of a model.
 
     source: its value in params.yaml. entries: `models` of models.lock. Reads, and hashes, every file that can
-    change an answer; a model of the hub is fetched where this machine lacks it. Raises UserError, one line.
+    change an answer; a model of the hub is fetched if this machine lacks it. Raises UserError, one line.
     """
     entry = LockEntry.model_validate(entries[name]) if name in entries else None
     if source == LOCK:
@@ -143,10 +143,10 @@ def read_template(name: str) -> str:
 
 
 def fetch(repo: str, revision: str | None) -> Path:
-    """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
+    """The folder that holds one commit, fetched if the cache lacks it. Raises UserError.
 
-    Only files that a model is loaded from are fetched; of its subfolders, a second tokenizer's alone. With
-    HF_HUB_OFFLINE=1 the cache alone is asked. The folder is named after the commit.
+    Only files that a model is loaded from are fetched; of its subfolders, only a second tokenizer's. With
+    HF_HUB_OFFLINE=1 only the cache is asked. The folder is named after the commit.
     """
     from huggingface_hub import constants
 
@@ -166,7 +166,7 @@ def dtype_of(config: Mapping[str, Any]) -> Dtype:
 
 
 def check_model_folder(folder: Path) -> None:
-    """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
+    """Raises UserError if a folder cannot be pinned, and says what is wrong and what to do."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
     for path in folder.iterdir():
@@ -181,7 +181,7 @@ def check_model_folder(folder: Path) -> None:
 
 
 def check_weights(names: Sequence[str], where: str, advice: str) -> None:
-    """Raises UserError where none of a model's files holds safetensors weights."""
+    """Raises UserError if none of a model's files holds safetensors weights."""
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         pickled = sorted(name for name in names if name.endswith(PICKLED))
         what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
@@ -205,9 +205,9 @@ def has_class(config: Mapping[str, Any]) -> bool:
 
 
 def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
-    """Raises UserError where a configuration needs code, or leads out of the model's folder.
+    """Raises UserError if a configuration needs code, or leads out of the model's folder.
 
-    config: the model's config.json. Where transformers has a class for it, that is loaded and not the code.
+    config: the model's config.json. If transformers has a class for it, that is loaded and not the code.
     """
     values = read_json(path)
     if "auto_map" in values and not has_class(config):
@@ -250,7 +250,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
-    """The files of a model whose weights transformers loads. index: INDEX, where it is among them."""
+    """The files of a model whose weights transformers loads. index: the path of INDEX, if among them."""
     if INDEX not in names:
         return [SINGLE] if SINGLE in names else sorted(name for name in names if name.endswith(WEIGHT_SUFFIX))
     weights = list(indexed_files(index))
@@ -263,7 +263,7 @@ def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
 def count_parameters(folder: Path) -> int:
     """Numbers stored in the weight files, from their headers.
 
-    Raises UserError where a file is cut short, or where a configuration claims what the weights cannot be.
+    Raises UserError if a file is cut short, or if a configuration claims sizes that the weights do not have.
     """
     shapes = [shape for path in weight_files(folder) for shape in _shapes(path)]
     longest = max((side for shape in shapes for side in shape), default=0)
@@ -283,8 +283,8 @@ def _shapes(path: Path) -> list[list[int]]:
 
 
 def check_claims(path: Path, tensors: int, longest: int) -> None:
-    """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
-    of them has: a library would build all of it before it checks. longest: side of the weights.
+    """Raises UserError if a configuration names more layers than there are tensors, or a size that no side
+    of them has: a library would build all of it before it checks. longest: the longest side.
 
     Nor may a list be so long that going through it for every image takes minutes.
     """
@@ -307,7 +307,7 @@ def check_claims(path: Path, tensors: int, longest: int) -> None:
 
 
 def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
-    """Raises UserError where a file of a hub's commit is not what the hub announced.
+    """Raises UserError if a file of a hub's commit is not what the hub announced.
 
     The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
     """
@@ -321,7 +321,7 @@ def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
 
 
 def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folder: Path) -> None:
-    """Raises UserError where a file does not have the digest that models.lock gives for it."""
+    """Raises UserError if a file does not have the digest that models.lock gives for it."""
     for name, digest in expected.items():
         if name not in digests:
             raise UserError(
@@ -348,9 +348,9 @@ class Resolved:
 
 
 def resolve(repo: str, revision: str, command: str) -> Resolved:
-    """Asks the hub about a branch, tag or commit. Raises UserError, one line, where it cannot be pinned.
+    """Asks the hub about a branch, tag or commit. Raises UserError, one line, if it cannot be pinned.
 
-    command: what a person runs again, for the errors.
+    command: the command to run again, named in the errors.
     """
     from huggingface_hub import HfApi, hf_hub_download
 
@@ -388,7 +388,7 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
 
 
 def check_model_type(config: Mapping[str, Any], where: str) -> None:
-    """Raises UserError where transformers has no class of its own for a model."""
+    """Raises UserError if transformers has no class of its own for a model."""
     if not has_class(config):
         from transformers import __version__
 

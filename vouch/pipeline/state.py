@@ -1,13 +1,13 @@
-"""Which stages are up to date, judged by content alone, and how Snakemake is told.
+"""Which stages are up to date, judged only by content, and how Snakemake is told.
 
 A stage is fresh if a record has exactly its present command, parameters, inputs and outputs (records.py).
 Modification times never decide.
 
 Snakemake decides by modification times, and for small inputs by their contents. Every rule has a stamp
-among its inputs: that of a fresh stage is older than everything, that of any other has new content and is a
-second newer than its outputs. Where a fresh output looks older than its inputs (DVC stopped early, or
-pulled), its time is moved, in dependency order. Where a clock was wrong and outputs lie in the future,
-they come back to the present: Snakemake fails a job whose outputs are older than what it has read.
+among its inputs. The stamp of a fresh stage is older than everything; any other has new content and is a
+second newer than the stage's outputs. If a fresh output looks older than its inputs (DVC stopped early, or
+pulled), its time is moved, in dependency order. If a clock was wrong and outputs have a time in the future,
+they get the present one: Snakemake fails a job whose outputs are older than the files it has read.
 """
 
 import functools
@@ -37,7 +37,7 @@ from vouch.pipeline.records import (
 
 @dataclass(frozen=True)
 class State:
-    """now: the present record. fresh: some record fits. why: what does not fit, for a person."""
+    """now: the present record. fresh: whether some record fits. why: the reason if none does, in words."""
 
     stage: Stage
     now: Record
@@ -48,7 +48,7 @@ class State:
 def states(dag: Dag, digests: Digests | None = None) -> list[State]:
     """The state of every stage, in dependency order.
 
-    dvc.lock, which costs far more to read than all receipts, is read once a receipt does not fit.
+    Reading dvc.lock costs far more than reading all receipts: it is read only if a receipt does not fit.
     """
     digests = digests or Digests()
     moment = Moment(digests)
@@ -73,9 +73,9 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
 
 
 def _never_ran(stage: Stage, read: Record, certain: bool) -> str:
-    """Where the run's record contradicts dvc.lock; nothing if they agree.
+    """How the run record contradicts dvc.lock; empty if they agree.
 
-    read: what the stage reads now. certain: dvc.lock has the whole of it, so an old record need not say so.
+    read: what the stage reads now. certain: whether dvc.lock has all of that, so a missing record is no harm.
     """
     path = run_record(stage)
     try:
@@ -119,7 +119,7 @@ def _difference(now: Record, then: Record | None) -> str:
 
 
 def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested values by dotted key; the file name stands before its keys."""
+    """Nested values by dotted key; the file name comes before its keys."""
     flat: dict[str, Any] = {}
     for key, value in params.items():
         name = f"{prefix}{key}"
@@ -140,7 +140,7 @@ def by_reason(states: list["State"]) -> list[tuple[str, str]]:
 
 
 STAMPS = Path(".vouch/stamps")
-MARKER = ".snakemake_timestamp"  # which Snakemake puts into folders that a rule has made
+MARKER = ".snakemake_timestamp"  # Snakemake puts this file into folders that a rule has made
 _LONG_AGO = 1
 _SECOND = 1_000_000_000
 
@@ -151,7 +151,7 @@ def stamp_path(stage: Stage) -> str:
 
 
 def _clock(path: str) -> str:
-    """The file whose time Snakemake takes for a path: in a folder, its own marker if it wrote one."""
+    """The file whose time Snakemake reads for a path: in a folder, its own marker if it wrote one."""
     marker = os.path.join(path, MARKER)
     return marker if os.path.isfile(marker) else path
 
@@ -173,7 +173,7 @@ def _touch(path: str, when: int) -> None:
 
 
 def _touch_now(path: str) -> None:
-    """The only time that may be given to a file of somebody else, where this user may write it."""
+    """Sets the present time: no other may be given to another user's file, even a writable one."""
     try:
         os.utime(path, follow_symlinks=False)
     except PermissionError:
@@ -187,18 +187,18 @@ def _write_stamp(path: str, text: str, when: int) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
         os.utime(path, ns=(when, when))
-    except PermissionError:  # another user's: of its folder both may write
+    except PermissionError:  # another user's file, in a folder that both users may change
         Path(path).unlink(missing_ok=True)
         Path(path).write_text(text, encoding="utf-8")
         os.utime(path, ns=(when, when))
 
 
 def settle(dag: Dag) -> list[State]:
-    """Writes all stamps and moves times so that Snakemake plans exactly what is not fresh."""
+    """Writes all stamps and moves times so that Snakemake plans exactly the stages that are not fresh."""
     STAMPS.mkdir(parents=True, exist_ok=True)
     result = states(dag)
     now = time.time_ns()
-    settled = functools.cache(_time_of)  # what a stage reads was settled before it, and stays
+    settled = functools.cache(_time_of)  # a stage's inputs were settled before it and stay as they are
     for state in result:
         stage, stamp = state.stage, stamp_path(state.stage)
         earliest = max(map(settled, dag.watched(stage)), default=0) if state.fresh else 0

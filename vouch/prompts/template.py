@@ -1,6 +1,6 @@
 """A prompt template, a YAML file that says how an item becomes text (docs/prompt-templates.md).
 
-The second half places images among the words, as `pictures` of the template says.
+The second half of this file puts images among the words, as `pictures` of the template says.
 """
 
 import re
@@ -144,18 +144,18 @@ class Template(BaseModel):
 
     @property
     def shows_options(self) -> bool:
-        """Whether options stand in the text."""
+        """Whether the text shows the options."""
         return OPTIONS in self.body
 
     def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
-        """The options that the template adds to an item's own. options: how many these are."""
+        """The options that the template adds to an item's own. options: how many the item has."""
         if not self.added:
             return {}
         room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
         return dict(list(self.added.items())[:room])
 
     def crowded(self, options: int, name: str) -> str:
-        """Why a question cannot have this many options, or nothing. name: of the template's file."""
+        """Why a question cannot have this many options; empty if it can. name: of the template's file."""
         added, most = len(self.added_to(options)), len(LABELS[self.labels])
         if options + added <= most:
             return ""
@@ -166,9 +166,9 @@ class Template(BaseModel):
         )
 
     def instruction(self, index: int, hint: str | None, question: str) -> str:
-        """The instruction for the question at an index of the dataset; empty where the template has none.
+        """The instruction for the question at an index of the dataset; empty if the template has none.
 
-        Raises UserError where it needs a hint that is missing.
+        Raises UserError if it needs a hint that is missing.
         """
         if not self.instructions:
             return ""
@@ -180,7 +180,7 @@ class Template(BaseModel):
     def around(
         self, hint: str | None, question: str, options: bool, instruction: str = ""
     ) -> tuple[str, str]:
-        """The text before and after the options; all of it before them where none are shown."""
+        """The text before and after the options; all of it is before them if none are shown."""
         absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
         before = self.no_hint if absent else self.hint.format(hint=hint)
         fields = {"hint": before, "question": question, "instruction": instruction}
@@ -188,7 +188,7 @@ class Template(BaseModel):
         return head.format(**fields), tail.format(**fields)
 
     def listed(self, labels: Sequence[str]) -> str:
-        """The options as the text shows them, each after its label, with `%s` for its text; empty where the
+        """The options as the text shows them, each after its label, with `%s` for its text; empty if the
         template shows none."""
         if not self.shows_options:
             return ""
@@ -196,7 +196,7 @@ class Template(BaseModel):
         return gap.join(line.format(label=label, text="%s") for label in labels)
 
     def sample_turn(self) -> tuple[str, str] | None:
-        """The sample as an exchange, None without one."""
+        """The sample as an exchange, None if there is none."""
         if self.sample is None:
             return None
         before = "" if self.response is None else f"{self.response} "
@@ -285,7 +285,7 @@ def changed_marks(before: str, after: str) -> tuple[bool, bool]:
 
 
 class ImageMarks:
-    """Decides where the images of one prompt stand. Give it the texts in the order in which they are read.
+    """Decides the positions of a prompt's images. Give it the texts in the order in which they are read.
 
     images: how many. mode: `pictures` of the template.
     """
@@ -314,7 +314,7 @@ class ImageMarks:
         return f"<image {number}>"
 
     def front(self) -> str:
-        """The marks before the text: if some images have a mark in it, those of all others."""
+        """The marks to put before the text: of all images without a mark in it, if some have one."""
         if not self._placed:
             return ""
         left = (number for number in range(1, self._images + 1) if number not in self._placed)

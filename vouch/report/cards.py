@@ -131,7 +131,7 @@ LOOKS = "Does it use the image?"
 
 @dataclass(frozen=True)
 class Card:
-    """question: the heading. answer: a few words. why: one or two sentences. page: where the details are."""
+    """question: the heading. answer: a few words. why: one or two sentences. page: the one with details."""
 
     question: str
     answer: str
@@ -155,7 +155,7 @@ def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[
 
 
 def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
-    """What it would take to say something, if no model is better than a guess."""
+    """Why no model is recommended, and how many questions would be enough, if none is better than a guess."""
     if not evidence.candidates(dataset):
         return ()
     now = detectable_effect(evidence, dataset)
@@ -199,7 +199,7 @@ def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
 
 
 def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
-    """How large its sets are, and whether they keep their target."""
+    """The size of a model's prediction sets, and whether they keep their target."""
     size = evidence.number(dataset, model, "set_size", "lac")
     coverage = evidence.number(dataset, model, "coverage", "lac")
     if size is None or coverage is None:
@@ -240,7 +240,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
 
 
 def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """Its accuracy with and without the image; nothing if no difference is shown."""
+    """A model's accuracy with and without the image; nothing if no difference is shown."""
     claims, change = image_claims(evidence), without_image(evidence, dataset)
     loss, blind = (claims.get((dataset, model, kind)) for kind in ("loss", "blind"))
     if loss is None:
@@ -283,7 +283,7 @@ def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
 
 
 def _tried(evidence: Evidence, model: str) -> set[str]:
-    """The variations that a model was asked, on the datasets where it leads."""
+    """The variations in which a model was asked, on the datasets on which it leads."""
     return {
         change
         for name in evidence.large
@@ -306,7 +306,7 @@ def _shift(evidence: Evidence, model: str, one: News) -> str:
 
 
 def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """The share of questions that it can answer without a person, if that is shown."""
+    """The share of questions that a model can answer without a person; nothing if there is none."""
     share = answers_alone(evidence).get((dataset, model))
     if share is None:
         return ()

@@ -40,8 +40,8 @@ Guarantee = Literal["kept", "broken", "unclear"]
 TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "correct_share_"
 once = lru_cache(maxsize=2)
-"""Claims of a kind are made all together, because they are corrected for each other; keep the last two
-reports."""
+"""Claims of a kind are made all together, because they are corrected for each other; those of the last two
+reports are kept."""
 
 
 def _of_share(evidence: Evidence, dataset: str, number: Number, null: float) -> Claim:
@@ -111,9 +111,9 @@ def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
 
 @once
 def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
-    """By dataset and model, what can be answered alone with at most the share TOLERATED wrong.
+    """By dataset and model, the threshold for answering alone with at most the share TOLERATED wrong.
 
-    All of them hold together with probability SURE (Bonferroni).
+    With probability SURE, all of them keep this promise (Bonferroni).
     """
     places = [(name, model) for name in evidence.large for model in evidence.candidates(name)]
     sure = 1 - (1 - SURE) / max(len(places), 1)
@@ -126,7 +126,7 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
 
 @once
 def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]]:
-    """Where a model's most confident answers are less accurate than their confidence: claim and their number.
+    """By dataset: the claim that a model's surest answers are overconfident, and the number of these answers.
 
     These are the answers in the last bin of the reliability diagram, or all answers if that bin has too few.
     """
@@ -185,7 +185,7 @@ def image_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
 
 
 ADDED = {"dont_know_rate": (DONT_KNOW, "“I don’t know”"), "none_rate": (NONE_OF_ABOVE, "“None of the above”")}
-"""By the metric that counts it, an option that a prompt template may add, and its text."""
+"""Metric -> the option, added by a prompt template, whose choices it counts: its role and its text."""
 
 
 def added_options(evidence: Evidence, dataset: str) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ def overused_letters(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
 
 @once
 def differing_outputs(evidence: Evidence) -> dict[tuple[str, str], Claim]:
-    """Where the accuracy by the best request type differs from that by the worst, by dataset and model."""
+    """Significant differences between the best and the worst request type, by dataset and model."""
     tried = {}
     for name in evidence.datasets:
         for model in evidence.models(name):
@@ -249,7 +249,7 @@ def differing_outputs(evidence: Evidence) -> dict[tuple[str, str], Claim]:
 
 
 def _apart(first: Number, second: Number, groups: int) -> Claim:
-    """A difference as if the two came from different questions; on the same questions the interval is
+    """A difference, with the interval for answers to different questions; for the same questions it is
     shorter."""
     gap = first.value - second.value
     if None in (first.low, first.high, second.low, second.high):
@@ -265,7 +265,7 @@ RELEVANT = 0.1
 
 @once
 def _above_chance(evidence: Evidence) -> dict[tuple[str, str], Claim]:
-    """By dataset and model."""
+    """By dataset and model, the claim that accuracy is above chance."""
     tried = {
         (name, model): share_claim(n.value, n.low, n.high, evidence.groups(name), evidence.chance(name))
         for name in evidence.datasets
@@ -301,7 +301,7 @@ def is_sole_leader(evidence: Evidence, model: str, dataset: str) -> bool:
 
 
 def representative(evidence: Evidence, dataset: str) -> str:
-    """The model to show where only one is shown: the first of the leaders, else of the models."""
+    """The model to show if only one can be shown: the first of the leaders, else of all models."""
     return (leaders(evidence, dataset) or evidence.models(dataset))[0]
 
 

@@ -1,4 +1,4 @@
-"""The results of the earlier stages, in the form in which every part of the report looks them up.
+"""The results of the earlier stages, in a form in which every part of the report can look them up.
 
 `Evidence` holds their tables as data frames. A cell of the leaderboard is a `Number`, the difference of two
 models a `Pair`; both are found by name in `Numbers` and `Comparisons`.
@@ -34,7 +34,7 @@ class Number(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The ends of its interval; its value if there is none."""
+        """The ends of its interval; its value in place of a missing end."""
         return self.value if self.low is None else self.low, self.value if self.high is None else self.high
 
     @property
@@ -90,7 +90,7 @@ class Numbers:
 
 
 class Comparisons:
-    """Differences of two models each, with Holm's correction over all that have a p.
+    """Differences between pairs of models, with Holm's correction over all that have a p.
 
     frame: columns of the table `differences`; p is null if the dataset is too small.
     """
@@ -106,7 +106,7 @@ class Comparisons:
             self._pairs[dataset, second, first] = pair.reversed()
 
     def on(self, dataset: str) -> pd.DataFrame:
-        """Those of one dataset."""
+        """The differences on one dataset."""
         return self.frame[self.frame["dataset"] == dataset]
 
     def pair(self, dataset: str, first: str, second: str) -> ModelPair | None:
@@ -118,7 +118,7 @@ class Comparisons:
         return minimum_detectable_effect(low, high, self._claims)
 
     def minimum_detectable_effect(self, dataset: str) -> float | None:
-        """The minimum detectable effect of the median pair of a dataset; None without pairs."""
+        """The median of the minimum detectable effects of a dataset's pairs; None if it has no pairs."""
         ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
         effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
         return median(effects) if effects else None
@@ -130,7 +130,7 @@ KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metr
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that results for it can be cached
 class Evidence:
-    """Frames with the columns of the tables of the same names in vouch/tables, `costs` of `variations`;
+    """Frames with the columns of the tables of the same names in vouch/tables; `costs` is from `variations`.
     `items`, `defects` and `rewrites` have `dataset` as well. Of `items` and `outcomes` only the columns that
     vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
@@ -164,7 +164,7 @@ class Evidence:
 
     @property
     def target(self) -> float:
-        """Coverage that the prediction sets guarantee."""
+        """The coverage that the prediction sets guarantee."""
         return 1 - self.scoring.alpha
 
     @cached_property
@@ -187,12 +187,12 @@ class Evidence:
         }
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
-        """The request types of a dataset; the first is the main one, which headlines rest on: letters if
+        """The request types of a dataset; the first is the main one, which headlines use: letters if
         asked."""
         return self._outputs[dataset]
 
     def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a table that belong to the main request type of their dataset."""
+        """The rows of a table that are about the main request type of their dataset."""
         return frame[
             frame["output"] == frame["dataset"].map({name: self.outputs(name)[0] for name in self._outputs})
         ]
@@ -217,15 +217,15 @@ class Evidence:
         return self._groups.get(dataset, 0)
 
     def questions(self, dataset: str) -> int:
-        """The number of questions that its accuracies rest on, the largest of any model."""
+        """The number of questions behind its accuracies: the largest number of any model."""
         return max((number.items for number in self.numbers(dataset, "accuracy").values()), default=0)
 
     def is_small(self, dataset: str) -> bool:
-        """Whether it is too small to rank, average or name models."""
+        """Whether a dataset is too small to rank, average or name models."""
         return self.groups(dataset) < MINIMUM
 
     def calibrated(self, dataset: str, model: str, **where: str) -> bool:
-        """Whether its sets have a finite threshold in every split. where: keywords of `number`."""
+        """Whether a model's sets have a finite threshold in every split. where: keywords of `number`."""
         infinite = self.number(dataset, model, INFINITE, **where)
         return infinite is None or infinite.value == 0
 
@@ -237,13 +237,13 @@ class Evidence:
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """The models that claims about a dataset may name, in the order of `models`.
 
-        Models whose answers are not what was scored are left out (vouch/metrics/unranked.py).
+        Models that would not really give the scored answers are left out (vouch/metrics/unranked.py).
         """
         output = self.outputs(dataset)[0]
         return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)
 
     def left_out(self, dataset: str) -> tuple[str, ...]:
-        """The other models of a dataset."""
+        """The models that claims about a dataset may not name."""
         return tuple(model for model in self.models(dataset) if model not in self.candidates(dataset))
 
     @cached_property
@@ -265,7 +265,7 @@ class Evidence:
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
-        # A mean over several variations has none.
+        # A mean over several variations is not about one of them.
         frame = self.leaderboard.loc[self.leaderboard["variation"] != "", ["dataset", "variation"]]
         found = frame.drop_duplicates().groupby("dataset")["variation"]
         return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found}

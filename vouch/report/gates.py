@@ -1,12 +1,12 @@
-"""What may be shown, and what may be said: the gates of the report, the terminal, cards and exports.
+"""The gates of the report, the terminal, cards and exports: which numbers and claims they may show.
 
-Shown are numbers of prediction sets only if every split had enough questions to calibrate (otherwise some
-sets hold every option), and intervals only if they have a width.
+Numbers of prediction sets are shown only if every split had enough questions to calibrate (otherwise some
+sets hold every option), intervals only if they have a width.
 
 A claim says that a number differs from a given one: an accuracy from a guess, a difference from zero, a
 coverage from its target, an accuracy from the stated confidence. It is made if it rests on at least MINIMUM
 groups of questions and its p-value is below SIGNIFICANCE after Holm's correction for all claims of its kind
-in the report. Where a claim fails, the report says how large an effect that many questions would have shown.
+in the report. If a claim fails, the report says how large an effect that many questions would have shown.
 """
 
 from collections.abc import Hashable, Mapping
@@ -52,7 +52,7 @@ def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
 
 
 def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The rows of the leaderboard that may be shown, with the intervals that may be.
+    """The rows of the leaderboard that may be shown; intervals that may not be shown become None.
 
     of: rows of one dataset, variation, output, model and protocol, by metric and score.
     """
@@ -65,14 +65,14 @@ def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, st
 
 
 def too_small(groups: int) -> str:
-    """Why nothing is ranked, averaged or named on this many groups of questions; empty if something is."""
+    """Why nothing may be ranked, averaged or named on this many groups of questions; empty if it may."""
     if groups >= MINIMUM:
         return ""
     return f"too small to tell: {formatting.plural(groups, 'independent question')}, fewer than {MINIMUM}"
 
 
 class Claim(NamedTuple):
-    """That `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None if unknown."""
+    """A claim: `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None if unknown."""
 
     estimate: float
     null: float

@@ -30,7 +30,7 @@ COMPARED = {
     "trends": (results.TRENDS, results.TRENDS_PATH),
 }
 """Field of `Evidence` -> the table of `compare` that fills it."""
-# The columns of these two large tables that the pages need.
+# These two tables are large: only the columns that the pages need are read.
 OF_OUTCOMES = (
     *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
     *("clean_correct", "confidence", "clean_size_lac"),
@@ -44,7 +44,7 @@ def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.Data
 
 
 def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
-    """Tables named after a dataset, with the dataset as a column."""
+    """The rows of tables named after a dataset, with the dataset as a column."""
     parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
@@ -70,7 +70,7 @@ def load(
     setup: Mapping[str, Any] | None = None,
     known: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Evidence:
-    """Reads the declared inputs of the stage, of which code is ignored. known: facts by model.
+    """Reads the declared inputs of the stage, except code. known: facts by model.
 
     Raises UserError if a table is missing or damaged, or if nothing was scored.
     """

@@ -39,11 +39,11 @@ HEADLINES = (
     Measured(LOW_MASS_RATE),
 )
 OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
-"""Metrics whose columns are in a table only if some model has them."""
+"""Metrics that get a column in a table only if some model has them."""
 METRICS = {
     f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
 }
-"""Metrics by their name in files."""
+"""The metrics by their names in files."""
 PROTOCOLS = ("clean", "faithful")
 
 
@@ -78,7 +78,7 @@ def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[st
 
 
 def values(evidence: Evidence, dataset: str, model: str, protocol: str = "clean") -> dict[str, float]:
-    """The numbers that a model has."""
+    """The headline numbers that a model has, by name."""
     return {
         name: number.value
         for name, each in METRICS.items()
@@ -228,7 +228,7 @@ TABLES: dict[str, Callable[[Evidence], pd.DataFrame]] = {
     "transfer": lambda evidence: evidence.transfer,
     "variations": lambda evidence: evidence.costs,
 }
-"""What is written to reports/tables/NAME.csv."""
+"""Name of a file in reports/tables -> the table that is written to it."""
 
 
 def _harmless(value: object) -> object:
@@ -306,7 +306,7 @@ def _columns(label: str, cells: Sequence[Cell], numeric: bool) -> Iterator[tuple
 
 
 def _value(text: str) -> object:
-    """A number as it is shown; None for a dash; anything else stays text."""
+    """The number that a text shows; None for a dash; any other text is unchanged."""
     if text == MISSING.text:
         return None
     plain = text.replace(formatting.MINUS, "-").replace(",", "")
@@ -330,7 +330,7 @@ _SPECIAL = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         '"': r"\textquotedbl{}",
-        "[": "{[}",  # after a line end it would be a distance
+        "[": "{[}",  # at the start of a line, LaTeX would read it as a distance
         "]": "{]}",
         formatting.NARROW: r"\,",
         formatting.MINUS: "$-$",

@@ -1,4 +1,4 @@
-"""Tables of what follows from the answers: metrics, outcomes, label-free scores and comparisons of models.
+"""Tables that are computed from the answers: metrics, outcomes, label-free scores and comparisons of models.
 
 The text that declares a table's columns is its specification. `metrics` holds aggregate numbers in long form,
 always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models reveal
@@ -53,7 +53,7 @@ REFUSAL = "refusal"
 SEVERAL = "several"
 JUDGE = "judge"
 UNREAD = (UNPARSED, REFUSAL)
-"""Values of `parser` where a text comes to no answer at all."""
+"""Values of `parser` for texts that give no answer at all."""
 
 OUTCOMES = Table(
     "outcomes",
@@ -102,12 +102,12 @@ outcomes_path = per_dataset("data/scores/{}.outcomes.parquet")
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-_TEXTS = 1_000_000  # numbers of answers that are no single option start here
+_TEXTS = 1_000_000  # numbers for answers other than a single option start here
 
 
 def contents(outcomes: pa.Table) -> Floats:
-    """[rows] number of what was answered, equal within one call where it is the same: the option chosen,
-    else the answer generated; NaN where nothing could be read. Needs chosen, answer and parser."""
+    """[rows] a number for each answer; within one call, equal answers have equal numbers: the option chosen,
+    else one for the answer generated; NaN if nothing could be read. Needs chosen, answer and parser."""
     texts = floats(outcomes["answer"].combine_chunks().dictionary_encode().indices)
     unread = pc.is_in(outcomes["parser"], pa.array(UNREAD)).to_numpy()
     chosen = floats(outcomes["chosen"])
@@ -115,7 +115,7 @@ def contents(outcomes: pa.Table) -> Floats:
 
 
 def grades(outcomes: pa.Table) -> Floats:
-    """[rows] 0 to 1: of the clean protocol, else of the faithful; NaN where neither grades. Needs both."""
+    """[rows] 0 to 1: grade of the clean protocol, else of the faithful; NaN if neither grades. Needs both."""
     return floats(pc.coalesce(outcomes["clean_correct"], outcomes["correct"].cast(pa.float64())))
 
 
@@ -123,10 +123,10 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
     """[pairs] 1 if the other prompt affected the answer as it should not, 0 if it did not, NaN if that cannot
     be said.
 
-    answer, original: contents, with the other and with the original prompt. grade: of the original. kept:
-    whether both prompts ask for the same answer; then another one is a flip, and an unread text differs from
-    everything. If they ask for opposite ones, a correct answer that stays is not flipped, and
-    a wrong one says nothing.
+    answer, original: `contents` of the other and of the original prompt. grade: of the original. kept:
+    whether both prompts ask for the same answer; then any other is a flip, and an unread text differs from
+    everything. If they ask for opposite answers, the result is 1 if a correct answer stays the same, and
+    NaN if it was wrong.
     """
     other = answer != original
     return np.where(kept, other, np.where(grade == 1, ~other, np.nan)).astype(float)
@@ -177,7 +177,7 @@ def model_slug(name: str, what: str = "model name") -> str:
     """The name under which a published model runs here: `llava-v1.6-vicuna-13b` -> `llava_v1_6_vicuna_13b`.
 
     Lower case; every run of other characters than a-z and 0-9 becomes one `_`; `m_` goes before a
-    leading digit. Raises UserError where nothing is left. what: the name's place and kind, for it.
+    leading digit. Raises UserError if nothing is left. what: kind and source of the name, for its message.
     """
     slug = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     if not slug:
@@ -223,7 +223,7 @@ published, ours, difference     float64  ours: in the faithful protocol
 clean, clean_low, clean_high    float64
 """),
 )
-VARIATIONS = Table(  # what each variation other than `original` does to a model, clean protocol
+VARIATIONS = Table(  # the effect of each variation other than `original` on a model, clean protocol
     "variations",
     4,
     columns("""
@@ -332,7 +332,7 @@ items                 int64    rows of the dataset that is judged
 )
 TRANSFER_PATH = Path("data/compare/transfer.parquet")
 NONE = "none"
-"""`weighting` of thresholds as they are."""
+"""`weighting` of thresholds that are used without weights."""
 
 
 DISTANCES = Table(
@@ -387,7 +387,7 @@ embedding  float32[]  [width] the encoder's numbers, not normalised; the same wi
 
 
 def embeddings_path(dataset: str, kind: str) -> Path:
-    """Where the embeddings of a dataset lie; kind: one of EMBEDDED."""
+    """The path of a dataset's embeddings; kind: one of EMBEDDED."""
     return Path("data/embeddings") / f"{dataset}.{kind}.parquet"
 
 

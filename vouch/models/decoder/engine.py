@@ -38,7 +38,7 @@ from vouch.tables.answered import Pin
 
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
-    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    """The pinned model. Raises UserError if its files are not those pinned or cannot be loaded."""
     folder = pinned_folder(pin)
     sandbox.start_renderer()  # takes a second, as the weights do
     loaded = load_model(folder, pin.dtype, pin.template, config, pin.processor)
@@ -62,7 +62,7 @@ def load_model(
 ) -> LoadedModel:
     """The model of a folder.
 
-    template: stands in for its chat template. settings: of its image processor, over those of the folder.
+    template: replaces its chat template. settings: of its image processor, over those of the folder.
     Raises UserError, one line, whatever is wrong with the folder or the device.
     """
     device = prepare_device(config.device, config.threads)
@@ -118,7 +118,7 @@ def shared_prefix(
 ) -> SharedPrefix:
     """The engine of a loaded model, in the fastest mode that gives this model's own numbers.
 
-    kept: file of the mode found earlier; without it, or where it does not exist, the model is checked.
+    kept: file of the mode found earlier; if it is None or does not exist, the model is checked.
     """
     preparer = Preparer.of(loaded, template)
     pad = loaded.processor.tokenizer.pad_token_id or 0

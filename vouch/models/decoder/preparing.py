@@ -49,9 +49,9 @@ class Prepared:
     prefix         number of tokens up to the last one of an image; 0 without images
     shown          tensors of the images; rows are joined along the first axis
     by_token       further tensors [1, len(ids), ...] that the model takes beside the tokens
-    letters        tokens of its option labels, None where it has none
+    letters        tokens of its option labels, None if it has none
     options        tokens of each option as a continuation; for a separate decoder, with the end token
-    prefill        tokens with which a separate decoder begins the answer; elsewhere they are part of `ids`
+    prefill        tokens with which a separate decoder begins the answer; without one, these are in `ids`
     """
 
     question: Question
@@ -66,12 +66,12 @@ class Prepared:
 
     @cached_property
     def shown_shape(self) -> Hashable:
-        """What the images of rows in one forward pass must have in common."""
+        """Shapes that the images of all rows in one forward pass must share."""
         return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
 
     @cached_property
     def prefix_digest(self) -> str:
-        """Digest of what a model has read at the end of the prefix."""
+        """Digest of everything that a model has read by the end of the prefix."""
         digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())
         for name, value in sorted(self.shown.items()):
             digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
@@ -81,7 +81,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class InputNeeds:
-    """What a model requires of its inputs.
+    """A model's requirements for its inputs.
 
     context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
     tokens around an image that belong to it. separate_decoder: the model writes answers with a decoder of
@@ -115,19 +115,19 @@ class InputNeeds:
 
     def by_token(self, name: str, value: torch.Tensor, tokens: int) -> bool:
         """Whether an input has a value for each of so many tokens."""
-        # The second reader has tokens of its own; their number can be the prompt's by chance.
+        # The second reader has tokens of its own; their number can equal the prompt's by chance.
         other = name.startswith(("pixel", "image")) or self.of_reader(name)
         return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
 _ENDS = 256  # prompt endings whose label tokens are cached; with most chat templates all are alike
-_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes: do all of them get one shape?
+_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes, to see whether all get the same shape
 
 
 class _Measured:
     """A processor's tokenizer, with a bound on the text: settings may ask for any number of image tokens.
 
-    The library ends the process where memory runs out.
+    The library ends the process if memory runs out.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -194,7 +194,7 @@ class Preparer:
     def prepare(self, question: Question) -> Prepared:
         """The row of a question.
 
-        Raises UserError without naming its prompt, OSError and MemoryError where this machine is at fault.
+        Raises UserError without naming its prompt, OSError and MemoryError if this machine is at fault.
         """
         assert not (question.labels and question.options), "a letter and an option may follow other tokens"
         control = self._control_tokens(question)
@@ -296,8 +296,8 @@ class Preparer:
     def _as_written(self, rendered: str, inputs: dict[str, torch.Tensor]) -> tuple[list[int], str]:
         """A prompt's tokens, and the end of its text, starting at the last special token.
 
-        The tokenizer's end token is cut off, of `inputs` as well, because the model continues there. Raises
-        UserError where the tokens are not exactly one begin token (or what the tokenizer begins with) and the
+        The tokenizer's end token is cut off, in `inputs` as well, because the model continues there. Raises
+        UserError if the tokens are not exactly one begin token (or what the tokenizer begins with) and the
         text's.
         """
         ids, (_, ends) = inputs.pop("input_ids")[0].tolist(), self._added
@@ -323,7 +323,7 @@ class Preparer:
         return ids, self._end(text, own)
 
     def _head(self, tokens: Sequence[int]) -> list[int]:
-        """The characters before the first word of a text."""
+        """The tokens before the first word of a text: special tokens and blanks."""
         return list(takewhile(lambda one: one in self._apart or not self.decode([one]).strip(), tokens))
 
     def _end(self, text: str, tokens: Sequence[int]) -> str:
@@ -341,7 +341,7 @@ class Preparer:
 
     @cached_property
     def _added(self) -> tuple[list[int], list[int]]:
-        """What the tokenizer puts before a text and after it."""
+        """The tokens that the tokenizer puts before a text, and those after it."""
         (bare,), whole = self._encode(["x"]), list(self._tokenizer("x")["input_ids"])
         starts = range(len(whole) - len(bare) + 1)
         start = next((at for at in starts if whole[at : at + len(bare)] == bare), None)
@@ -349,12 +349,12 @@ class Preparer:
 
     @cached_property
     def _beginnings(self) -> list[list[int]]:
-        """What may come before a text: what the tokenizer puts there, or a processor's begin token."""
+        """Tokens that may come before a text: those of the tokenizer, or a processor's begin token."""
         begin = self._tokenizer.bos_token_id
         return [self._added[0], *([] if begin is None else [[begin]])]
 
     def _begins(self, rendered: str) -> bool:
-        """Whether the chat template itself writes what the tokenizer begins a text with."""
+        """Whether the chat template itself writes the tokens that the tokenizer puts before a text."""
         put = self._tokenizer.convert_ids_to_tokens(self._added[0])
         begin = "".join(put) or self._tokenizer.bos_token
         return bool(begin) and (rendered.lstrip().startswith(begin) or begin in self._chat.opening)
@@ -408,6 +408,6 @@ def _probe(*sizes: tuple[int, int]) -> Question:
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
-    """A tensor beside tokens, cut or extended to `tokens` of them: the last ones are text, all alike."""
+    """A tensor beside tokens, cut or extended to `tokens` of them by repeating the last, which is text."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)

@@ -1,9 +1,9 @@
 """Logs of samples, as lm-evaluation-harness and lmms-eval write them with --log_samples.
 
-A log has one JSON object a line, or is gzip of that; early versions wrote a list of objects
+A log has one JSON object per line, or is gzip of that; early versions wrote a list of objects
 (lm-evaluation-harness to 0.4.2), or one object with that list under `logs` (lmms-eval 0.1). Each sample is
 read and checked by itself, and only its name and its answers are kept. The sizes of a sample, of the unpacked
-file and of the log are bounded, so at worst a hostile file is refused. HARNESSES says what the two do
+file and of the log are bounded, so at worst a hostile file is refused. HARNESSES lists what the two do
 differently, in reading and in writing (`vouch publish export`).
 """
 
@@ -26,15 +26,15 @@ MAX_UNPACKED = 2**30
 MAX_LIST = 2**28  # bytes of a list of samples, which is unpacked as a whole
 ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
-_LIST = re.compile(rb"\s*(\[|\{([^\n]*[,:{\[])?\s*\n)")  # how a file begins that holds no object a line
+_LIST = re.compile(rb"\s*(\[|\{([^\n]*[,:{\[])?\s*\n)")  # start of a file without one object per line
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 @dataclass(frozen=True, slots=True)
 class LogSample:
-    """One answer: its location in the file, doc_id, name (of the item, by the key), and what it is.
+    """One answer: its location in the file, doc_id, name (of the item, by the key), and its content.
 
-    choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or where a
+    choices: log-likelihoods in nats, -inf for the impossible. text: None if there are choices, or if a
     request has no response.
     number, temperature: of a further answer to the same question; 0 for the one that is scored.
     """
@@ -55,9 +55,9 @@ class LogSample:
 
 @dataclass(frozen=True)
 class LogRecord:
-    """doc: what is known of the question. context: the prompt's text.
+    """doc: the question's fields. context: the prompt's text.
 
-    Either `continuations` holds what was scored and `answers` a log-likelihood in nats for each, or
+    Either `continuations` holds the scored texts and `answers` a log-likelihood in nats for each, or
     `continuations` is empty and `answers` holds the one generated text.
     """
 
@@ -205,7 +205,7 @@ def _log_likelihood(value: Any, choice: int, where: str) -> float:
 
 
 def _number(value: Any) -> float | None:
-    """A number, or a text of one as JSON would write it; infinity only where it is spelled out."""
+    """A number, or a text of one as JSON would write it; infinity only if it is spelled out."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -216,7 +216,7 @@ def _number(value: Any) -> float | None:
 
 
 def _quoted(value: Any) -> str:
-    """A value in an error; str() of a nested one could go too deep."""
+    """A value as an error quotes it; str() of a nested one could go too deep."""
     scalar = value is None or isinstance(value, str | int | float)
     return repr(str(value)[:40]) if scalar else f"a {type(value).__name__}"
 
@@ -305,7 +305,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite)
 
 
 def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
-    """Each value of a list, which is the document or stands in its object under `logs`."""
+    """Each value of a list, which is the whole document or the value of `logs` in its object."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -317,7 +317,7 @@ def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list `logs` of the object that begins there, and where the object ends."""
+    """The values of the list `logs` in the object that begins at `at`, and where the object ends."""
     at, listed = _after(text, at + 1), False
     while text[at : at + 1] != "}":
         key, at = _value(text, at, where)
@@ -335,7 +335,7 @@ def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, in
 
 
 def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list that begins there, and where it ends."""
+    """The values of the list that begins at `at`, and where the list ends."""
     at, count = _after(text, at + 1), 0
     while text[at : at + 1] != "]":
         count += 1
@@ -347,7 +347,7 @@ def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None
 
 
 def _after(text: str, at: int) -> int:
-    """Index of the first character that is not blank."""
+    """Index of the first character from `at` on that is not blank."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
@@ -364,7 +364,7 @@ def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
 
 
 def _value(text: str, at: int, where: str) -> tuple[Any, int]:
-    """The value that begins there, of at most MAX_LINE characters, and where it ends. Raises UserError."""
+    """The value that begins at `at`, of at most MAX_LINE characters, and where it ends. Raises UserError."""
     size = min(2**16, MAX_LINE)
     while True:
         part = text[at : at + size]

@@ -1,12 +1,12 @@
-"""Tables of answers: one answer a row, in CSV, TSV, XLSX, parquet or JSON.
+"""Tables of answers: one answer per row, in CSV, TSV, XLSX, parquet or JSON.
 
-id, text     the item and its answer; answers.yaml may name other columns. A null text: no answer
-model        whose answer it is, where a file holds those of several; compared as a slug
-sample       0 for the answer that is scored, as where it is missing; 1, 2, ... for further ones
-temperature  at which these were drawn, 1 where it is missing
+id, text     the item and its answer; answers.yaml may name other columns. A null text means no answer
+model        whose answer it is, if a file holds those of several models; compared as a slug
+sample       0 (or missing) for the answer that is scored; 1, 2, ... for further ones
+temperature  at which these were drawn, 1 if it is missing
 
-Other columns are ignored. JSON is one object a line, or a list of objects. Of a workbook the first sheet is
-read, as rows of texts, with the standard library alone (ECMA-376, part 1). Every member is read to its
+Other columns are ignored. JSON is one object per line, or a list of objects. Of a workbook the first sheet is
+read, as rows of texts, with only the standard library (ECMA-376, part 1). Every member is read to its
 checked end before one is parsed, so no more is unpacked than they declare.
 """
 
@@ -151,7 +151,7 @@ READERS: Mapping[str, Callable[[bytes, str], Iterator[tuple[str, Row]]]] = {
     ".jsonl": objects,
     ".gz": objects,
 }
-"""By the end of the file's name."""
+"""Readers by the suffix of the file."""
 
 
 MAX_UNPACKED = 2**30
@@ -229,7 +229,7 @@ def _column(reference: str) -> int:
 
 
 def _value(cell: ElementTree.Element, shared: list[str]) -> str:
-    """As Excel shows it: TRUE, and 4.1 for 4.0999999999999996. Else as it stands, ids of digits too."""
+    """As Excel shows it: TRUE, and 4.1 for 4.0999999999999996. Else as it is, ids of digits too."""
     kind = cell.get("t", "n")
     if kind == "inlineStr":
         return _text(cell)
@@ -251,5 +251,5 @@ def _text(element: ElementTree.Element) -> str:
 
 
 def _coded(text: str) -> str:
-    """Control characters, which XML cannot hold, stand as `_x000D_`."""
+    """Decodes control characters, which XML cannot hold and which are written as `_x000D_`."""
     return _CODED.sub(lambda match: chr(int(match[1], 16)), text)

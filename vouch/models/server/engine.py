@@ -1,6 +1,6 @@
 """An OpenAI-compatible server as an engine: vLLM, llama.cpp, hosted models (docs/add-a-model.md).
 
-letters     one request of one token; completions.py says what the value of a letter is
+letters     one request of one token; completions.py defines the value of a letter
 text        one request for the greedy text and for each sample
 likelihood  one request for the prompt and for each option, of servers that score given texts (vLLM)
 
@@ -66,7 +66,7 @@ def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message
     """The messages of vouch/models/chat/chat.py with the images in them, and how the answer begins.
 
     urls: data URLs by id() of their image, filled here; prompts of a pack share images. Raises
-    ValueError where the placeholders do not name each image once.
+    ValueError if the placeholders do not name each image once.
     """
     asked, order = chat.messages(question)
     for image in question.images:
@@ -80,7 +80,7 @@ def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message
 
 
 def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Message]:
-    """Parts, or the bare text where there is no image: not every server takes parts of text alone."""
+    """Parts, or the bare text if there is no image: not every server takes parts that are only text."""
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)
     return [
@@ -91,7 +91,7 @@ def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Messa
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked in one go: letters, likelihoods of options, or the text of one decoding."""
+    """One request or set of requests: for letters, likelihoods of options, or the text of one decoding."""
 
     output: str
     question: Question
@@ -134,7 +134,7 @@ def each_done(
     jobs: Iterator[J],
     do: Callable[[Client, J], Awaitable[T]],
 ) -> Iterator[T]:
-    """What `do` makes of each job, as they come; no job is drawn before its request may be under way.
+    """The results of `do` for the jobs, as they come; no job is drawn before its request may be under way.
 
     Raises what `do` raises, after the other results that came with it. Cancels running requests when the
     caller stops early.
@@ -176,7 +176,7 @@ class Refusals(Generic[T]):
         self.held: list[T] = []
 
     def passed_on(self, answer: T, refusal: Refusal | None) -> Iterator[T]:
-        """The answers that are certain by now. refusal: why this is none, else None. Raises UserError."""
+        """The answers that are certain by now. refusal: why it is none, else None. Raises UserError."""
         if self._tally.answering:
             yield from self.held
             self.held.clear()
@@ -201,14 +201,14 @@ class Refusals(Generic[T]):
 
 Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
-SILENT = 3  # letters without log-probabilities after which, where none ever came, no others are asked
+SILENT = 3  # letters without log-probabilities after which, if none ever came, no others are asked
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
 NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another engine for likelihood")
 THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
 
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
-    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    """The pinned server. Raises UserError if the pin or the environment does not say how to ask it."""
     return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
 
 
@@ -234,7 +234,7 @@ class ServerEngine:
         self.notes: dict[str, Any] = {}
         self._tally = RequestTally()
         self._refusals = Refusals[Answered](url, self._tally)
-        self._top: int | None = TOP_LOGPROBS  # None where the server rejects requests for any
+        self._top: int | None = TOP_LOGPROBS  # None if the server rejects requests for any
         self._taken: int | None = None  # the number with which it has answered letters
         self._unwilling: list[Refusal] = []  # its messages when it rejected them
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
@@ -283,9 +283,9 @@ class ServerEngine:
         return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
 
     async def _do(self, client: Client, job: Job | Answered) -> Answered | None:
-        """Asks, unless no request can be made of it; None where the answer waits until the end.
+        """Asks, unless no request can be made of it; None if the answer waits until the end.
 
-        Raises UserError for what would fail every question.
+        Raises UserError for a problem that would fail every question.
         """
         if isinstance(job, Answered):
             return job
@@ -373,7 +373,7 @@ class ServerEngine:
         return self._with_extra(request, _CONTINUED if job.question.response is not None else {})
 
     def _scoring(self, job: Job, option: str | None) -> dict[str, Any]:
-        """A request that scores the prompt, with an option after it where one is given."""
+        """A request that scores the prompt, with an option after it if one is given."""
         messages, response = job.messages, job.question.response
         if option is not None:
             answer = option if response is None else f"{response} {option}"

@@ -1,4 +1,4 @@
-"""An instruction-tuned language model of the transformers library, from its pinned folder. Greedy."""
+"""An instruction-tuned language model of the transformers library, from its pinned folder; always greedy."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ ADVICE = "take an instruction-tuned model in the form of transformers"
 
 
 def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
-    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    """The pinned model. Raises UserError if its files are not those pinned or cannot be loaded."""
     return LocalWriter(pinned_folder(pin), pin, settings)
 
 
@@ -38,7 +38,7 @@ class LocalWriter:
             # A vision language model writes without an image, too.
             own = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
             writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-            self._parts = not writes  # as templates of the latter want a message
+            self._parts = not writes  # templates of vision language models want content in parts
             kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
             self._model, _ = load_weights(kind, folder, pin.dtype, settings.device, device)
             self._set_up(pin)
@@ -51,7 +51,7 @@ class LocalWriter:
         self._context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         ends = self._model.generation_config.eos_token_id
         ends = self._tokenizer.eos_token_id if ends is None else ends
-        # The model's own settings (penalties, temperatures) would come back from its folder.
+        # Without this, the model's own settings (penalties, temperatures) would be used.
         self._model.generation_config = GenerationConfig(
             do_sample=False,
             max_new_tokens=self._settings.max_tokens,
@@ -96,7 +96,7 @@ class LocalWriter:
             options = {"add_special_tokens": False}  # the template writes them
         inputs = self._tokenizer(text, return_tensors="pt", **options)
         inputs.pop("token_type_ids", None)
-        # What the tokenizer ends a text with is cut off: the model goes on there.
+        # Tokens that the tokenizer appends to a text are cut off, because the model continues the text.
         ids = inputs["input_ids"][0].tolist()
         bare = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         ends = (end for end in range(len(ids), len(bare) - 1, -1) if ids[end - len(bare) : end] == bare)

@@ -1,6 +1,6 @@
-"""Whether a rewrite may be asked.
+"""Checks whether a rewrite may be asked.
 
-Checks cannot tell good wording from bad. They catch what a program can catch: an answer in place of a
+Checks cannot tell good wording from bad. They catch errors that a program can see: an answer in place of a
 question, two sentences, a lost negation or number. For more, review the table (`vouch review rewrites`).
 
 A check gets the kind, the original and the rewrite, and returns what is wrong, in words that continue `the
@@ -44,7 +44,7 @@ _NOT = re.compile(r"\b(?:not|cannot)\b|n['’]t\b", re.IGNORECASE)
 _LESS = re.compile(r"\b(?:less|fewer)\b", re.IGNORECASE)
 _MORE_WORD = re.compile(r"\bmore\b", re.IGNORECASE)
 _QUOTED = re.compile(r"‘[^’]*’(?!\w)|“[^”]*”|\"[^\"]*\"|\s'[^']*'(?!\w)")
-# an initial or an abbreviation is no end
+# the dot of an initial or an abbreviation ends no sentence
 _END = re.compile(r"(?<!\b\w)(?<!\b(?:vs|St|Mr|Dr|No))(?<!\bMrs)[.?!](?=\s+\S)")
 _QUESTION_WORD = re.compile(r"\b(?:what|which|who|whom|whose|where|when|why|how)\b", re.IGNORECASE)
 _DO_NOT = re.compile(r"(?:please )?(?:do not|don['’]t|never)\b", re.IGNORECASE)
@@ -77,7 +77,7 @@ def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
 
 
 def _not_endless(kind: str, original: str, rewrite: str) -> str:
-    """The rewrite is no longer than a sentence."""
+    """The rewrite has at most _TIMES times the characters of the question, plus _MORE."""
     return f"has {len(rewrite)} characters" if len(rewrite) > _TIMES * len(original) + _MORE else ""
 
 
@@ -86,7 +86,7 @@ def _not_empty(kind: str, original: str, rewrite: str) -> str:
 
 
 def _asks(kind: str, original: str, rewrite: str) -> str:
-    """A question is still a question. Cleaning quotes a cloze behind the question: `What fits? ‘...’`."""
+    """A question is still a question. Cleaning quotes a cloze after the question: `What fits? ‘...’`."""
     still = is_question(rewrite) or "? ‘" in rewrite
     return "is no question any more" if is_question(original) and not still else ""
 
@@ -136,7 +136,7 @@ def _opposes(kind: str, original: str, rewrite: str) -> str:
 
 
 def _bare(kind: str, original: str, rewrite: str) -> str:
-    """No answer, options, explanation or comment."""
+    """The rewrite has no answer, options, explanation or comment."""
     match = _BESIDE.search(rewrite)
     return f"says more than it should ({match[0].strip()})" if match and match[0] not in original else ""
 
@@ -150,13 +150,13 @@ def _longer(kind: str, original: str, rewrite: str) -> str:
 
 
 def _shorter(kind: str, original: str, rewrite: str) -> str:
-    """Fewer words, or the question itself: a short question may stay short."""
+    """The rewrite has fewer words, or is the question itself: a short question may stay as it is."""
     before, after = words(original), words(rewrite)
     return "" if after == before or len(after) < len(before) else "is no shorter"
 
 
 def _one_sentence(kind: str, original: str, rewrite: str) -> str:
-    """One sentence on one line. Quoted text does not count."""
+    """The rewrite is one sentence on one line. Quoted text does not count."""
     if "\n" in rewrite.strip():
         return "has several lines"
     return "has several sentences" if _END.search(_QUOTED.sub("", rewrite).strip()) else ""
@@ -186,7 +186,7 @@ def _lessened(kind: str, original: str, rewrite: str) -> str:
 
 
 def _related(kind: str, original: str, rewrite: str) -> str:
-    """A third of the question's content words are still there; an answer would have fewer."""
+    """At least a third of the question's content words are still there; an answer would have fewer."""
     asked = _pieces(original)
     kept = len(asked & _pieces(rewrite))
     return "" if kept >= _LEAST_KEPT * len(asked) else "keeps too few of the question's words"
@@ -200,7 +200,7 @@ def _pieces(text: str) -> set[str]:
 
 
 def _script(kind: str, original: str, rewrite: str) -> str:
-    """The language stays the same, as far as letters show: the rewrite adds no script."""
+    """The rewrite has no letters of a script that the question lacks: its language seems to be the same."""
     before, after = (
         {unicodedata.name(char, "unknown").split(" ")[0] for char in text if char.isalpha()}
         for text in (original, rewrite)
@@ -242,7 +242,7 @@ def _names(text: str) -> list[str]:
 
 
 def _begins_sentence(text: str, index: int) -> bool:
-    """Whether a sentence or a line begins there."""
+    """Whether a sentence or a line begins at an index."""
     while index and text[index - 1].isspace() and text[index - 1] != "\n":
         index -= 1
     return not index or text[index - 1] == "\n" or text[index - 1] in _BEFORE_A_SENTENCE

@@ -38,5 +38,5 @@ class RewriteConfig(BaseModel):
 
     @property
     def model(self) -> str | None:
-        """Name of the model that rewrites, None where rules do."""
+        """Name of the model that rewrites, None if the rules do."""
         return None if self.rewriter == RULES else Path(self.rewriter).stem

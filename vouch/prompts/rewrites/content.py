@@ -7,12 +7,13 @@ Stems and lists are English, and so are these checks: a question in another lang
 
 `is_english` decides by stop words whether a question is in English: it needs a common English word, more of
 them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
-la imagen`, also `Name shapes`) is not taken for English: a question without a rewrite is left out, a wrong
-one would be asked. Its error, measured on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
+la imagen`, also `Name shapes`) is not taken for English: without a rewrite it is left out, but a wrong
+one would be asked. Errors on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
 Spanish and Portuguese sentences none passes, nor does any of 586 options of four words or more; of 2,120
 English sentences that the rules rewrite none is refused. The list was made with these sentences in view
 (`find` and `fewer` for `Find x.` and `Fewer stars?`), so expect some short English questions to be refused
-elsewhere. Other languages in Latin letters were not measured."""
+elsewhere. Other languages in Latin letters were not measured.
+"""
 
 import re
 import unicodedata

@@ -1,9 +1,9 @@
 """Takes questions apart, as far as the rule rewriter (engines/rules.py) needs it.
 
-`parse` gives the parts of a question, and raises Cannot where it cannot. `clause` gives the question as a
-clause that other words can carry: `what colour the circle is`. English puts the verb of a question before its
-subject, and that of a clause after it; no table of words can say in general where the subject ends. So these
-functions know the forms in which it is plain, and refuse the rest.
+`parse` gives the parts of a question, or raises Cannot. `clause` gives the question as a
+clause that follows other words: `what colour the circle is`. English puts the verb of a question before its
+subject, and that of a clause after it; no table of words can say in general where the subject ends. These
+functions know the forms in which this is clear, and refuse the rest.
 """
 
 import re
@@ -85,7 +85,7 @@ def parse(text: str) -> Sentence:
 
 
 def shaped(shapes: Sequence[tuple[str, str]], text: str) -> str | None:
-    """The first shape whose pattern matches the text, {1}, {2} filled from its groups; None if none does."""
+    """The shape of the first pattern that matches, with {1} and {2} replaced by its groups; or None."""
     for pattern, shape in shapes:
         if match := re.fullmatch(pattern, text):
             return shape.format("", *match.groups(""))
@@ -115,7 +115,7 @@ _COMPARES = re.compile(
 
 
 def compared(body: str, index: int) -> bool:
-    """Whether the comparative that begins there is what the question asks about, and not an aside."""
+    """Whether the question asks about the comparative at an index and does not just mention it."""
     return _COMPARES.search(body[:index]) is not None
 
 
@@ -128,18 +128,18 @@ _SUPERLATIVE = re.compile(r"^the (?:most|least|same|only|first|last|best|worst|m
 
 
 def opens_subject(rest: str) -> bool:
-    """Whether what follows a verb begins with its subject."""
+    """Whether the words after a verb begin with its subject."""
     first = rest.split(" ")[0].lower()
     return first in _WORDS["pronouns"] or (first in _WORDS["determiners"] and not _SUPERLATIVE.match(rest))
 
 
 def inverted(asked: str, rest: str) -> bool:
-    """Whether the subject follows `is`. `Which one is the tallest tree` has it in front."""
+    """Whether the subject follows `is`. In `Which one is the tallest tree` it comes before."""
     return opens_subject(rest) and not re.match(r"^which(?: one| of .+)?$", asked)
 
 
 def check_no_subject(asked: str, rest: str) -> None:
-    """Raises Cannot where what follows a verb may be its subject: a name, a bare noun."""
+    """Raises Cannot if the words after a verb may be its subject, as a name or a bare noun may."""
     first = rest.split(" ")[0]
     if first[:1].isupper() or first[:1].isdigit():
         raise Cannot("may have a name as its subject")
@@ -148,7 +148,7 @@ def check_no_subject(asked: str, rest: str) -> None:
 
 
 def check_active(verb: str, rest: str) -> None:
-    """Raises Cannot where the subject may follow an auxiliary verb."""
+    """Raises Cannot if the subject may follow an auxiliary verb."""
     if verb == "have" or re.fullmatch(MODAL, verb):
         if opens_subject(rest) or participle(rest.split(" ")[0]):
             raise Cannot("has a subject whose end is not plain")
@@ -156,9 +156,9 @@ def check_active(verb: str, rest: str) -> None:
 
 
 def subject_and_rest(rest: str) -> tuple[str, str]:
-    """What follows `is`, split into the subject and the predicate, which may be empty.
+    """The words after `is`, split into the subject and the predicate, which may be empty.
 
-    Raises Cannot where the end of the subject is not plain.
+    Raises Cannot if it is not clear where the subject ends.
     """
     words = rest.split(" ")
     if words[0].lower() in _WORDS["pronouns"]:
@@ -293,7 +293,7 @@ def _be(body: str) -> str | None:
 
 
 def _subject(body: str) -> str | None:
-    """Where `which` is itself the subject, the word order stays."""
+    """The question unchanged, if its question word is the subject: then the word order stays. Else None."""
     verbs = "|".join([*THIRD.values(), *THIRD, MODAL, "does not", "do not", "did not"])
     match = re.match(rf"^((?:what|which|whose|who)(?: [\w’'-]+){{0,4}}?) ({verbs}) (.+)$", body)
     if not match:
@@ -303,7 +303,7 @@ def _subject(body: str) -> str | None:
 
 
 def _statement(body: str) -> str | None:
-    """A statement that is a question only by its question mark."""
+    """`if` and the question, for a statement with a question mark; else None."""
     inner = re.search(r"\b(?:what|which|who|whose|where|how)\b", body)
     if not inner and re.match(rf"^(?:the|this|there) .*?\b(?:{BE}|has|have)\b .+", body):
         return f"if {body}"

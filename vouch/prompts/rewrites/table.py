@@ -1,6 +1,6 @@
 """Rows of the rewrites table: the rewriter's tasks, the results of the checks, people's decisions.
 
-A `Task` is a question and a kind of rewrite. What a model gets for it is in instructions/KIND.yaml: the words
+A `RewriteTask` is a question and a kind of rewrite. instructions/KIND.yaml has the prompt for it: the words
 and examples of PARC (Schmalfuss et al. 2025, A7.2 and A7.4).
 
 People's decisions are in decisions/rewrites/DATASET.csv, under version control:
@@ -8,8 +8,8 @@ People's decisions are in decisions/rewrites/DATASET.csv, under version control:
 question  the question as the dataset has it (for kinds other than `clean`: as cleaning left it)
 kind      one of KINDS
 decision  accept: take the rewriter's words, whatever the checks say. reject: make no prompt.
-          use: take the words in `text`. drop (only of `clean`): make no prompt at all of this question
-text      the words; with `accept` the accepted ones, so that another rewriter changes nothing
+          use: take the words in `text`. drop (only for `clean`): make no prompt at all of this question
+text      the words; with `accept` those that were accepted, so that another rewriter changes nothing
 by, why   who decided, and the reason; optional
 """
 
@@ -30,7 +30,7 @@ from vouch.tables.thoughts import apart
 
 @dataclass(frozen=True)
 class RewriteTask:
-    """A question to rewrite, and how a model is asked to. kind: one of vouch.tables.asked.KINDS."""
+    """A question to rewrite, and how a model is asked to do it. kind: one of vouch.tables.asked.KINDS."""
 
     question: str
     kind: str
@@ -89,7 +89,7 @@ def _about(row: Mapping[str, str]) -> tuple[RewriteTask, str]:
 
 
 def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecision]:
-    """The decisions in a file, rows without one left out. Raises UserError with file and line.
+    """The decisions in a file; rows without a decision are ignored. Raises UserError with file and line.
 
     further: names of columns that are allowed but not read.
     """
@@ -111,7 +111,7 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecis
 def check_known(
     decisions: Iterable[RewriteDecision], questions: Mapping[str, object], kinds: Sequence[str]
 ) -> None:
-    """Raises UserError where a decision of these kinds is about a question that nobody asks."""
+    """Raises UserError if a decision of these kinds is about a question that nobody asks."""
     for one in decisions:
         if one.task.kind in kinds and one.task.question not in questions:
             raise UserError(
@@ -151,9 +151,9 @@ def clean_rows(
 
 
 def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, bool]:
-    """The questions as people's cleaning leaves them: some reworded, some dropped.
+    """The questions after people have cleaned them: some are reworded, some dropped.
 
-    questions: whether an item with options asks it.
+    questions: question -> whether an item with options asks it.
     """
     changed = {row["original"]: row["rewrite"] for row in rows if row["status"] == BY_HAND}
     left: dict[str, bool] = {}

@@ -42,7 +42,7 @@ LOOKS_TABLE = TableSpec(
 
 
 def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no image was taken away or changed."""
+    """Accuracy without the image or with a changed one; no blocks if no image was taken away or changed."""
     rows = [
         ((variation_cell(name), model), {"model": model, "variation": name})
         for name in evidence.variations(dataset)
@@ -122,7 +122,7 @@ TYPOGRAPHIC_TABLE = TableSpec(
 
 
 def _typographic_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no attack was asked."""
+    """A table of the attacks by painted words; no blocks if none was asked."""
     asked = evidence.numbers(dataset, "painted_chosen", variation=TYPOGRAPHIC)
     return [TYPOGRAPHIC_TABLE.grid(evidence, dataset)] if asked else []
 
@@ -143,7 +143,7 @@ SEVERITY_TIPS = [
 
 
 def asked_levels(names: Iterable[str]) -> dict[Declaration, dict[int, str]]:
-    """Of each variation that comes in several strengths: which name asks for which level."""
+    """Variation that comes in several strengths -> level -> the name that asks for it."""
     asked: dict[Declaration, dict[int, str]] = {one: {} for one in declared().values() if one.has_strengths}
     for name in names:
         one, level = at_level(name) or (None, None)

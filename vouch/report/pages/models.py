@@ -1,6 +1,6 @@
 """The page Models: for each dataset the headline table with its two figures.
 
-models_detail.py has the other sections.
+Its other sections are in models_detail.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -227,7 +227,7 @@ ACCURACY_AND_SET_SIZE_FIGURE = DatasetFigure(
     "Accuracy against set size",
     accuracy_and_set_size_chart,
     accuracy_and_set_size_in_words,
-    narrow={"size": (270.0, 270.0)},  # with its axes it fits a phone held upright
+    narrow={"size": (270.0, 270.0)},  # together with its axes, it fits a phone held upright
 )
 
 

@@ -20,8 +20,8 @@ from vouch.report.table_files import TABLES
 class ItemsFrame:
     """The frame of the page Items, which loads its data itself (vouch/browse).
 
-    datasets: names, those with scores first. leads: JSON, by dataset the model to show first, empty if none
-    has scores. meanings: JSON, what variations do by name.
+    datasets: names, those with scores first. leads: JSON, dataset -> the model to show first, empty if none
+    has scores. meanings: JSON, name of a variation -> what it does.
     """
 
     datasets: tuple[str, ...]

@@ -104,7 +104,7 @@ FEW_MODELS = 8  # up to this many, the table is shown next to the figure
 
 
 def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if there are no pairs."""
+    """Differences between models; no blocks if there are no pairs."""
     here = evidence.comparisons.on(dataset)
     if here.empty:
         return []
@@ -208,7 +208,7 @@ datasets. The last row shows what a few labels of the dataset itself would give.
 with the models fixed.""")
 FEWEST = 3
 """Fewest models for a correlation: two are simply in the correct order or not."""
-# ranker, label, what it is; in the order of the table
+# ranker, label, description; in the order of the table
 _SHOWN = [(name, each.label, each.note, not each.by_proxy) for name, each in RANKERS.items()]
 SHOWN = (
     *((name, label, note) for name, label, note, alone in _SHOWN if alone),
@@ -340,7 +340,7 @@ def _ranking_cell(row: pd.Series, name: str) -> Cell:
 
 
 def _ranking_mean(values: pd.Series, datasets: int) -> Sequence[Cell]:
-    """Nothing if there is one dataset; a dash if a dataset has no value."""
+    """The mean over datasets: no cell if there is only one dataset; a dash if a dataset has no value."""
     if datasets < 2:
         return ()
     if len(values) < datasets or values.isna().any():

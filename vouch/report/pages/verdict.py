@@ -1,4 +1,4 @@
-"""The first page: which model is best and where, what to know about it first, and what remains unclear."""
+"""The first page: which model is best and on which datasets, its most important news, and open questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict, page="index",
 
 
 def _headline(evidence: Evidence, model: str | None) -> str:
-    """Where the preferred model is best, alone or tied, and the datasets on which no model is."""
+    """The datasets on which the preferred model is best, alone or tied, and those on which no model is."""
     names = evidence.all_models
     mute = [name for name in evidence.datasets if not evidence.candidates(name)]
     small = [name for name in evidence.datasets if evidence.is_small(name) and name not in mute]
@@ -100,7 +100,7 @@ def _headline(evidence: Evidence, model: str | None) -> str:
 
 
 def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
-    """Where the preferred model is best, and where others lead; nothing if there is none."""
+    """Where the preferred model is best, and where others lead; nothing if no model is preferred."""
     if model is None:
         return []
     mine = [name for name in led if model in leaders(evidence, name)]
@@ -174,7 +174,7 @@ def _because(evidence: Evidence, dataset: str) -> str:
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
-    """How far behind the next worse model is; if none is worse, the smallest difference that would show."""
+    """How far behind the next worse model is; if none is worse, the smallest difference that could show."""
     first, worse = leaders(evidence, dataset)[0], significantly_worse(evidence, dataset)
     pair = evidence.comparisons.pair(dataset, first, worse[0]) if worse else None
     if pair is not None:

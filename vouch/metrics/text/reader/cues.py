@@ -18,7 +18,7 @@ def phrases(*kinds: str) -> list[str]:
 
 
 def any_of(listed: Iterable[str]) -> str:
-    """A regular expression for one of the phrases, the longest first; whole words where words have spaces."""
+    """A regular expression for one of the phrases, the longest first; whole words in scripts with spaces."""
     found = sorted(set(listed), key=lambda one: (-len(one), one))
     spaced = [re.escape(one).replace(r"\ ", r"\s{1,4}") for one in found if one[-1] < SCRIPT]
     others = [re.escape(one) for one in found if one[-1] >= SCRIPT]
@@ -27,7 +27,7 @@ def any_of(listed: Iterable[str]) -> str:
 
 
 def either(listed: Iterable[str]) -> str:
-    """A regular expression for one of the phrases, wherever it stands."""
+    """A regular expression for one of the phrases, even inside a word."""
     return f"(?:{'|'.join(re.escape(one) for one in sorted(set(listed), key=lambda one: (-len(one), one)))})"
 
 
@@ -37,15 +37,15 @@ def word(*kinds: str) -> str:
 
 
 def piece(*kinds: str) -> str:
-    """A regular expression for one of the phrases of these kinds, wherever it stands."""
+    """A regular expression for one of the phrases of these kinds, even inside a word."""
     return either(phrases(*kinds))
 
 
 class Finder:
-    """Looks for phrases in lower case: by the words of the text where they have spaces, which is fast."""
+    """Looks for phrases in lower case; in scripts with spaces by the text's words, which is fast."""
 
     def __init__(self, listed: Iterable[str], then: str = "") -> None:
-        """then: a regular expression for what must follow."""
+        """then: a regular expression that must match after the phrase."""
         first: dict[str, list[str]] = {}
         self.others = []
         for one in listed:
@@ -56,7 +56,7 @@ class Finder:
         self.rules = {word: _rule(any_of(found) + then) for word, found in first.items()}
 
     def spans(self, low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-        """Where they occur in a text in lower case. words: of the text."""
+        """Start and end of the phrases in a text in lower case. words: those of the text."""
         found = []
         for word in self.rules.keys() & words:
             rule = self.rules[word]
@@ -113,11 +113,11 @@ _COPULA = any_of(link for link in phrases("link") if link[0] not in "=-→")
 AFFIRMED = _rule(
     rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:{piece('likely')}\s)?{_GOOD}|{word('affirms')})"
 )
-"""What stands after an option and makes it the answer: `is the correct answer`."""
+"""Words after an option that make it the answer: `is the correct answer`."""
 BEST = _rule(
     rf"{PUNCTUATION}{_ASIDE}(?:{piece('relative')}\s)?(?:{_VERB}\s{{1,4}})?(?!{piece('indefinite')}\s){_DEGREE}{_BEST}"
 )
-"""What sets it above the others: `is most similar`."""
+"""Words that call it better than the others: `is most similar`."""
 DENIED = _rule(
     rf"{PUNCTUATION}{_ASIDE}(?:{piece('optional')}\s)?"
     rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{word('bad')}|{word('denies')})"
@@ -126,12 +126,12 @@ TRUE = _rule(
     rf"{PUNCTUATION}(?:{piece('optional')}\s?)?(?:{_VERB}\s{{1,4}}(?!{piece('article')}\s)(?:\w{{1,12}}\s)?)?"
     rf"{word('truth')}(?!\s?{piece('noun')})"
 )
-"""What makes it a true statement, which may not be an answer."""
+"""Words that call it a true statement, which need not be the answer."""
 ELLIPTIC = _rule(rf"\s{_VERB}\s?(?:[.!;\n]|$)")
-"""What follows an option and affirms of it what was denied of another: `A is not right, B is.`"""
+"""Words after an option that affirm of it what was denied of another: `A is not right, B is.`"""
 DENIALS = frozenset(phrases("negation"))
 AFFIRMING = _rule(word("affirming"))
-"""What contains a negation but denies nothing: `no doubt`."""
+"""Words that contain a negation but deny nothing: `no doubt`."""
 JOINS = _rule(word("join") + "|[,、/&]")
 CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:{piece('so')},?\s)?{word('if')}")
 MID_CONDITION = _rule(rf"(?<!{piece('this')}){word('midway')}")
@@ -148,7 +148,7 @@ QUESTION = _rule(
 )
 RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{word('restates')}[ \t]{{0,2}}[:：]")
 LINKED = _rule(rf"{word('result')}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?")
-"""`the answer to this question is`, `答案是`."""
+"""Words that lead to the answer: `the answer to this question is`, `答案是`."""
 _CANNOT = Finder(
     phrases("cannot"),
     rf"(?!\s{word('refuses')})(?:\s[\w',-]{{1,16}}){{0,5}}?\s(?:be\s)?{word('do')}",
@@ -166,23 +166,23 @@ EQUAL = (YES, NO, *(frozenset(word.strip() for word in line.split(",")) for line
 
 
 def declines(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a text says that it cannot or will not answer."""
+    """Start and end of phrases that say that the writer cannot or will not answer."""
     return sorted(_CANNOT.spans(low, words) + _DECLINES.spans(low, words))
 
 
 def lacks(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a text says that something is missing."""
+    """Start and end of phrases that say that something is missing."""
     return _LACKS.spans(low, words)
 
 
 def none_of(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a text says that no option fits."""
+    """Start and end of phrases that say that no option fits."""
     return _NONE_OF.spans(low, words)
 
 
 @lru_cache(maxsize=4096)
 def asks_for(question: str) -> tuple[bool, bool]:
-    """Whether a question asks for what is not true, and for what is not so."""
+    """Whether a question asks what is wrong, and whether it asks what is not so."""
     asked = [one for one in _SENTENCES.split(question.lower()) if one.strip()]
     last = next((one for one in reversed(asked) if one.rstrip().endswith(("?", "？"))), (asked or [""])[-1])
     wrong = _ASKS_WRONG.search(last) is not None
@@ -190,5 +190,5 @@ def asks_for(question: str) -> tuple[bool, bool]:
 
 
 def names_answer(low: str) -> bool:
-    """Whether an answer or option is spoken of."""
+    """Whether an answer or option is mentioned."""
     return any(noun in low for noun in (_ASCII_NOUNS if low.isascii() else _NOUNS))

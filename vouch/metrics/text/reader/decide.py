@@ -1,7 +1,7 @@
 """How the evidence in a text is weighed, and which option it comes down to.
 
 `decide` is the entry: it classifies every mention of an option (a statement, a line of its own, the opening,
-a conclusion, a mention, ...) and takes the strongest kind. Where no option is named, it looks for answers in
+a conclusion, a mention, ...) and takes the strongest kind. If no option is named, it looks for answers in
 other words: `Plants may increase` for `plants increase`, `It is not the maximum` for `no` to `Is it the
 maximum?`.
 """
@@ -22,7 +22,7 @@ _COMPARED = frozenset(cues.phrases("comparative"))
 _VERB = cues.word("asks")
 _ASKS = re.compile(rf"{_VERB}\s", re.IGNORECASE)
 _NEGATION = cues.word("negation")
-# Where a denial begins (group 1) and ends: at punctuation, a contrast, in an aside at a verb (group 2).
+# Where a denial begins (group 1) and ends: at punctuation, a contrast or, in an aside, a verb (group 2).
 _BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{cues.word('contrast')}|({_VERB})")
 _ASIDES = frozenset(cues.phrases("aside_negation"))
 _RELATIVE = re.compile(cues.word("relative") + r"\s(?:\w{1,8}\s)?$")
@@ -34,7 +34,7 @@ _SCENE = re.compile(rf"{cues.any_of(_PLACES)}\s(?:{cues.word('article', 'pronoun
 
 
 def paraphrased(low: str, known: Known) -> list[Group]:
-    """Where the words of an option occur in their order with only small words between them."""
+    """Mentions of options by their words, in their order with only small words between them."""
     options = [_words(text) for text in known.texts]
     sought = {
         words: place
@@ -56,7 +56,7 @@ def paraphrased(low: str, known: Known) -> list[Group]:
 
 
 def answered(low: str, known: Known, question: str) -> Reading | None:
-    """Yes or no to a question whose words a sentence repeats, each denied or not as in the question."""
+    """Yes if a sentence repeats the question's words; no if it denies what they affirm, or the reverse."""
     asked = question.strip().splitlines()[-1].lower() if question.strip() else ""
     asked = asked.rpartition(". ")[2] if not _ASKS.match(asked) else asked
     if not known.answers or not _ASKS.match(asked):
@@ -94,7 +94,7 @@ def _polar(sentence: str, passed: frozenset[str]) -> tuple[set[str], set[str]]:
         end = bound.start() if bound else len(sentence)
         found = _words(sentence[at:end], passed)
         if bound and bound[2] and denies and not (brief and found):
-            continue  # a verb ends no more than an aside: `without handles is`, not `does not have`
+            continue  # a verb ends only an aside: `without handles is`, not `does not have`
         if denies and not found and not (bound and bound[1]):
             words[0].difference_update(clause)
             words[1].update(clause)
@@ -131,7 +131,7 @@ CONCLUSION, COMPARISON = "conclusion", "comparison"
 MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{cues.word('part')})")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
-_CORRECTIONS = 8  # in a row that are followed
+_CORRECTIONS = 8  # the most corrections in a row that are followed
 _TURN = re.compile(rf"[.;!?]|{cues.word('but')}")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", *(one if one >= cues.SCRIPT else f" {one}" for one in cues.phrases("leads")))
@@ -149,7 +149,7 @@ class Weighed:
         self._kinds: dict[int, str] = {}
 
     def kind(self, index: int) -> str:
-        """What the piece is worth."""
+        """The kind of evidence that the piece is."""
         if index not in self._kinds:
             kind = self._weighed(index)
             corrected = kind not in (STATEMENT, AGAINST) and self._corrects(index)
@@ -208,7 +208,7 @@ class Weighed:
         return kind
 
     def _qualified(self, it: Context, listed: bool) -> bool:
-        """Whether an option is only said to suit something: of a list, or below `The others are wrong:`."""
+        """Whether an option of a list is only said to suit something, or is below `The others are wrong:`."""
         return (listed and it.suits) or any(at < it.group.start for at in self.text.others)
 
     def _begun(self, it: Context) -> bool:
@@ -246,7 +246,7 @@ class Weighed:
         """The kind of a piece within a line."""
         group = it.group
         counted = group.form != VALUE or group.marked or self._result(it)
-        # A bare letter says little, but for `option B` and `... is B.`
+        # A bare letter says little, except in `option B` and `... is B.`
         bare = group.form in (BARE, CLOSED) and not group.span.own
         if affirmed or (
             it.left == LINK and it.noun and (counted or not _OPERATOR.match(self.text.said, group.end))
@@ -265,7 +265,7 @@ class Weighed:
         return MENTION
 
     def _result(self, it: Context) -> bool:
-        """Whether a value ends its sentence's numbers, is no part of a calculation, and not amid the text."""
+        """Whether a value is its sentence's last number, not in a calculation and not amid the text."""
         said, group = self.text.said, it.group
         if _OPERATOR.match(said, group.end) or _CALCULATION.search(
             said, max(0, group.start - 3), group.start
@@ -285,7 +285,7 @@ def _unfit(box: str, known: Known) -> bool:
 
 
 def _explains(last: Context, it: Context) -> bool:
-    """Whether a colon stands before, and before that another option in the same sentence; but not in `No cat:
+    """Whether a colon precedes it, and before that another option in the same sentence; but not in `No cat:
     a dog` or `A. Final answer: B`."""
     if last.begin != it.begin or last.denied or last.group.places == it.group.places:
         return False
@@ -329,7 +329,7 @@ def _next_in_line(last: Context, it: Context) -> bool:
 
 
 EXPLICIT = (STATEMENT, CORRECTION, LINE, "boxed mark", "boxed text", "boxed value")
-"""Kinds of readings to which the others give way."""
+"""Kinds of readings that outrank the others."""
 PASSING = ("only mention", "last conclusion", "first mention", CONDITIONAL)
 """Kinds that may name an option in passing."""
 NONE_OF_THEM = "none of them"
@@ -350,8 +350,8 @@ def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
 
 
 def _decided(weighed: Weighed) -> Reading:
-    """An explicit statement outranks all else, the last one of several; then a line of its own, the opening,
-    and a conclusion or comparison that declining words do not follow. Mentions count where none declines, and
+    """An explicit statement outranks all else (of several, the last); then a line of its own, the opening,
+    and a conclusion or comparison that declining words do not follow. Mentions count if no words decline and
     no box holds a number that is no option."""
     former = None
     for index in range(len(weighed.found) - 1, -1, -1):
