@@ -17,8 +17,10 @@ from vouch.prompts.rewrites.content import (
     instruction,
     is_english,
     lost,
+    lost_question_word,
     new,
     not_opposed,
+    turns_roles,
     words,
 )
 from vouch.tables.asked import IMAGE_MARK, KINDS, NEGATIONS
@@ -122,8 +124,11 @@ def _turns(kind: str, original: str, rewrite: str) -> str:
 
 
 def _keeps(kind: str, original: str, rewrite: str) -> str:
-    missing = lost(kind, original, rewrite)
-    return f"loses the word {missing[0]}" if missing else ""
+    """The content words, what is asked for, and who does what."""
+    missing = lost(kind, original, rewrite) or (lost_question_word(original, rewrite),)
+    if missing[0]:
+        return f"loses the word {missing[0]}"
+    return "turns subject and object around" if turns_roles(original, rewrite) else ""
 
 
 def _adds(kind: str, original: str, rewrite: str) -> str:

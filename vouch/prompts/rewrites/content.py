@@ -126,11 +126,15 @@ def difference(original: str, rewrite: str) -> Difference:
     return Difference(tuple(word for word in before if stem(word) not in kept), tuple(new))
 
 
+_ASKING = {"what", "which", *_LISTS["nouns"]}
+
+
 def lost(kind: str, original: str, rewrite: str) -> tuple[str, ...]:
     """The content words that a rewrite of this kind loses and should not.
 
     An instruction may lose its verb. Shorter questions and instructions may lose their lead, and a shorter
-    question a quarter of its words, if it offers no alternatives (`a solid or a liquid`).
+    question a quarter of its words, if it keeps a question word and offers no alternatives (`a solid or a
+    liquid`).
     """
     allowed = _stems(instruction("lr_i").synonyms)
     if kind == "ls_m":
@@ -140,7 +144,8 @@ def lost(kind: str, original: str, rewrite: str) -> tuple[str, ...]:
     if kind == "lr_c":
         allowed |= _stems(_LISTS["droppable"])
     missing = tuple(word for word in difference(original, rewrite).lost if stem(word) not in allowed)
-    spare = len(_stems(content(original))) // _SPARE if kind == "lr_c" and "or" not in words(original) else 0
+    spared = kind == "lr_c" and "or" not in words(original) and _ASKING & set(words(rewrite))
+    spare = len(_stems(content(original))) // _SPARE if spared else 0
     return missing if len(_stems(missing)) > spare else ()
 
 
@@ -152,6 +157,28 @@ def new(kind: str, original: str, rewrite: str) -> tuple[str, ...]:
     if any(stem(word) != word and word.endswith("er") for word in asked):
         allowed.add(stem("more"))  # `burnter` is `more burnt`
     return tuple(word for word in difference(original, rewrite).new if stem(word) not in allowed)
+
+
+def lost_question_word(original: str, rewrite: str) -> str:
+    """`why`, `how`, `where`, `when` or `who`, if the rewrite has neither the word nor a noun for it, else
+    nothing. `What` and `which` may go."""
+    after = set(words(rewrite))
+    asked = (word for word in words(original) if word in _LISTS["nouns"])
+    return next((word for word in asked if not after & {word, *_LISTS["nouns"][word]}), "")
+
+
+_DOES = re.compile(r"\b(?:what|which|who|whom)\b.*\b(?:do|does|did)\b(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def turns_roles(original: str, rewrite: str) -> bool:
+    """Whether the subject becomes the object: of `which areas did the empire control`, `which area controlled
+    the empire`."""
+    match = _DOES.search(original)
+    if match is None or "by" in words(rewrite):
+        return False
+    after = list(map(stem, content(rewrite)))
+    order = [after.index(word) for word in map(stem, content(match[1])) if word in after]
+    return order != sorted(order)
 
 
 def not_opposed(original: str, rewrite: str) -> str:

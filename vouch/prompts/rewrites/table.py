@@ -40,6 +40,16 @@ class RewriteTask:
         return f"{self.kind} of {self.question[:80]!a}"
 
     @property
+    def system(self) -> str | None:
+        """None: the instruction is part of `prompt`."""
+        return None
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """None: the examples are part of `prompt`."""
+        return ()
+
+    @property
     def prompt(self) -> str:
         """The whole text that a model gets."""
         words = instruction(self.kind)
@@ -58,6 +68,26 @@ class RewriteTask:
             if quoted and not {first, last} & set(inner):
                 return inner.strip()
         return rewrite
+
+
+@dataclass(frozen=True)
+class TaskInTurns(RewriteTask):
+    """The same task as a conversation: the instruction as system message, the examples as earlier turns."""
+
+    @property
+    def system(self) -> str:
+        """The instruction."""
+        return instruction(self.kind).head.strip()
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """The examples, as (question, answer)."""
+        return tuple((example.q, example.a) for example in instruction(self.kind).examples)
+
+    @property
+    def prompt(self) -> str:
+        """The question alone."""
+        return self.question
 
 
 _QUOTES = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))
