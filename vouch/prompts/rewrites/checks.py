@@ -20,6 +20,7 @@ from vouch.prompts.rewrites.content import (
     lost_question_word,
     new,
     not_opposed,
+    share_changed,
     turns_roles,
     words,
 )
@@ -76,6 +77,12 @@ def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
         if kind in kinds and (english or name not in OF_ENGLISH)
     }
     return {name: problem for name, problem in problems.items() if problem}
+
+
+def doubt(kind: str, original: str, rewrite: str | None, failed: Sequence[str]) -> float:
+    """How doubtful a rewrite is: the number of checks that it fails, plus the share (0 to 1) of content words
+    that only it or the question has. 2 if there is no rewrite."""
+    return 2.0 if rewrite is None else len(failed) + share_changed(kind, original, rewrite)
 
 
 def _not_endless(kind: str, original: str, rewrite: str) -> str:

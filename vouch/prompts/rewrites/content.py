@@ -159,6 +159,14 @@ def new(kind: str, original: str, rewrite: str) -> tuple[str, ...]:
     return tuple(word for word in difference(original, rewrite).new if stem(word) not in allowed)
 
 
+def share_changed(kind: str, original: str, rewrite: str) -> float:
+    """The share of content words, 0 to 1, that only one of the two has, without the instruction's synonyms."""
+    before, after = _stems(content(original)), _stems(content(rewrite))
+    after -= _stems(instruction(kind).synonyms) - before
+    both = len(before | after)
+    return len(before ^ after) / both if both else 0.0
+
+
 def lost_question_word(original: str, rewrite: str) -> str:
     """`why`, `how`, `where`, `when` or `who`, if the rewrite has neither the word nor a noun for it, else
     nothing. `What` and `which` may go."""
