@@ -13,7 +13,7 @@ from tests.prompts.rewrites.conftest import KEY, Project, ask, completion, decid
 from tests.refusals import refused
 from vouch.models.server.engine import ENOUGH
 from vouch.prompts.asking import LISTED
-from vouch.prompts.rewrites.table import instruction
+from vouch.prompts.rewrites.content import instruction
 from vouch.tables.asked import rewrites_path
 
 COLOUR = "What colour is the circle?"

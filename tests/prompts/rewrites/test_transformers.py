@@ -130,14 +130,15 @@ def test_a_reply_does_not_depend_on_what_else_is_asked(tmp_path: Path) -> None:
 
 
 def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
-    folder = save(tmp_path / "model", list(range(len(WORDS))), TURNS, context=2048)
-    writer = engine.load(pin(folder), RewriteConfig(device="cpu"))
-    task = TaskInTurns(TASK.question, TASK.kind)
-    shown = writer._engine._preparer.prepare(writer._question("0", task))
-    begun = writer._engine._preparer.decode(shown.ids, special=True)
-    assert begun.count("USER") == 1 + len(instruction("lr_i").examples) and begun.endswith("circle ?")
-    assert [reply.text is not None for _, reply in writer.ask([task, TASK])] == [True, True]
-    assert task != TASK and task.prompt == TASK.question
+    task, words = TaskInTurns(TASK.question, TASK.kind), instruction(TASK.kind)
+    turns = [f"USER {one.q} {one.a}" for one in words.examples]
+    folder = save(tmp_path / "model", [1], TURNS, context=2048)
+    written = greedy(folder, " ".join([words.head, *turns, f"USER {TASK.question}"]), 8)
+    written = written[: written.index(1)] if 1 in written else written
+    asked = PlainText(task.prompt, start_is_enough=True, system=task.system, turns=task.turns)
+    ((_, reply),) = engine.load(pin(folder), RewriteConfig(device="cpu", max_tokens=8)).ask([asked])
+    assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
+    assert task != TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
 
 
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:

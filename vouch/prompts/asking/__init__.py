@@ -74,7 +74,7 @@ class PlainText:
 
     prompt: str
     start_is_enough: bool = False
-    system: None = None
+    system: str | None = None
     turns: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:

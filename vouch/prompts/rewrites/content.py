@@ -160,7 +160,7 @@ def new(kind: str, original: str, rewrite: str) -> tuple[str, ...]:
 
 
 def share_changed(kind: str, original: str, rewrite: str) -> float:
-    """The share of content words, 0 to 1, that only one of the two has, without the instruction's synonyms."""
+    """The share of content words, 0 to 1, that only one of the two has; the instruction's do not count."""
     before, after = _stems(content(original)), _stems(content(rewrite))
     after -= _stems(instruction(kind).synonyms) - before
     both = len(before | after)
