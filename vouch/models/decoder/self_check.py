@@ -322,8 +322,8 @@ _TEXTS = ("What is it?", "Is it day or night? A: day B: night", "How many colour
 
 
 def probes(preparer: Preparer) -> list[Prepared]:
-    """The questions of the check: two about one image, one about another of the same size; without images if
-    the model takes none."""
+    """The questions of the check: two about one image, one about another of the same size; all without an
+    image for a model that takes none."""
     noise = random.Random(0)
     images = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
     shown = [[images[0]], [images[0]], [images[1]]] if preparer.sees else [[], [], []]

@@ -60,7 +60,7 @@ _NO_IMAGES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNOREC
 # about a single image, such as an unsupported format, must not match.
 _TAKES_NO_IMAGES = re.compile(
     r"not a multi-?modal model|(image|vision)s?( input)?s? (is|are) not supported"
-    r"|(not|n't) support (image|vision|multi-?modal)s?( inputs?| content)?($|[^\w ]| by| for| \()"
+    r"|(not|n't) support (image|vision|multi-?modal)s?( inputs?| content)?($|[^\w ]| (by|for)\b| \()"
     r"|required for image input|endpoints? found that support image|image_url is only supported by"
     r"|(unsupported content part type|unknown variant)\W{1,4}image_url",
     re.IGNORECASE,

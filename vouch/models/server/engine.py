@@ -39,7 +39,7 @@ from vouch.models.server.completions import NO_LOGPROBS, is_about_question
 from vouch.models.server.images import data_url
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Reasoning
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Message = dict[str, Any]
 
@@ -223,7 +223,7 @@ class ServerEngine:
         self._taken: int | None = None  # the number with which it has answered letters
         self._shown = False  # whether a question with images was answered
         # Questions to which it said that it takes no images: they wait until the end as well.
-        self._sightless: list[Answered] = []
+        self._sightless: dict[str, list[Answered]] = {output: [] for output in OUTPUTS}
         self._unwilling: list[Refusal] = []  # its messages when it rejected them
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
         # Answers without log-probabilities, while none had any: they wait until the end.
@@ -240,7 +240,8 @@ class ServerEngine:
                 else:
                     yield from chain.from_iterable(self._passed_on(_mine(*one)) for one in waiting)
             self._check_sight(SILENT)
-            yield from chain.from_iterable(map(self._passed_on, self._sightless))
+            for sightless in self._sightless.values():
+                yield from chain.from_iterable(map(self._passed_on, sightless))
             for one in self._refusals.held:
                 assert isinstance(one.answer, Refusal)
                 yield replace(one, answer=replace(one.answer, transient=True, unproven=True))
@@ -261,14 +262,15 @@ class ServerEngine:
         return self._refusals.passed_on(answered, refusal)
 
     def _check_sight(self, most: int) -> None:
-        """Raises UserError where so many questions were refused for their images, and none was answered."""
-        if not self._shown and len(self._sightless) >= most:
-            refused = self._sightless[0].answer
-            assert isinstance(refused, Refusal)
-            raise UserError(
-                f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into its "
-                "entry of models.lock and run it again, so that it is asked the questions without them"
-            )
+        """Raises UserError if so many questions were refused for their images, and none was answered."""
+        for sightless in self._sightless.values():
+            if not self._shown and len({one.question for one in sightless}) >= most:
+                refused = sightless[0].answer
+                assert isinstance(refused, Refusal)
+                raise UserError(
+                    f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into "
+                    "its entry of models.lock and run it again, to ask it the questions without them"
+                )
 
     def _gives(self, output: str) -> bool:
         return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
@@ -299,7 +301,7 @@ class ServerEngine:
             refused = _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
             if not (job.question.images and completions.takes_no_images(str(error))):
                 return refused
-            self._sightless.append(refused)
+            self._sightless[job.output].append(refused)
             self._check_sight(ENOUGH)
             return None
         except completions.NoLogprobs as error:
