@@ -156,6 +156,7 @@ BAD = [
     ("turns", "ls_n", MINERAL, "Is shampoo not a mineral?"),
     ("turns", "ls_n", "Select the fish below.", "Do not select the fish below."),
     ("opposes", "ls_a", "What sport are they athletes of?", "Which sport are they athletes of?"),
+    ("opposes", "ls_a", "Identify the question that the experiment answers.", "Which experiment answers the question?"),
     ("opposes", "ls_a", "Select the fish below.", "Which fish is more dented?"),
     ("opposes", "ls_a", "Which dog runs faster?", "Which dog runs?"),
     ("opposes", "ls_a", "Which dog runs faster?", "Which cat runs later?"),

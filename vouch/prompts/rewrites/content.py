@@ -217,8 +217,8 @@ def _is_known(before: set[str], removed: set[str], added: set[str]) -> bool:
 
 
 def _swapped(original: str, rewrite: str) -> bool:
-    """Whether two words change places: `Chile from Peru`, `Peru from Chile`."""
-    before, after = (list(map(stem, content(text))) for text in (original, rewrite))
+    """Whether two words change places, and nothing else: `Chile from Peru`, `Peru from Chile`."""
+    before, after = words(original), words(rewrite)
     moved = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
     return len(before) == len(after) and len(moved) == 2 and moved[0] == moved[1][::-1]
 
