@@ -14,14 +14,16 @@ from tests.cli.scored import COUNT, HOSTILE, outcomes
 from vouch.cli.card import sensitivity, with_guesses
 from vouch.cli.item import close
 from vouch.cli.item_screen import screen
-from vouch.tables.answered import LETTERS, letters_path
+from vouch.tables.answered import LETTERS, letters_path, pin_path, read_pin, write_pin
 from vouch.tables.asked import ITEMS, KEPT, items_path
 from vouch.tables.results import (
+    BLIND,
     LEADERBOARD,
     LEADERBOARD_PATH,
     METRICS,
     VARIATIONS,
     VARIATIONS_PATH,
+    blind_path,
     outcomes_path,
 )
 
@@ -78,6 +80,26 @@ def test_the_original_prompt_is_explained_and_with_detail_every_one(vouch: Vouch
     assert "more lines" not in whole and whole.count("long") == 3 * 400, "all words of three texts"
 
 
+def test_a_language_model_and_what_it_solves(vouch: Vouch) -> None:
+    pin, path = read_pin(pin_path("tiny_a")), blind_path("left")
+    before = path.read_bytes() if path.exists() else None
+    rows = [
+        {"output": "letters", "item": "kite-004", "models": 1, "correct": 1, "solved": True, "chance": 0.3}
+    ]
+    try:
+        write_pin(pin_path("tiny_a"), pin.model_copy(update={"sees": False}))
+        BLIND.write(path, rows)
+        out = vouch("item", "kite-004", "--dataset", "left")
+        assert (
+            "\nflags: solved_blind\n" in out
+            and "\ntiny_a, letters (a language model, asked without images)\n" in out
+        )
+        assert "flags" not in vouch("item", "kite-005", "--dataset", "left") and "\ntiny_b, letters\n" in out
+    finally:
+        write_pin(pin_path("tiny_a"), pin)
+        path.unlink() if before is None else path.write_bytes(before)
+
+
 def explained(**facts: Any) -> list[str]:
     """The block of one answer to an original prompt."""
     none = dict.fromkeys(("answer", "correct", "confidence", "text", "problem", "parser", "reason", "effect"))
@@ -87,6 +109,7 @@ def explained(**facts: Any) -> list[str]:
         "variation": "original",
         "prompt": "q/original",
         "kept": True,
+        "sees": True,
     }
     sets = {"lac": None, "aps": None, "clean_size": {"lac": None, "aps": None}, "against_original": ""}
     of_answer = dict.fromkeys(("letter_mass", "bracket_mass", "spelling", "reasoning", "flags"))

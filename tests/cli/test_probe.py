@@ -105,7 +105,7 @@ def save_words(folder: Path, words: Any, chat: str | None = CHAT) -> None:
         ("12", "is:", ["! the prompt's end changes, so that each letter is one token: nothing becomes ` `", "spelled"]),
         # the space that the prompt ends with belongs to the letters
         ("AB", "is: ", ["one token: ` ` becomes nothing", "A: ", "` A`"]),
-        (["10", "11"], "is: ", ["one token: nothing becomes `1`", "10: 15 `0`", "11: 16 `1`"]),
+        (["10", "11"], "is: ", ["one token: nothing becomes `1`", "! 2 labels are not spelled as the token that is read: 10 is `0`", "11: 16 `1`"]),
         (["10", "9"], "is: ", ["no distinct single token for each of 10, 9", "10: 2 tokens `1·0`", "9: 1 token `9`"]),
         (["Ä", "Ω"], "is: ", ["no distinct single token", "Ä: 2 tokens", "Ω: 2 tokens"]),
         (["A", "A"], "is: ", ["A has none of its own there"]),
@@ -198,7 +198,10 @@ def test_a_model_that_is_not_there(project: Project, vouch: Vouch, wanted: str, 
     ("entry", "claim"),
     [
         ({"source": {"kind": "folder", "path": "nowhere"}}, "nowhere: no such model folder"),
-        ({"source": {"kind": "hub", "repo": "a/b", "revision": "0" * 40}}, "a/b"),
+        (
+            {"source": {"kind": "hub", "repo": "a/b", "revision": "0" * 40}},
+            "not whole in the local cache; run `dvc repro pin@tiny`",
+        ),
         ({"source": {"kind": "hub", "repo": "a/b", "revision": None}}, "is not pinned"),
         ({"source": {"kind": "folder", "path": "model"}, "template": "chatm"}, "no template chatm"),
         ({"source": {"kind": "folder", "path": "model"}, "template_kwargs": {"x": 1}}, "reads no x"),

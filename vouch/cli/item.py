@@ -19,7 +19,7 @@ from vouch.images.opening import render
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import check_run, intact
 from vouch.tables import HEADLINE
-from vouch.tables.answered import RESPONSES
+from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import (
     ITEMS,
     KEPT,
@@ -34,7 +34,17 @@ from vouch.tables.asked import (
     items_path,
     prompts_path,
 )
-from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
+from vouch.tables.results import (
+    BLIND,
+    OUTCOMES,
+    SOLVED_BLIND,
+    blind_path,
+    contents,
+    flips,
+    grades,
+    outcomes_path,
+    solved_blind,
+)
 from vouch.tables.table import Table
 
 
@@ -72,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
       vouch item kite-004 --dataset kites --model tiny_a --images seen
     """
     dataset, item = find_item(options.id, options.dataset)
+    item["flags"] = [*(item["flags"] or ()), *_blind_flag(dataset, item["id"])]
     if options.model is not None:
         path = outcomes_path(dataset)
         known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
@@ -90,6 +101,12 @@ def run(options: argparse.Namespace) -> int:
             print(f"images: {written} in {plain(options.images)}")
     warn_if_outdated()
     return 0
+
+
+def _blind_flag(dataset: str, item: str) -> list[str]:
+    """SOLVED_BLIND if every language model that was asked answers the item."""
+    path = blind_path(dataset)
+    return [SOLVED_BLIND] if path.exists() and item in solved_blind(BLIND.read(intact(path))) else []
 
 
 def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
@@ -118,10 +135,12 @@ def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[R
         responses, path = RESPONSES[output]
         for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
             responses_of[output, row["prompt"]].append(row)
+    sees = not pin_path(model).exists() or read_pin(pin_path(model)).sees
     position = {name: number for number, name in enumerate(prompts)}
     rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
     return [
-        _entry(row, prompts[row["prompt"]], responses_of[row["output"], row["prompt"]], change)
+        {"sees": sees}
+        | _entry(row, prompts[row["prompt"]], responses_of[row["output"], row["prompt"]], change)
         for row, change in zip(rows, against(rows), strict=True)
     ]
 

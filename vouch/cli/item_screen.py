@@ -63,7 +63,8 @@ def _answers(entries: Sequence[Row]) -> str:
     for entry, line in zip(entries, body, strict=True):
         if (entry["model"], entry["output"]) != group:
             group = (entry["model"], entry["output"])
-            text.append(cut(", ".join(group), WIDTH))
+            blind = "" if entry["sees"] else " (a language model, asked without images)"
+            text.append(cut(", ".join(group) + blind, WIDTH))
         text.append(line)
     return "\n".join(text) + "\n\n"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from vouch.cli.printing import WIDTH, as_json, cut, plain, wrapped
 from vouch.models import probe as probing
+from vouch.models.config import ExtractConfig
 from vouch.models.pins import pinned
 from vouch.params.project import MODELS, Project
 from vouch.pipeline.errors import UserError, check_name, reason
@@ -38,7 +39,7 @@ def probe(project: Project, name: str) -> dict[str, Any]:
     if pin.source.kind == "released":
         return {"model": name, "kind": "released", "source": source, "datasets": []}
     try:
-        facts, read = _server(pin) if pin.source.kind == "server" else _local(pin, project.extract.bucket)
+        facts, read = _server(pin) if pin.source.kind == "server" else _local(pin, project.extract)
         facts["datasets"] = [
             {"dataset": dataset, **_of_dataset(project, pin, dataset, read)} for dataset in project.datasets
         ]
@@ -64,7 +65,7 @@ def _server(pin: Pin) -> tuple[dict[str, Any], Read]:
     return {**facts, "sees": pin.sees}, read
 
 
-def _local(pin: Pin, bucket: int) -> tuple[dict[str, Any], Read]:
+def _local(pin: Pin, config: ExtractConfig) -> tuple[dict[str, Any], Read]:
     from vouch.models.decoder.engine import preparer
     from vouch.models.loading import ADVICE, model_folder, opening
 
@@ -73,7 +74,7 @@ def _local(pin: Pin, bucket: int) -> tuple[dict[str, Any], Read]:
 
     def read(one: probing.Asked) -> dict[str, Any]:
         with opening(folder, "fails at a prompt", ADVICE):
-            return probing.tokens(ready, pin, one.pack, bucket) if one.pack else {}
+            return probing.tokens(ready, pin, one.pack, config) if one.pack else {}
 
     facts = {"model": pin.model, "kind": pin.source.kind, "source": str(folder), "sees": pin.sees}
     own = "none, it gets texts alone" if ready.texts_alone else "its own"
@@ -183,6 +184,11 @@ def _surprises(one: Row) -> Iterator[str]:
         why = "each letter is one token" if one["output"] == LETTERS else "options begin after it"
         before, now = _spelled(changed["tokens"]), _spelled(changed["by"])
         yield f"! the prompt's end changes, so that {why}: {before} becomes {now}"
+    other = [each for each in one.get("letters", ()) if each["text"].strip() != each["label"].strip()]
+    if other:
+        count = "1 label is" if len(other) == 1 else f"{len(other)} labels are"
+        first = f"{cut(other[0]['label'], 20)} is {_quoted(other[0]['text'])}"
+        yield f"! {count} not spelled as the token that is read: {first}"
     if one["problem"]:
         yield f"! {one['problem']}"
 

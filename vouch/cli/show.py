@@ -29,7 +29,7 @@ from vouch.pipeline.records import intact
 from vouch.report.blind import answered, baselines, beaten
 from vouch.report.gates import headline_columns
 from vouch.tables import HEADLINE
-from vouch.tables.asked import LETTERS, ORIGINAL
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 
 REPORT = Path("reports/index.html")
@@ -217,8 +217,12 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
         return ""
     there = DIFFERENCES_PATH.exists()
     differences = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist() if there else []
+    outputs: dict[str, str] = {}
+    for row in rows:
+        known = outputs.setdefault(row["dataset"], row["output"])
+        outputs[row["dataset"]] = min(known, row["output"], key=OUTPUTS.index)
     lines = []
-    for dataset, baseline in baselines(rows, differences, groups(now), unranked(rows)).items():
+    for dataset, baseline in baselines(rows, differences, groups(now), outputs, unranked(rows)).items():
         models = [model for name, *_, model in ordered(now) if name == dataset]
         sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
         lines += [f"{dataset}: {sentence}" for sentence in sentences]

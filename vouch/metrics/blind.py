@@ -61,7 +61,7 @@ def blind(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
     return frozenset(
         (row["model"], row["dataset"], row["output"])
         for row in metrics
-        if row["metric"] == BLIND_RATE and row["value"] > 0
+        if row["metric"] == BLIND_RATE and (row["value"] or 0) > 0
     )
 
 

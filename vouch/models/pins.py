@@ -100,7 +100,8 @@ def _of_entry(name: str, entry: LockEntry | None, whole: bool) -> Pin:
             f"{LOCK}: {name} is not pinned, its commit is missing; run `vouch lock {name}`, or write "
             "`unpinned: true` into its entry"
         )
-    folder = fetch(entry.source.repo, entry.source.revision, local=not whole)
+    command = "pin" if whole else f"dvc repro pin@{name}"
+    folder = fetch(entry.source.repo, entry.source.revision, command, local=not whole)
     # the commit that an unresolved branch points to now
     source = entry.source.model_copy(update={"revision": folder.name})
     return _of_folder(name, folder, entry.model_copy(update={"source": source}), whole)
@@ -153,15 +154,16 @@ def read_template(name: str) -> str:
     return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
 
 
-def fetch(repo: str, revision: str | None, local: bool = False) -> Path:
+def fetch(repo: str, revision: str | None, command: str = "pin", local: bool = False) -> Path:
     """The folder that holds one commit, fetched if the cache lacks it. Raises UserError.
 
     Only files that a model is loaded from are fetched; of its subfolders, only a second tokenizer's. With
-    HF_HUB_OFFLINE=1, or `local`, only the cache is asked. The folder is named after the commit.
+    HF_HUB_OFFLINE=1, or `local`, only the cache is asked. The folder is named after the commit. command: what
+    fetches it otherwise, for errors.
     """
     from huggingface_hub import constants
 
-    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
+    with one_line(repo, revision or BRANCH, command, "source in models.lock"):
         return hub_snapshot(repo, revision or BRANCH, local or constants.HF_HUB_OFFLINE)
 
 

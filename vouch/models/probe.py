@@ -95,7 +95,7 @@ def requests(pin: Pin, pack: Pack) -> dict[str, Any]:
     return {"requests": [body | body.pop("extra_body", {}) for body in bodies]}
 
 
-def tokens(preparer: "Preparer", pin: Pin, pack: Pack, bucket: int) -> dict[str, Any]:
+def tokens(preparer: "Preparer", pin: Pin, pack: Pack, config: ExtractConfig) -> dict[str, Any]:
     """What a model would read, for JSON.
 
     tokens: [{id, text, count}] with equal neighbours as one. prefix: tokens up to the end of the last image.
@@ -109,14 +109,14 @@ def tokens(preparer: "Preparer", pin: Pin, pack: Pack, bucket: int) -> dict[str,
         plain = preparer.prepare(replace(question, labels=(), options=()))
     except UserError as error:
         return {"problem": str(error)}
-    facts = _prompt(preparer, plain, LETTERS, bucket)
+    facts = _prompt(preparer, plain, LETTERS, config)
     if not question.labels and not question.options:
         return facts
     try:
         whole = preparer.prepare(question)
     except UserError as error:
         return facts | {"problem": str(error), **_pieces(preparer, question)}
-    facts = _prompt(preparer, whole, pack.output, bucket)
+    facts = _prompt(preparer, whole, pack.output, config)
     before, now = (one.prefill if preparer.needs.separate_decoder else one.ids for one in (plain, whole))
     kept = len(common_start([before, now]))
     facts["replaced"] = {"tokens": _runs(preparer, before[kept:]), "by": _runs(preparer, now[kept:])}
@@ -130,11 +130,11 @@ def _after_thought(pin: Pin, question: Question) -> Question:
     return replace(question, thought=pin.reasoning.closes.lstrip()) if pin.reasoning else question
 
 
-def _prompt(preparer: "Preparer", prepared: "Prepared", output: str, bucket: int) -> dict[str, Any]:
+def _prompt(preparer: "Preparer", prepared: "Prepared", output: str, config: ExtractConfig) -> dict[str, Any]:
     from vouch.models.decoder.rows import jobs
 
     separate = preparer.needs.separate_decoder
-    rows = [] if separate else list(jobs(output, [prepared], "batch", bucket, lambda tokens: True))
+    rows = [] if separate else list(jobs(output, [prepared], "batch", config.bucket, lambda tokens: True))
     return {
         "problem": None,
         "tokens": _runs(preparer, prepared.ids),

@@ -15,7 +15,7 @@ from vouch.metrics.metric import CLEAN
 from vouch.metrics.unranked import Place
 from vouch.report import formatting
 from vouch.report.gates import MINIMUM, Claim, ends, share_claim, significant
-from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.asked import ORIGINAL
 
 NOTE = "blind baseline: takes no images"
 OF_BASELINE = frozenset(["accuracy", BLIND_RATE, BLIND_GAIN])
@@ -52,34 +52,25 @@ def baselines(
     leaderboard: Iterable[Row],
     differences: Iterable[Row],
     groups: Mapping[str, int],
+    outputs: Mapping[str, str],
     away: Collection[Place] = (),
 ) -> dict[str, Baseline]:
-    """By dataset, the baseline for its main request type; nothing for a dataset without a language model.
+    """By dataset, the best baseline; nothing for a dataset without a language model.
 
-    leaderboard, differences: rows of LEADERBOARD and DIFFERENCES. groups: by dataset, the number of groups of
-    questions. away: models whose answers are not what was scored (vouch/metrics/unranked.py).
+    leaderboard, differences: rows of LEADERBOARD and DIFFERENCES. groups, outputs: by dataset, the number of
+    groups of questions, and the request type that counts. away: models that would not really give the scored
+    answers (vouch/metrics/unranked.py).
     """
-    rows = [row for row in leaderboard if (row["protocol"], row["category"]) == (CLEAN, ALL)]
-    main: dict[str, str] = {}
-    for row in rows:
-        dataset, output = row["dataset"], row["output"]
-        main[dataset] = min(main.get(dataset, output), output, key=OUTPUTS.index)
-    found: dict[tuple[str, str], dict[str, Row]] = {}
-    places = {(m, d) for m, d, output in blind(rows) - set(away) if main[d] == output}
-    for row in sorted(rows, key=lambda row: (row["variation"] != ORIGINAL, row["variation"])):
-        place = row["model"], row["dataset"]
-        if place in places and row["metric"] in OF_BASELINE and row["output"] == main[row["dataset"]]:
-            found.setdefault(place, {}).setdefault(row["metric"], row)
-    measured = {place: of for place, of in found.items() if {"accuracy", BLIND_GAIN} <= of.keys()}
+    measured = _measured(leaderboard, outputs, away)
     best: dict[str, str] = {}
     for model, dataset in sorted(measured, key=lambda place: (-measured[place]["accuracy"]["value"], place)):
         best.setdefault(dataset, model)
     pairs = {
         (row["dataset"], row["first"]): row
         for row in differences
-        if row["output"] == main.get(row["dataset"]) and row["second"] == best.get(row["dataset"])
+        if row["output"] == outputs.get(row["dataset"]) and row["second"] == best.get(row["dataset"])
     }
-    shown = significant(_claims(measured, pairs, groups))
+    shown = {place for place, claim in significant(_claims(measured, pairs, groups)).items() if claim.above}
     return {
         dataset: Baseline(
             model,
@@ -87,9 +78,9 @@ def baselines(
             of[BLIND_GAIN],
             float(of[BLIND_RATE]["value"]),
             sum(where == dataset for _, where in measured),
-            _above(shown.get((dataset, model))),
+            (dataset, model) in shown,
             own := {first: row for (where, first), row in pairs.items() if where == dataset},
-            tuple(first for first in own if _above(shown.get((dataset, first)))),
+            tuple(first for first in own if (dataset, first) in shown),
             groups.get(dataset, 0),
         )
         for dataset, model in sorted(best.items())
@@ -97,8 +88,29 @@ def baselines(
     }
 
 
-def _above(claim: Claim | None) -> bool:
-    return claim is not None and claim.above
+def _measured(
+    leaderboard: Iterable[Row], outputs: Mapping[str, str], away: Collection[Place]
+) -> dict[tuple[str, str], dict[str, Row]]:
+    """By language model and dataset, its rows of OF_BASELINE by metric, for the original prompts."""
+    rows = [
+        row
+        for row in leaderboard
+        if row["metric"] in OF_BASELINE
+        and _known(row["value"])
+        and (row["protocol"], row["category"]) == (CLEAN, ALL)
+        and row["output"] == outputs.get(row["dataset"])
+    ]
+    places = {(model, dataset) for model, dataset, _ in blind(rows) - set(away)}
+    found: dict[tuple[str, str], dict[str, Row]] = {place: {} for place in places}
+    for row in sorted(rows, key=lambda row: (row["variation"] != ORIGINAL, row["variation"])):
+        if (place := (row["model"], row["dataset"])) in places:
+            found[place].setdefault(row["metric"], row)
+    return {place: of for place, of in found.items() if of.keys() == OF_BASELINE}
+
+
+def _known(value: float | None) -> bool:
+    """Whether a row has a number: null is None in a table and NaN in a data frame."""
+    return value is not None and value == value
 
 
 def _claims(
@@ -119,7 +131,7 @@ def _claims(
         low, high = interval_of(row)
         value, p = row["difference"], row["p"]
         count = min(groups.get(dataset, 0), row["items"])
-        known = None if p is None or p != p else float(p)  # a data frame writes NaN for null
+        known = float(p) if _known(p) else None
         if low is None or high is None:
             low = high = value
         claims[dataset, model] = Claim(value, 0.0, low, high, count, known)
@@ -128,9 +140,7 @@ def _claims(
 
 def interval_of(row: Row) -> tuple[float | None, float | None]:
     """The interval that may be shown, of a row with null or NaN where there is none."""
-    low, high = (
-        None if row[end] is None or row[end] != row[end] else float(row[end]) for end in ("low", "high")
-    )
+    low, high = (float(row[end]) if _known(row[end]) else None for end in ("low", "high"))
     return ends(low, high)
 
 

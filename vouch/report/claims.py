@@ -208,6 +208,7 @@ def baselines(evidence: Evidence) -> dict[str, Baseline]:
         evidence.headlines[metrics].to_dict("records"),
         evidence.differences.to_dict("records"),
         {name: evidence.groups(name) for name in evidence.datasets},
+        {name: evidence.outputs(name)[0] for name in evidence.datasets},
         evidence.away,
     )
 
